@@ -1,0 +1,9 @@
+import { join } from 'node:path'
+import { becomeNode } from './child.mjs'
+import { ensureBuilt, ensureInstalled, root, runMain } from './prepare.mjs'
+
+await runMain(async () => {
+  await ensureInstalled()
+  await ensureBuilt()
+  await becomeNode(join(root, 'dist/cli/serve.js'), process.argv.slice(2))
+})

@@ -1,0 +1,112 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runChild } from './child.mjs'
+import {
+  ensureBuilt,
+  ensureInstalled,
+  ensureSystem,
+  PrepareError,
+  packageBin,
+  root,
+  runMain,
+} from './prepare.mjs'
+
+// Programs beyond npm that the tests start: 'redis', 'postgres', 'chromium'.
+const systemNeeds = []
+
+const node = process.execPath
+const checks = [
+  ['format and lint', () => check(packageBin('@biomejs/biome', 'bin/biome'), 'ci', '--colors=off', '.')],
+  ['types', () => check(packageBin('typescript', 'bin/tsc'), '--noEmit')],
+  ['import rules', () => check(join(root, 'scripts/check-imports.mjs'))],
+]
+
+await runMain(async () => {
+  // Arguments go to vitest; with them only the matching tests run, on an up-to-date build.
+  const filters = process.argv.slice(2)
+  await ensureInstalled()
+  await ensureSystem(systemNeeds)
+
+  const steps = [...(filters.length > 0 ? [] : checks), ['build', build]]
+  let passed = 0
+  let failed = 0
+  for (const [name, run] of steps) {
+    if (await runStep(name, run)) passed++
+    else failed++
+  }
+  const tests = await runTests(filters)
+  if (filters.length > 0) console.log('Only the tests asked for; `npm test` alone checks everything.')
+  failed += tests.failed
+  passed += tests.passed
+  console.log(`${passed} passed, ${failed} failed`)
+  process.exitCode = failed > 0 ? 1 : 0
+})
+
+async function runStep(name, run) {
+  const startedMs = performance.now()
+  const fault = await run()
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  console.log(
+    `${fault === undefined ? '✓' : '✗'} ${name} ${fault === undefined ? 'passed' : 'FAILED'} (${seconds} s)`,
+  )
+  if (fault !== undefined) console.log(fault)
+  return fault === undefined
+}
+
+async function check(program, ...args) {
+  const { code, output, interrupted } = await runChild(node, [program, ...args], { capture: true, cwd: root })
+  if (interrupted) process.exit(130)
+  return code === 0 ? undefined : output || `exit code ${code}`
+}
+
+async function build() {
+  try {
+    await ensureBuilt()
+  } catch (error) {
+    if (error instanceof PrepareError) return error.message
+    throw error
+  }
+}
+
+async function runTests(filters) {
+  const folder = mkdtempSync(join(tmpdir(), 'paystile-test-'))
+  try {
+    const report = join(folder, 'report.json')
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    const { code, interrupted } = await runChild(
+      node,
+      [packageBin('vitest', 'vitest.mjs'), 'run', ...reporters, ...filters],
+      { cwd: root },
+    )
+    if (interrupted) process.exit(130)
+    return countTests(code, report, filters)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function countTests(code, reportFile, filters) {
+  if (!existsSync(reportFile)) return { passed: 0, failed: complain('vitest ended without a report.') }
+  const report = JSON.parse(readFileSync(reportFile, 'utf8'))
+  const results = report.testResults.flatMap((file) => file.assertionResults)
+  const withStatus = (...statuses) => results.filter((result) => statuses.includes(result.status))
+  const passed = withStatus('passed').length
+  // A name pattern leaves tests out on purpose; nothing else may.
+  const byName = filters.some((filter) => /^(-t|--testNamePattern)/.test(filter))
+  const notRun = byName ? [] : results.filter((result) => !['passed', 'failed'].includes(result.status))
+  // A file that breaks outside its tests fails without a failed test.
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((result) => result.status === 'failed'),
+  )
+  let failed = withStatus('failed').length + brokenFiles.length
+  for (const { fullName, status } of notRun) failed += complain(`NOT RUN (${status}): ${fullName}`)
+  if (passed + failed === 0) failed += complain('NO TEST RAN.')
+  if (code !== 0 && failed === 0) failed += complain(`vitest failed outside its tests (exit code ${code}).`)
+  return { passed, failed }
+}
+
+function complain(fault) {
+  console.log(`✗ ${fault}`)
+  return 1
+}

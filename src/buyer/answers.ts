@@ -1,0 +1,21 @@
+import { decodeJsonObject } from '../protocol/base64.ts'
+import type { ErrorBody } from '../protocol/error-codes.ts'
+import type { SettleResponse } from '../protocol/payment.ts'
+
+/** The gateway's error body, as far as there is one. */
+export function errorBodyOf(text: string): Partial<ErrorBody> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Partial<ErrorBody>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The `payment-response` header, decoded. */
+export function receiptOf(response: Response): SettleResponse | undefined {
+  const header = response.headers.get('payment-response')
+  const value = header === null ? undefined : decodeJsonObject(header)
+  if (typeof value?.success !== 'boolean' || typeof value.transaction !== 'string') return undefined
+  return value as unknown as SettleResponse
+}

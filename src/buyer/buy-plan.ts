@@ -1,0 +1,92 @@
+import { type AccessGrant, DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
+import type { SettleResponse } from '../protocol/payment.ts'
+import { errorBodyOf, receiptOf } from './answers.ts'
+import { BuyerError } from './buyer-error.ts'
+import { type SettleContext, settleExchange } from './settle-exchange.ts'
+
+export interface PlanOrder {
+  baseUrl: string
+  planId: string
+  requestId: string
+  resourceId?: string | undefined
+}
+
+export interface Purchase {
+  grant: AccessGrant
+  receipt: SettleResponse
+  /** The gateway had delivered it before; nothing was charged this time. */
+  cached: boolean
+}
+
+/** The name under which a payment is kept. The payer is part of it: another account has other payments. */
+export function orderKey(order: PlanOrder, payer: string): string {
+  return JSON.stringify(['plan', order.baseUrl, payer.toLowerCase(), order.requestId])
+}
+
+/** Buys one plan over `POST /x402/access`. */
+export async function buyPlan(
+  context: SettleContext,
+  fetchOnce: typeof fetch,
+  order: PlanOrder,
+): Promise<Purchase> {
+  const { baseUrl, planId, requestId, resourceId } = order
+  const body = JSON.stringify({ planId, requestId, ...(resourceId !== undefined && { resourceId }) })
+  const { response, payment } = await settleExchange(context, {
+    key: orderKey(order, context.account.address),
+    subject: JSON.stringify([planId, resourceId ?? DEFAULT_RESOURCE_ID]),
+    requestId,
+    retryUnpaid: true,
+    async send(header, signal) {
+      const answer = await fetchOnce(`${baseUrl}/x402/access`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(header !== undefined && { 'payment-signature': header }),
+        },
+        body,
+        // A payment goes to the gateway that was named, never on to where it points.
+        redirect: 'manual',
+        signal,
+      })
+      // Read in here, so that an answer which breaks off half-way counts as lost and is asked for again.
+      const text = await answer.text()
+      return new Response(text === '' ? null : text, { status: answer.status, headers: answer.headers })
+    },
+  })
+  const text = await response.text()
+  const grant = response.status === 200 ? grantOf(text) : undefined
+  if (!payment && response.status === 402) {
+    throw new BuyerError('OFFER_UNREADABLE', 'the 402 carries no x402 v2 offer; nothing was signed', { requestId })
+  }
+  if (!grant || !payment) throw refusal(response, text, requestId)
+  const receipt = receiptOf(response) ?? {
+    success: true,
+    transaction: grant.txHash,
+    network: payment.network,
+    payer: context.account.address,
+  }
+  return { grant, receipt, cached: response.headers.get('x-svc-code') === 'PROOF_ALREADY_REDEEMED' }
+}
+
+function grantOf(text: string): AccessGrant | undefined {
+  const value = errorBodyOf(text) as { type?: unknown; accessToken?: unknown }
+  return value.type === 'AccessGrant' && typeof value.accessToken === 'string'
+    ? (value as AccessGrant)
+    : undefined
+}
+
+function refusal(response: Response, text: string, requestId: string): BuyerError {
+  const gateway = errorBodyOf(text)
+  const { statusUrl, code } = gateway
+  const details = { requestId, statusUrl, gateway }
+  const said = typeof gateway.message === 'string' ? gateway.message : `HTTP ${response.status}`
+  if (code === 'DELIVERY_FAILED' || code === 'CHALLENGE_REFUNDED') {
+    return new BuyerError('REFUNDED', `paid but not delivered: ${said}`, details)
+  }
+  if (response.status === 402) return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}`, details)
+  if (response.status >= 400) {
+    return new BuyerError('REFUSED', `the gateway refused${code ? ` (${code})` : ''}: ${said}`, details)
+  }
+  const message = `expected an AccessGrant; the gateway answered HTTP ${response.status} with something else`
+  return new BuyerError('UNEXPECTED_ANSWER', message, details)
+}

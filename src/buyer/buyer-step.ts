@@ -1,0 +1,13 @@
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import type { Offer } from './read-offer.ts'
+
+/** What `onStep` is told, in the order of a purchase. Never a signature or a token. */
+export type BuyerStep =
+  | { step: 'discover'; baseUrl: string; catalog: DiscoveryCatalog }
+  | { step: 'challenge'; offer: Offer }
+  | { step: 'sign'; offer: Offer; validBefore: string }
+  /** `attempt` counts from 1; `resumed` says that the payload was signed in an earlier run. */
+  | { step: 'send'; attempt: number; resumed: boolean }
+  | { step: 'pending'; reason: string; retryInSeconds: number; statusUrl?: string }
+  | { step: 'granted'; txHash: string; cached: boolean }
+  | { step: 'refused'; code: string; message: string }

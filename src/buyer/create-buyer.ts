@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import { dollarsToMicro, priceFault } from '../protocol/amount.ts'
+import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
+import { NETWORKS } from '../protocol/network.ts'
+import { buyPlan, orderKey, type Purchase } from './buy-plan.ts'
+import { BuyerError } from './buyer-error.ts'
+import type { BuyerStep } from './buyer-step.ts'
+import { memoryStorage } from './memory-storage.ts'
+import { payingFetch } from './paying-fetch.ts'
+import type { PaymentStorage } from './payment-storage.ts'
+import type { BuyerNetwork } from './read-offer.ts'
+import type { BuyerClock } from './send-until-decided.ts'
+import type { SettleContext } from './settle-exchange.ts'
+import type { BuyerAccount } from './sign-payment.ts'
+
+export interface BuyerOptions {
+  /** Who pays: a local account of viem, or anything that signs typed data. */
+  account: BuyerAccount
+  /** Most that one payment may cost, for example `"$1.00"`. */
+  maxAmount: string
+  /** Chains, and the token on each, that this buyer pays with. Default: USDC on Base and Base Sepolia. */
+  networks?: readonly BuyerNetwork[]
+  /** Default: memory. Use `fileStorage` where a crash must not pay twice. */
+  storage?: PaymentStorage
+  fetch?: typeof fetch
+  onStep?(step: BuyerStep): void
+  /** How long one purchase may wait for its outcome. Default 120. */
+  maxWaitSeconds?: number
+  /** For tests. */
+  clock?: BuyerClock
+}
+
+export interface Buyer {
+  discover(baseUrl: string): Promise<DiscoveryCatalog>
+  /**
+   * Buys a plan. The same `requestId` never pays twice: it resumes what an earlier call, or an earlier process on
+   * the same storage, began. Rejects with a {@link BuyerError}.
+   */
+  buy(
+    baseUrl: string,
+    order: { planId: string; requestId?: string; resourceId?: string },
+  ): Promise<Purchase & { requestId: string }>
+  /** Like the global fetch, but pays x402 v2 offers within the limit. */
+  fetch: typeof fetch
+}
+
+/**
+ * A buyer with a spending limit.
+ *
+ * @example
+ * const buyer = createBuyer({ account: privateKeyToAccount(key), maxAmount: '$1.00' })
+ * const { grant } = await buyer.buy('https://api.example.com', { planId: 'basic' })
+ */
+export function createBuyer(options: BuyerOptions): Buyer {
+  const fault = priceFault(options.maxAmount)
+  if (fault) throw new BuyerError('BAD_OPTION', `maxAmount ${fault}`)
+  const fetchOnce = options.fetch ?? fetch
+  const onStep = (step: BuyerStep) => {
+    try {
+      options.onStep?.(step)
+    } catch {
+      // Whoever watches must not be able to interrupt a payment half-way.
+    }
+  }
+  const context: SettleContext = {
+    account: options.account,
+    networks: options.networks ?? NETWORKS,
+    maxMicro: dollarsToMicro(options.maxAmount),
+    storage: options.storage ?? memoryStorage(),
+    maxWaitSeconds: options.maxWaitSeconds ?? 120,
+    clock: options.clock ?? SYSTEM_CLOCK,
+    onStep,
+  }
+  const running = new Map<string, Promise<Purchase>>()
+
+  return {
+    async discover(baseUrl) {
+      const base = baseOf(baseUrl)
+      const response = await fetchOnce(`${base}/discover`)
+      const catalog = (await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined
+      if (!response.ok || !Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes)) {
+        throw new BuyerError(
+          'UNEXPECTED_ANSWER',
+          `GET ${base}/discover answered HTTP ${response.status} and no catalog`,
+        )
+      }
+      onStep({ step: 'discover', baseUrl: base, catalog })
+      return catalog
+    },
+
+    async buy(baseUrl, { planId, resourceId, requestId = randomUUID() }) {
+      for (const [name, id] of Object.entries({ planId, requestId, resourceId })) {
+        const checked = IdString.optional().safeParse(id)
+        if (!checked.success)
+          throw new BuyerError('BAD_OPTION', `${name} ${checked.error.issues[0]!.message}`)
+      }
+      const order = { baseUrl: baseOf(baseUrl), planId, requestId, resourceId }
+      // Two calls for one order would race to sign; the second takes part in the first.
+      const key = JSON.stringify([orderKey(order, options.account.address), planId, resourceId])
+      let purchase = running.get(key)
+      if (!purchase) {
+        purchase = buyPlan(context, fetchOnce, order).finally(() => running.delete(key))
+        running.set(key, purchase)
+      }
+      try {
+        const bought = await purchase
+        onStep({ step: 'granted', txHash: bought.grant.txHash, cached: bought.cached })
+        return { ...bought, requestId }
+      } catch (error) {
+        const code = error instanceof BuyerError ? error.code : 'FAULT'
+        onStep({ step: 'refused', code, message: error instanceof Error ? error.message : String(error) })
+        throw error
+      }
+    },
+
+    fetch: payingFetch(context, fetchOnce),
+  }
+}
+
+const SYSTEM_CLOCK: BuyerClock = {
+  now: () => Date.now(),
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}
+
+function baseOf(baseUrl: string): string {
+  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new BuyerError(
+      'BAD_OPTION',
+      'baseUrl must be an http or https address such as "https://api.example.com"',
+    )
+  }
+  return baseUrl.replace(/\/+$/, '')
+}

@@ -1,0 +1,76 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
+
+const StoredPaymentSchema = z.object({
+  header: z.string(),
+  subject: z.string(),
+  network: z.string(),
+  amount: z.string(),
+  validBefore: z.string(),
+})
+
+/**
+ * Keeps payments in a folder, one file each, readable by its owner only. Several processes may share it. Files of
+ * payments that are done may be deleted at any time.
+ *
+ * @example
+ * createBuyer({ account, maxAmount: '$1.00', storage: fileStorage('./payments') })
+ */
+export function fileStorage(folder: string): PaymentStorage {
+  const fileOf = (key: string) => join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)
+
+  async function get(key: string): Promise<StoredPayment | undefined> {
+    let text: string
+    try {
+      text = await readFile(fileOf(key), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+    // A file that cannot be read may be a payment under way: to carry on without it could pay twice.
+    return StoredPaymentSchema.parse(JSON.parse(text))
+  }
+
+  async function claim(key: string, payment: StoredPayment): Promise<StoredPayment> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const draft = join(folder, `.${randomUUID()}.tmp`)
+    try {
+      const file = await open(draft, 'wx', 0o600)
+      try {
+        await file.writeFile(JSON.stringify(payment))
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      // Unlike a rename, a link never replaces: of two claims exactly one wins.
+      await link(draft, fileOf(key))
+      await syncFolder(folder)
+      return payment
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+      return (await get(key)) ?? claim(key, payment)
+    } finally {
+      await rm(draft, { force: true })
+    }
+  }
+
+  async function forget(key: string, payment: StoredPayment): Promise<void> {
+    if ((await get(key))?.header === payment.header) await rm(fileOf(key), { force: true })
+  }
+
+  return { get, claim, forget }
+}
+
+/** A new name survives a power cut only once its folder is on disk too. Windows cannot, and need not, do this. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,24 @@
+import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
+
+/**
+ * Keeps payments while the process lives: enough against lost answers, not against a crash. The oldest are dropped
+ * beyond `maxPayments` (default 10,000).
+ */
+export function memoryStorage(maxPayments = 10_000): PaymentStorage {
+  const payments = new Map<string, StoredPayment>()
+  return {
+    async get(key) {
+      return payments.get(key)
+    },
+    async claim(key, payment) {
+      const present = payments.get(key)
+      if (present) return present
+      payments.set(key, payment)
+      if (payments.size > maxPayments) payments.delete(payments.keys().next().value!)
+      return payment
+    },
+    async forget(key, payment) {
+      if (payments.get(key)?.header === payment.header) payments.delete(key)
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { errorBodyOf, receiptOf } from './answers.ts'
+import { BuyerError } from './buyer-error.ts'
+import type { BuyerStep } from './buyer-step.ts'
+import type { StoredPayment } from './payment-storage.ts'
+
+export interface BuyerClock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  sleep(ms: number): Promise<void>
+}
+
+export interface Waiting {
+  clock: BuyerClock
+  maxWaitSeconds: number
+  onStep(step: BuyerStep): void
+}
+
+interface Sending {
+  requestId?: string | undefined
+  send(header: string | undefined, signal: AbortSignal): Promise<Response>
+  retryUnpaid: boolean
+  signal?: AbortSignal | undefined
+}
+
+const ATTEMPT_TIMEOUT_MS = 90_000
+const FIRST_BACKOFF_MS = 500
+const MAX_BACKOFF_MS = 8_000
+
+/**
+ * Sends one and the same request until its answer is a decision. A lost answer, a 5xx and SETTLEMENT_PENDING all
+ * mean that the money may have moved: to sign anew then would pay twice, to send the same again never does.
+ */
+export async function sendUntilDecided(
+  { clock, onStep }: Waiting,
+  sending: Sending,
+  paid: { payment: StoredPayment; resumed: boolean } | undefined,
+  deadlineMs: number,
+): Promise<Response> {
+  const mayRetry = paid !== undefined || sending.retryUnpaid
+  let statusUrl: string | undefined
+  for (let attempt = 1; ; attempt++) {
+    if (paid) onStep({ step: 'send', attempt, resumed: paid.resumed })
+    let reason: string
+    let cause: unknown
+    let retryAfterMs: number | undefined
+    try {
+      const response = await sendOnce(sending, paid?.payment.header, deadlineMs - clock.now())
+      if (!mayRetry || !isUndecided(response)) return response
+      const body = errorBodyOf(await response.text().catch(() => ''))
+      statusUrl = typeof body.statusUrl === 'string' ? body.statusUrl : statusUrl
+      reason = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
+      retryAfterMs = retryAfterOf(response, clock.now())
+    } catch (error) {
+      if (!mayRetry || sending.signal?.aborted) throw error
+      reason = 'the gateway could not be reached, or its answer was lost'
+      cause = error
+    }
+    const delayMs = retryAfterMs ?? Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
+    if (clock.now() + delayMs > deadlineMs)
+      throw stillPending(reason, { ...sending, paid: !!paid, statusUrl, cause })
+    onStep({
+      step: 'pending',
+      reason,
+      retryInSeconds: delayMs / 1000,
+      ...(statusUrl !== undefined && { statusUrl }),
+    })
+    await Promise.race([clock.sleep(delayMs), aborted(sending.signal)])
+  }
+}
+
+/** Resolves when the caller gives up; the next send then rejects at once. */
+function aborted(signal: AbortSignal | undefined): Promise<unknown> {
+  return new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }))
+}
+
+/** Limits the wait for the head of an answer; a body may then stream for as long as it likes. */
+async function sendOnce(
+  { send, signal }: Sending,
+  header: string | undefined,
+  leftMs: number,
+): Promise<Response> {
+  const timeout = new AbortController()
+  const timer = setTimeout(() => timeout.abort(), Math.max(1_000, Math.min(ATTEMPT_TIMEOUT_MS, leftMs)))
+  try {
+    return await send(header, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function isUndecided(response: Response): boolean {
+  // A confirmed payment came with it: this is the seller's own answer, be it a 500.
+  if (receiptOf(response)?.success) return false
+  if (response.status === 502) return response.headers.get('x-svc-code') !== 'DELIVERY_FAILED'
+  return [408, 425, 429, 500, 503, 504].includes(response.status)
+}
+
+/** Seconds or a date, as HTTP allows; never so short that a loop turns hot. */
+function retryAfterOf(response: Response, nowMs: number): number | undefined {
+  const value = response.headers.get('retry-after')
+  if (value === null) return undefined
+  const delayMs = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  return Number.isFinite(delayMs) ? Math.max(250, delayMs) : undefined
+}
+
+function stillPending(
+  reason: string,
+  details: { paid: boolean; requestId?: string | undefined; statusUrl: string | undefined; cause: unknown },
+): BuyerError {
+  const advice = details.paid
+    ? 'The payment is kept: buy again with the same requestId, and the same payment is sent again'
+    : 'Nothing was signed'
+  return new BuyerError('STILL_PENDING', `${reason}. ${advice}`, details)
+}

@@ -1,0 +1,138 @@
+import type { z } from 'zod'
+import { type Plan, PlanSchema, type Route, RouteSchema } from '../protocol/catalog.ts'
+import { MAX_TOKEN_TTL_SECONDS } from './check-limits.ts'
+import { nearest } from './did-you-mean.ts'
+import { kindOf, type OptionReader } from './option-reader.ts'
+
+const EXAMPLES: Record<string, string> = {
+  planId: '"basic"',
+  routeId: '"weather"',
+  unitAmount: '"$1.00"',
+  method: '"GET"',
+  path: '"/weather/:city"',
+  description: '"All of it"',
+  tokenTtlSeconds: '3600',
+  free: 'true',
+}
+
+// What people call a price elsewhere; too far from "unitAmount" for a spelling check.
+const SYNONYMS: Record<string, string> = {
+  price: 'unitAmount',
+  amount: 'unitAmount',
+  id: 'planId',
+  name: 'planId',
+}
+
+export function readPlans(reader: OptionReader): Plan[] {
+  const plans = readList(reader, 'plans', PlanSchema)
+  plans.forEach((plan, index) => {
+    // Beyond this a date overflows, and a paid token could not be made.
+    if ((plan.tokenTtlSeconds ?? 1) > MAX_TOKEN_TTL_SECONDS) {
+      reader.faults.push(
+        `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (ten years).`,
+      )
+    }
+  })
+  refuseTwins(
+    reader,
+    'plans',
+    'planId',
+    plans.map(({ planId }) => planId),
+  )
+  return plans
+}
+
+export function readRoutes(reader: OptionReader): Route[] {
+  const routes = readList(reader, 'routes', RouteSchema)
+  refuseTwins(
+    reader,
+    'routes',
+    'routeId',
+    routes.map(({ routeId }) => routeId),
+  )
+  refuseTwins(
+    reader,
+    'routes',
+    'method and path',
+    routes.map(({ method, path }) => `${method} ${path}`),
+  )
+  return routes
+}
+
+function readList<T extends z.ZodType>(
+  reader: OptionReader,
+  option: 'plans' | 'routes',
+  schema: T,
+): Array<z.infer<T>> {
+  const list: unknown = reader.value(option) ?? []
+  if (!Array.isArray(list)) {
+    reader.fault(option, `is ${kindOf(list)}; it must be a list, for example ${exampleOf(option)}.`)
+    return []
+  }
+  return list.flatMap((item: unknown, index) => {
+    const parsed = schema.safeParse(item)
+    if (parsed.success) return [parsed.data]
+    const where = `${reader.label(option)}[${index}]`
+    for (const issue of parsed.error.issues) reader.faults.push(...describe(issue, item, where, option))
+    return []
+  })
+}
+
+export function exampleOf(option: 'plans' | 'routes'): string {
+  return option === 'plans'
+    ? '[{"planId":"basic","unitAmount":"$1.00"}]'
+    : '[{"routeId":"weather","method":"GET","path":"/weather/:city","unitAmount":"$0.01"}]'
+}
+
+function describe(
+  issue: z.core.$ZodIssue,
+  item: unknown,
+  where: string,
+  option: 'plans' | 'routes',
+): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map(
+      (key) => `${where} has an unknown member ${JSON.stringify(key)}${suggestion(key, option)}`,
+    )
+  }
+  const member = issue.path[0]
+  if (member === undefined) {
+    return [
+      issue.code === 'invalid_type'
+        ? `${where} is ${kindOf(item)}; it must be an object.`
+        : `${where} ${issue.message}.`,
+    ]
+  }
+  const name = String(member)
+  const example = EXAMPLES[name] ?? ''
+  const value = (item as Record<string, unknown>)[name]
+  if (value === undefined) return [`${where} has no ${name}; for example ${name}: ${example}.`]
+  if (issue.code === 'invalid_type')
+    return [`${where}.${name} is ${kindOf(value)}; for example ${name}: ${example}.`]
+  const told = issue.message.includes('for example')
+    ? issue.message
+    : `${lowerFirst(issue.message)}, for example ${example}`
+  return [`${where}.${name} ${quote(value)} ${told}.`]
+}
+
+function suggestion(key: string, option: 'plans' | 'routes'): string {
+  const known = option === 'plans' ? Object.keys(PlanSchema.shape) : Object.keys(RouteSchema.shape)
+  const synonym = SYNONYMS[key]
+  const guess = synonym && known.includes(synonym) ? synonym : nearest(key, known)
+  return guess ? `; did you mean "${guess}"?` : `; it may have ${known.join(', ')}.`
+}
+
+function refuseTwins(reader: OptionReader, option: 'plans' | 'routes', what: string, values: string[]): void {
+  for (const twin of new Set(values.filter((value, index) => values.indexOf(value) < index))) {
+    reader.fault(option, `has the ${what} ${quote(twin)} more than once; each must be unique.`)
+  }
+}
+
+function quote(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}

@@ -1,0 +1,40 @@
+import { kindOf, type OptionReader } from './option-reader.ts'
+import type { Limits } from './resolved-config.ts'
+
+export const MAX_TOKEN_TTL_SECONDS = 315_360_000
+
+interface Range {
+  standard: number
+  min: number
+  max: number
+}
+
+const RANGES: Record<keyof Limits, Range> = {
+  tokenTtlSeconds: { standard: 3600, min: 1, max: MAX_TOKEN_TTL_SECONDS },
+  challengeTtlSeconds: { standard: 900, min: 1, max: 86_400 },
+  settleWaitSeconds: { standard: 30, min: 0, max: 300 },
+  confirmations: { standard: 1, min: 1, max: 1000 },
+  pollIntervalMs: { standard: 1000, min: 10, max: 60_000 },
+  refundIntervalSeconds: { standard: 60, min: 1, max: 86_400 },
+  refundMinAgeSeconds: { standard: 300, min: 0, max: 604_800 },
+  maxBodyBytes: { standard: 1_048_576, min: 1024, max: 104_857_600 },
+  requestTimeoutSeconds: { standard: 30, min: 1, max: 3600 },
+  rateLimitPerMinute: { standard: 600, min: 0, max: 1_000_000 },
+}
+
+export function readLimits(reader: OptionReader): Limits {
+  const limits = {} as Limits
+  for (const name of Object.keys(RANGES) as Array<keyof Limits>) {
+    const { standard, min, max } = RANGES[name]
+    const value: unknown = reader.value(name) ?? standard
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) {
+      limits[name] = value
+      continue
+    }
+    const found = typeof value === 'number' ? `${value}` : kindOf(value)
+    const example = reader.example(name, standard)
+    reader.fault(name, `is ${found}; it must be a whole number from ${min} to ${max}, for example ${example}`)
+    limits[name] = standard
+  }
+  return limits
+}

@@ -1,0 +1,83 @@
+import type { Hex } from '../protocol/hex.ts'
+import { NETWORKS, type Network } from '../protocol/network.ts'
+import { canonicalKey, privateKeyFault } from './check-wallet.ts'
+import type { OptionReader } from './option-reader.ts'
+import type { SettlementConfig } from './resolved-config.ts'
+
+type Auth = Extract<SettlementConfig, { kind: 'facilitator' }>['auth']
+
+/** Our own gas wallet if there is a key, otherwise a facilitator. */
+export function readSettlement(
+  reader: OptionReader,
+  network: Network | undefined,
+): SettlementConfig | undefined {
+  const keys = readGasKeys(reader)
+  const url = reader.url('facilitatorUrl', 'https://x402.org/facilitator')?.replace(/\/+$/, '')
+  const auth = readAuth(reader)
+  if (keys !== undefined) {
+    if (reader.value('facilitatorUrl') !== undefined) {
+      const both = `${reader.label('facilitatorUrl')} and ${reader.label('gasWalletPrivateKey')}`
+      reader.faults.push(`${both} are both set; keep one way to settle.`)
+    }
+    const [first, ...others] = keys
+    return first && { kind: 'gas-wallet', privateKeys: [first, ...others] }
+  }
+  const used = url ?? network?.facilitatorUrl
+  if (used === undefined || !network) return undefined
+  if (auth?.kind === 'none' && needsKeys(used)) {
+    reader.faults.push(
+      `${reader.label('cdpApiKeyId')} and ${reader.label('cdpApiKeySecret')} are not set; the facilitator of ${network.word} needs them. Set both, or ${reader.label('facilitatorUrl')} to another one, or ${reader.label('gasWalletPrivateKey')} to settle by yourself.`,
+    )
+  }
+  return auth && { kind: 'facilitator', url: used, auth }
+}
+
+export function readRefundKey(reader: OptionReader): Hex | null {
+  const text = reader.text('refundWalletPrivateKey')?.trim()
+  if (text === undefined) return null
+  const fault = privateKeyFault(text)
+  if (fault) reader.fault('refundWalletPrivateKey', fault)
+  return fault ? null : canonicalKey(text)
+}
+
+/** Undefined when none is given; empty when what is given is unusable. */
+function readGasKeys(reader: OptionReader): Hex[] | undefined {
+  if (reader.value('gasWalletPrivateKey') === undefined) return undefined
+  const texts = reader.texts('gasWalletPrivateKey', ',') ?? []
+  const keys: Hex[] = []
+  texts.forEach((text, index) => {
+    const which = texts.length > 1 ? `(key ${index + 1} of ${texts.length}) ` : ''
+    const key = canonicalKey(text)
+    // Two lanes over one wallet would hand out the same nonces.
+    const fault = privateKeyFault(text) ?? (keys.includes(key) ? 'is there twice; keep it once.' : undefined)
+    if (fault) reader.fault('gasWalletPrivateKey', which + fault)
+    else keys.push(key)
+  })
+  return keys
+}
+
+function readAuth(reader: OptionReader): Auth | undefined {
+  const createAuthHeaders = reader.callback('createAuthHeaders')
+  const apiKeyId = reader.text('cdpApiKeyId')
+  const apiKeySecret = reader.text('cdpApiKeySecret')
+  if ((apiKeyId === undefined) !== (apiKeySecret === undefined)) {
+    const [set, unset] =
+      apiKeyId === undefined
+        ? (['cdpApiKeySecret', 'cdpApiKeyId'] as const)
+        : (['cdpApiKeyId', 'cdpApiKeySecret'] as const)
+    reader.fault(set, `is set without ${reader.label(unset)}; set both or neither.`)
+    return undefined
+  }
+  if (apiKeyId !== undefined && apiKeySecret !== undefined) {
+    if (createAuthHeaders)
+      reader.fault('createAuthHeaders', `and ${reader.label('cdpApiKeyId')} are both set; keep one.`)
+    return { kind: 'cdp', apiKeyId, apiKeySecret }
+  }
+  return createAuthHeaders ? { kind: 'headers', createAuthHeaders } : { kind: 'none' }
+}
+
+/** Coinbase's facilitator answers nobody without keys, on whichever network it is asked for. */
+function needsKeys(url: string): boolean {
+  const coinbase = NETWORKS.find(({ word }) => word === 'mainnet')!.facilitatorUrl
+  return new URL(url).host === new URL(coinbase).host
+}

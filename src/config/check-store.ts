@@ -1,0 +1,60 @@
+import type { Store } from '../ports.ts'
+import type { Network } from '../protocol/network.ts'
+import { kindOf, type OptionReader } from './option-reader.ts'
+import type { SecretKeyConfig, StoreConfig } from './resolved-config.ts'
+
+const DEFAULT_DATA_DIR = './data'
+const MIN_SECRET_KEY_LENGTH = 32
+const STORE_METHODS = ['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'] as const
+
+export function readStore(reader: OptionReader, network: Network | undefined): StoreConfig {
+  const value: unknown = reader.value('store') ?? { dataDir: DEFAULT_DATA_DIR }
+  const store = storeOf(value)
+  if (!store) {
+    reader.fault('store', `is ${kindOf(value)} that is no store; for example store: { dataDir: "./data" }`)
+    return { kind: 'memory' }
+  }
+  const forgets = store.kind === 'memory' || (store.kind === 'custom' && store.store.name === 'memory')
+  if (forgets && network?.word === 'mainnet') {
+    reader.fault(
+      'store',
+      'is in memory and forgets who has paid when the process ends; mainnet needs a durable one, for example store: { dataDir: "./data" }',
+    )
+  }
+  return store
+}
+
+function storeOf(value: unknown): StoreConfig | undefined {
+  if (value === 'memory') return { kind: 'memory' }
+  if (typeof value !== 'object' || value === null) return undefined
+  if (isStore(value)) return { kind: 'custom', store: value }
+  const { dataDir, ...rest } = value as { dataDir?: unknown }
+  if (typeof dataDir !== 'string' || dataDir.trim() === '' || Object.keys(rest).length > 0) return undefined
+  return { kind: 'embedded', dataDir }
+}
+
+function isStore(value: object): value is Store {
+  return STORE_METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function')
+}
+
+/** Two instances with different secrets would disown each other's challenges: only the embedded store may make its own. */
+export function readSecretKey(reader: OptionReader, store: StoreConfig): SecretKeyConfig {
+  const list = reader.text('secretKey')
+  if (list !== undefined) {
+    const keys = list.split(',').map((key) => key.trim())
+    keys.forEach((key, index) => {
+      const which = keys.length > 1 ? `(key ${index + 1} of ${keys.length}) ` : ''
+      if (key.length < MIN_SECRET_KEY_LENGTH) {
+        const fault = `has ${key.length} characters; a key has at least ${MIN_SECRET_KEY_LENGTH}, for example the output of: openssl rand -hex 32`
+        reader.fault('secretKey', which + fault)
+      } else if (keys.indexOf(key) < index) reader.fault('secretKey', `${which}is there twice; keep it once.`)
+    })
+    return { kind: 'given', list: keys.join(',') }
+  }
+  if (store.kind === 'embedded') return { kind: 'generated', dataDir: store.dataDir }
+  if (store.kind === 'custom') {
+    const example = reader.example('secretKey', 'the output of: openssl rand -hex 32')
+    reader.miss(['secretKey'], `a store of your own needs it, for example ${example}`)
+  }
+  return { kind: 'ephemeral' }
+}

@@ -1,0 +1,29 @@
+/** The known word that a misspelt one most likely means, or undefined when none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const typed = word.toLowerCase()
+  let best: { word: string; distance: number } | undefined
+  for (const candidate of known) {
+    const distance = editDistance(typed, candidate.toLowerCase())
+    if (!best || distance < best.distance) best = { word: candidate, distance }
+  }
+  return best && best.distance <= Math.max(2, Math.floor(word.length / 4)) ? best.word : undefined
+}
+
+/** `; did you mean "walletAddress"?`, or nothing. */
+export function didYouMean(word: string, known: readonly string[]): string {
+  const guess = nearest(word, known)
+  return guess === undefined ? '' : `; did you mean "${guess}"?`
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

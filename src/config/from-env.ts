@@ -1,0 +1,166 @@
+import { jsonFaultAt, placeOf } from './json-fault.ts'
+import type { GatewayOptions, OptionName, OptionSource } from './options.ts'
+import { checkConfig } from './resolve-config.ts'
+
+type Kind = 'text' | 'whole number' | 'flag' | 'JSON' | 'PEM' | 'folder'
+
+/** Every variable that becomes an option; each also reads `NAME_FILE`. */
+export const VARIABLES: Record<string, { option: OptionName; kind: Kind }> = {
+  SVC_WALLET_ADDRESS: { option: 'walletAddress', kind: 'text' },
+  SVC_NETWORK: { option: 'network', kind: 'text' },
+  PLANS: { option: 'plans', kind: 'JSON' },
+  AGENT_NAME: { option: 'agentName', kind: 'text' },
+  AGENT_DESCRIPTION: { option: 'agentDescription', kind: 'text' },
+  BASE_URL: { option: 'baseUrl', kind: 'text' },
+  RESOURCE_ENDPOINT: { option: 'resourceEndpoint', kind: 'text' },
+  FACILITATOR_URL: { option: 'facilitatorUrl', kind: 'text' },
+  CDP_API_KEY_ID: { option: 'cdpApiKeyId', kind: 'text' },
+  CDP_API_KEY_SECRET: { option: 'cdpApiKeySecret', kind: 'text' },
+  GAS_WALLET_PRIVATE_KEY: { option: 'gasWalletPrivateKey', kind: 'text' },
+  REFUND_WALLET_PRIVATE_KEY: { option: 'refundWalletPrivateKey', kind: 'text' },
+  RPC_URL: { option: 'rpcUrl', kind: 'text' },
+  EXPLORER_TX_URL: { option: 'explorerTxUrl', kind: 'text' },
+  DATA_DIR: { option: 'store', kind: 'folder' },
+  SVC_SECRET_KEY: { option: 'secretKey', kind: 'text' },
+  TOKEN_SECRET: { option: 'tokenSecret', kind: 'text' },
+  TOKEN_PRIVATE_KEY: { option: 'tokenPrivateKey', kind: 'PEM' },
+  ISSUE_TOKEN_API: { option: 'issueTokenApi', kind: 'text' },
+  ISSUE_TOKEN_API_SECRET: { option: 'issueTokenApiSecret', kind: 'text' },
+  TOKEN_TTL_SECONDS: { option: 'tokenTtlSeconds', kind: 'whole number' },
+  CHALLENGE_TTL_SECONDS: { option: 'challengeTtlSeconds', kind: 'whole number' },
+  SETTLE_WAIT_SECONDS: { option: 'settleWaitSeconds', kind: 'whole number' },
+  CONFIRMATIONS: { option: 'confirmations', kind: 'whole number' },
+  POLL_INTERVAL_MS: { option: 'pollIntervalMs', kind: 'whole number' },
+  REFUND_INTERVAL_SECONDS: { option: 'refundIntervalSeconds', kind: 'whole number' },
+  REFUND_MIN_AGE_SECONDS: { option: 'refundMinAgeSeconds', kind: 'whole number' },
+  MAX_BODY_BYTES: { option: 'maxBodyBytes', kind: 'whole number' },
+  REQUEST_TIMEOUT_SECONDS: { option: 'requestTimeoutSeconds', kind: 'whole number' },
+  RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
+  CORS_ORIGINS: { option: 'corsOrigins', kind: 'text' },
+  TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
+}
+
+/**
+ * Promised for later versions. Ignoring one would sell or store something else than the seller believes, so any other
+ * value than these is refused.
+ */
+const NOT_YET: Record<string, readonly string[]> = {
+  DATABASE_URL: [],
+  REDIS_URL: [],
+  SVC_MANAGED_INFRA: ['none'],
+  ROUTES: ['[]'],
+  PROXY_TO_BASE_URL: [],
+  PROXY_SECRET: [],
+  MCP_ENABLED: ['false', '0'],
+  A2A_ENABLED: ['false', '0'],
+}
+
+const DEFAULT_PORT = 3000
+
+export interface EnvOptions {
+  options: GatewayOptions
+  /** Give it to resolveConfig: it names variables instead of options, and tells what could not be read. */
+  source: OptionSource
+  /** Required and absent, one line each with an example. */
+  missing: string[]
+  /** PORT, default 3000. */
+  port: number
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+type ReadFile = (path: string) => string
+
+/**
+ * Reads the environment of the standalone server. A blank variable counts as unset.
+ *
+ * @example
+ * const { options, source } = optionsFromEnv(process.env, (path) => readFileSync(path, 'utf8'))
+ * const config = resolveConfig(options, source)
+ */
+export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
+  const faults: string[] = []
+  const unreadable: OptionName[] = []
+  const labels: { [N in OptionName]?: string } = {}
+  const read: { [N in OptionName]?: unknown } = {}
+
+  const port = readPort(readVariable('PORT', env, readFile), faults)
+  read.baseUrl = `http://localhost:${port}`
+  for (const [name, { option, kind }] of Object.entries(VARIABLES)) {
+    const found = readVariable(name, env, readFile)
+    labels[option] = found?.label ?? name
+    if (found === undefined) continue
+    const parsed = 'fault' in found ? found : parse(found.text, kind)
+    if ('fault' in parsed) {
+      faults.push(`${labels[option]} ${parsed.fault}`)
+      unreadable.push(option)
+    } else read[option] = parsed.value
+  }
+  for (const [name, harmless] of Object.entries(NOT_YET)) {
+    const found = readVariable(name, env, readFile)
+    if (found && !('text' in found && harmless.includes(found.text.toLowerCase()))) {
+      faults.push(`${found.label} is set, but this version does not support it yet; leave it out.`)
+    }
+  }
+  // resolveConfig checks every value at run time, as it must for callers without types.
+  const options = read as unknown as GatewayOptions
+  const source = { labels, faults, unreadable }
+  return { options, source, missing: checkConfig(options, source).missing, port }
+}
+
+type Variable = { label: string } & ({ text: string } | { fault: string })
+
+function readVariable(name: string, env: Env, readFile: ReadFile): Variable | undefined {
+  const text = env[name]?.trim() || undefined
+  const file = env[`${name}_FILE`]?.trim() || undefined
+  if (file === undefined) return text === undefined ? undefined : { label: name, text }
+  if (text !== undefined) return { label: name, fault: `and ${name}_FILE are both set; keep one.` }
+  const label = `${name}_FILE`
+  try {
+    const content = readFile(file).trim()
+    return content === '' ? { label, fault: `names ${file}, which is empty.` } : { label, text: content }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    return { label, fault: `names ${file}, which cannot be read${code}.` }
+  }
+}
+
+function parse(text: string, kind: Kind): { value: unknown } | { fault: string } {
+  switch (kind) {
+    case 'text':
+      return { value: text }
+    case 'whole number':
+      if (/^-?\d{1,15}$/.test(text)) return { value: Number(text) }
+      return { fault: `is ${quote(text)}; it must be a whole number.` }
+    case 'flag': {
+      const value = { true: true, '1': true, false: false, '0': false }[text.toLowerCase()]
+      return value === undefined ? { fault: `is ${quote(text)}; it must be true or false.` } : { value }
+    }
+    case 'JSON': {
+      const at = jsonFaultAt(text)
+      if (at === undefined) return { value: JSON.parse(text) }
+      const near = at < text.length ? `near ${quote(text.slice(at, at + 12))}` : 'where it ends too early'
+      return { fault: `is no valid JSON at ${placeOf(text, at)}, ${near}.` }
+    }
+    case 'PEM':
+      // Env files and container settings hold one line only: there a line break is written as \n.
+      return { value: text.replaceAll('\\n', '\n') }
+    case 'folder':
+      return { value: { dataDir: text } }
+  }
+}
+
+function readPort(found: Variable | undefined, faults: string[]): number {
+  if (found === undefined) return DEFAULT_PORT
+  if ('text' in found && /^\d{1,5}$/.test(found.text) && Number(found.text) <= 65_535)
+    return Number(found.text)
+  const fault =
+    'fault' in found
+      ? found.fault
+      : `is ${quote(found.text)}; a port is a whole number from 0 to 65535, for example PORT=3000`
+  faults.push(`${found.label} ${fault}`)
+  return DEFAULT_PORT
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 24 ? `${text.slice(0, 21)}...` : text)
+}

@@ -1,0 +1,166 @@
+import type { AlertKind, Hooks, Store } from '../ports.ts'
+import type { Plan, Route } from '../protocol/catalog.ts'
+
+/** Headers for each of the facilitator's endpoints, as the official x402 packages shape them. */
+export type CreateAuthHeaders = () => Promise<{
+  verify?: Record<string, string>
+  settle?: Record<string, string>
+  supported?: Record<string, string>
+}>
+
+/** The seller's own credential step. The fourth argument names the payment; its challengeId is the idempotency key. */
+export type FetchResourceCredentials = (
+  planId: string,
+  resourceId: string,
+  walletAddress: string,
+  payment: { challengeId: string; txHash: string },
+) => CallbackCredential | Promise<CallbackCredential>
+
+export type CallbackCredential =
+  | string
+  | { accessToken: string; expiresAt?: string | Date; resourceEndpoint?: string }
+  | { token: string; expiresAt?: string | Date; resourceEndpoint?: string }
+
+/**
+ * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are
+ * required.
+ *
+ * @example
+ * const options: GatewayOptions = {
+ *   walletAddress: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+ *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+ *   tokenSecret: process.env.TOKEN_SECRET,
+ * }
+ */
+export interface GatewayOptions {
+  /** Receives the USDC. */
+  walletAddress: string
+  /** `testnet` (default), `mainnet`, or their CAIP-2 ids. */
+  network?: string
+  plans?: readonly Plan[]
+  routes?: readonly Route[]
+  /** Shown to buyers. Default `paystile`. */
+  agentName?: string
+  agentDescription?: string
+  /** Where buyers reach the gateway, with its base path. Default `http://localhost:3000`. */
+  baseUrl?: string
+  /** Where tokens are used: a URL with `{resourceId}`. Default `<baseUrl>/resource/{resourceId}`. */
+  resourceEndpoint?: string
+
+  /** Settles by this facilitator instead of the network's default one. */
+  facilitatorUrl?: string
+  createAuthHeaders?: CreateAuthHeaders
+  /** Keys of Coinbase's facilitator, the default on mainnet. */
+  cdpApiKeyId?: string
+  cdpApiKeySecret?: string
+  /** Settles by ourselves: one key, or several (an array, or separated by commas) that share the work. */
+  gasWalletPrivateKey?: string | readonly string[]
+  /** Signs refunds; normally the key of `walletAddress`. Without it refunds wait. */
+  refundWalletPrivateKey?: string
+  /** Default: the network's public RPC. */
+  rpcUrl?: string
+  /** The transaction hash is appended. Default: Basescan. */
+  explorerTxUrl?: string
+
+  /** Default: the embedded durable store in `./data`. `'memory'` forgets everything and is refused on mainnet. */
+  store?: 'memory' | { dataDir: string } | Store
+  /** Proves challenges and encrypts grants; a comma-separated list rotates. Default: generated beside the embedded store. */
+  secretKey?: string
+
+  /** Credential step 1: JWTs signed by HS256 with this secret of at least 32 bytes. */
+  tokenSecret?: string
+  /** Credential step 2: JWTs signed by RS256 with this PEM; further PEMs are older keys that still verify. */
+  tokenPrivateKey?: string | readonly string[]
+  /** Credential step 3: the seller's own code. */
+  fetchResourceCredentials?: FetchResourceCredentials
+  /** Credential step 4: the seller's token endpoint. */
+  issueTokenApi?: string
+  /** Sent to it as bearer. */
+  issueTokenApiSecret?: string
+  /** Lifetime of a JWT, unless its plan says otherwise. Default 3600. */
+  tokenTtlSeconds?: number
+
+  /** Default 900. */
+  challengeTtlSeconds?: number
+  /** How long a paying request waits for the chain before it answers SETTLEMENT_PENDING. Default 30. */
+  settleWaitSeconds?: number
+  /** Blocks until a payment counts. Default 1: the sequencer's block. */
+  confirmations?: number
+  /** Default 1000. */
+  pollIntervalMs?: number
+  /** Default 60. */
+  refundIntervalSeconds?: number
+  /** Age at which a paid, undelivered call is refunded. Default 300. */
+  refundMinAgeSeconds?: number
+  /** Default 1 MiB. */
+  maxBodyBytes?: number
+  /** Beside settlement. Default 30. */
+  requestTimeoutSeconds?: number
+  /** Unpaid requests per minute and address; 0 is off. Default 600. */
+  rateLimitPerMinute?: number
+  /** Default: any origin. Credentials are never allowed. */
+  corsOrigins?: readonly string[]
+  /** Believe `X-Forwarded-*`. Default false. */
+  trustProxy?: boolean
+
+  /** At least once per payment, not awaited. */
+  onPaymentReceived?: Hooks['onPaymentReceived']
+  onRefund?: Hooks['onRefund']
+  /** Tells the operator; logged as well. */
+  onAlert?: (kind: AlertKind, message: string) => void
+}
+
+export type OptionName = keyof GatewayOptions
+
+/** Where options came from, when not from a call of `createGateway`. */
+export interface OptionSource {
+  /** How messages name each option: `{ walletAddress: 'SVC_WALLET_ADDRESS' }`. One without a label cannot be set there. */
+  labels?: { readonly [N in OptionName]?: string }
+  /** Found while the options were read: told together with all others. */
+  faults?: readonly string[]
+  /** Set, but with a value that `faults` complains of: wrong, not missing. */
+  unreadable?: readonly OptionName[]
+}
+
+// A Record, so that the compiler keeps this list equal to the type.
+const KNOWN: Record<OptionName, true> = {
+  walletAddress: true,
+  network: true,
+  plans: true,
+  routes: true,
+  agentName: true,
+  agentDescription: true,
+  baseUrl: true,
+  resourceEndpoint: true,
+  facilitatorUrl: true,
+  createAuthHeaders: true,
+  cdpApiKeyId: true,
+  cdpApiKeySecret: true,
+  gasWalletPrivateKey: true,
+  refundWalletPrivateKey: true,
+  rpcUrl: true,
+  explorerTxUrl: true,
+  store: true,
+  secretKey: true,
+  tokenSecret: true,
+  tokenPrivateKey: true,
+  fetchResourceCredentials: true,
+  issueTokenApi: true,
+  issueTokenApiSecret: true,
+  tokenTtlSeconds: true,
+  challengeTtlSeconds: true,
+  settleWaitSeconds: true,
+  confirmations: true,
+  pollIntervalMs: true,
+  refundIntervalSeconds: true,
+  refundMinAgeSeconds: true,
+  maxBodyBytes: true,
+  requestTimeoutSeconds: true,
+  rateLimitPerMinute: true,
+  corsOrigins: true,
+  trustProxy: true,
+  onPaymentReceived: true,
+  onRefund: true,
+  onAlert: true,
+}
+export const OPTION_NAMES = Object.keys(KNOWN) as readonly OptionName[]

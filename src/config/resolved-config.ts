@@ -1,0 +1,72 @@
+import type { Hooks, Store } from '../ports.ts'
+import type { Plan, Route } from '../protocol/catalog.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
+import type { Network } from '../protocol/network.ts'
+import type { CreateAuthHeaders, FetchResourceCredentials, GatewayOptions } from './options.ts'
+
+export type SettlementConfig =
+  | { kind: 'gas-wallet'; privateKeys: [Hex, ...Hex[]] }
+  | {
+      kind: 'facilitator'
+      url: string
+      auth:
+        | { kind: 'none' }
+        | { kind: 'headers'; createAuthHeaders: CreateAuthHeaders }
+        | { kind: 'cdp'; apiKeyId: string; apiKeySecret: string }
+    }
+
+export type StoreConfig =
+  | { kind: 'memory' }
+  | { kind: 'embedded'; dataDir: string }
+  | { kind: 'custom'; store: Store }
+
+export type SecretKeyConfig =
+  | { kind: 'given'; list: string }
+  /** Read from, or made once in, this folder. */
+  | { kind: 'generated'; dataDir: string }
+  /** As short-lived as the memory store beside it. */
+  | { kind: 'ephemeral' }
+
+export type CredentialConfig =
+  | { kind: 'hs256'; secret: string }
+  /** PEM blocks: the first signs, all verify. */
+  | { kind: 'rs256'; pem: string }
+  | { kind: 'callback'; fetchResourceCredentials: FetchResourceCredentials }
+  | { kind: 'api'; url: string; secret: string | null }
+  /** Only routes are sold. */
+  | { kind: 'none' }
+
+/** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
+export interface ResolvedConfig extends Limits {
+  walletAddress: Address
+  /** With the seller's own RPC, explorer and facilitator where they are given. */
+  network: Network
+  plans: Plan[]
+  routes: Route[]
+  agentName: string
+  agentDescription: string
+  baseUrl: string
+  resourceEndpoint: string
+  settlement: SettlementConfig
+  refundWalletPrivateKey: Hex | null
+  store: StoreConfig
+  secretKey: SecretKeyConfig
+  credential: CredentialConfig
+  corsOrigins: 'any' | string[]
+  trustProxy: boolean
+  hooks: Hooks
+  onAlert: GatewayOptions['onAlert']
+}
+
+export interface Limits {
+  tokenTtlSeconds: number
+  challengeTtlSeconds: number
+  settleWaitSeconds: number
+  confirmations: number
+  pollIntervalMs: number
+  refundIntervalSeconds: number
+  refundMinAgeSeconds: number
+  maxBodyBytes: number
+  requestTimeoutSeconds: number
+  rateLimitPerMinute: number
+}

@@ -1,0 +1,72 @@
+import { SignJWT } from 'jose'
+import type { Delivery, Order } from '../ports.ts'
+import type { Plan } from '../protocol/catalog.ts'
+import { type AccessClaims, AccessClaimsSchema } from './access-claims.ts'
+import { buildGrant, type GrantPlaces, planOnlyFault, resourceEndpointOf } from './grant.ts'
+import type { TokenKeys } from './token-keys.ts'
+
+export interface JwtDeliveryConfig {
+  keys: TokenKeys
+  /** The gateway's base URL. */
+  issuer: string
+  tokenTtlSeconds: number
+  plans: ReadonlyArray<Pick<Plan, 'planId' | 'tokenTtlSeconds'>>
+  places: GrantPlaces
+}
+
+/**
+ * The built-in credential. Only its claims are stored, never the token: it is signed again whenever the buyer asks
+ * for its copy. Both algorithms are deterministic, so until a key rotates the copy is the very same text.
+ */
+export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
+  return {
+    instant: true,
+
+    async deliver(order) {
+      const fault = planOnlyFault(order)
+      if (fault) return { kind: 'failed', reason: fault }
+      return { kind: 'delivered', sealed: JSON.stringify(claimsFor(order, config)) }
+    },
+
+    async open(order, sealed) {
+      const claims = storedClaims(order, sealed) ?? claimsFor(order, config)
+      const accessToken = await sign(claims, config.keys)
+      const expiresAt = new Date(claims.exp * 1000).toISOString()
+      return buildGrant(order, { accessToken, expiresAt, resourceEndpoint: claims.aud }, config.places)
+    },
+  }
+}
+
+/** A function of the order alone: a crash between paying and delivering gives the same claims again. */
+function claimsFor(order: Order, config: JwtDeliveryConfig): AccessClaims {
+  const plan = config.plans.find(({ planId }) => planId === order.itemId)
+  const iat = Math.floor(order.paidAt / 1000)
+  return {
+    iss: config.issuer,
+    sub: order.payer,
+    walletAddress: order.payer,
+    aud: resourceEndpointOf(config.places.resourceEndpoint, order.resourceId),
+    jti: order.challengeId,
+    planId: order.itemId,
+    resourceId: order.resourceId,
+    txHash: order.txHash,
+    iat,
+    exp: iat + (plan?.tokenTtlSeconds ?? config.tokenTtlSeconds),
+  }
+}
+
+/** `undefined` when another credential step sealed it: the seller changed over since, and a JWT is what is sold now. */
+function storedClaims(order: Order, sealed: string): AccessClaims | undefined {
+  try {
+    const claims = AccessClaimsSchema.parse(JSON.parse(sealed))
+    return claims.jti === order.challengeId ? claims : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function sign(claims: AccessClaims, keys: TokenKeys): Promise<string> {
+  const jwt = new SignJWT(claims)
+  if (keys.alg === 'HS256') return jwt.setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(keys.secret)
+  return jwt.setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keys.keys[0].kid }).sign(keys.privateKey)
+}

@@ -1,0 +1,245 @@
+import type { GatewayError } from '../errors.ts'
+import type { AuthorizationRow, ChallengeRow, Parcel, Parcelable, SimResult } from '../ports.ts'
+import { explainReason, validityFault } from '../rules/check-payment.ts'
+import { auditEntry, putChallenge } from './apply-event.ts'
+import { type Core, commit, stored } from './core.ts'
+import { alreadyRedeemed, cannotSettle, paymentFailed } from './refusals.ts'
+import { withResolvers } from './signals.ts'
+
+/** What became of a claim before it was sent. */
+export type Looked =
+  | { kind: 'broadcast' }
+  /** Nothing was sent and the claim is gone. */
+  | { kind: 'released'; error: GatewayError }
+  /** Somebody else took the claim over. */
+  | { kind: 'taken' }
+
+/** Sends claims. An idle one sends at once; a busy one gathers what comes meanwhile into one look and few sends. */
+export interface Broadcaster {
+  add(attempt: AuthorizationRow): Promise<Looked>
+}
+
+/** Called with every row that was stored as BROADCAST, for the resolver to watch. */
+export interface Sink {
+  watch(rows: readonly AuthorizationRow[]): void
+  /** A refusal that certainly sent nothing. */
+  refused(row: AuthorizationRow, reason: string): Promise<void>
+  /** Something was sent: the chain is worth a look now. */
+  poke(): void
+}
+
+const MAX_BATCH = 200
+const STALE_LOOKS = 5
+const NONCE_RACES = 8
+
+export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
+  let queue: Array<{ attempt: AuthorizationRow; resolve: (looked: Looked) => void }> = []
+  let busy = false
+
+  async function drain(): Promise<void> {
+    busy = true
+    // One microtask turn, so that claims of one tick travel together.
+    await Promise.resolve()
+    while (queue.length > 0) {
+      const batch = queue.slice(0, MAX_BATCH)
+      queue = queue.slice(MAX_BATCH)
+      const looked = await broadcast(
+        core,
+        sink,
+        batch.map((entry) => entry.attempt),
+      ).catch((cause: unknown) => {
+        core.alerts.raise('job-failed', `broadcast: ${cause instanceof Error ? cause.message : 'unknown'}`)
+        return new Map<string, Looked>()
+      })
+      for (const { attempt, resolve } of batch) resolve(looked.get(attempt.key) ?? { kind: 'taken' })
+    }
+    busy = false
+  }
+
+  return {
+    add(attempt) {
+      const { promise, resolve } = withResolvers<Looked>()
+      queue.push({ attempt, resolve })
+      if (!busy) void drain()
+      return promise
+    },
+  }
+}
+
+/** Look, T1b, send: for fresh claims, and for attempts whose last transaction came to nothing. */
+export async function broadcast(
+  core: Core,
+  sink: Sink,
+  attempts: readonly AuthorizationRow[],
+): Promise<Map<string, Looked>> {
+  const looked = new Map<string, Looked>()
+  let look: Look
+  try {
+    look = await lookAtChain(core, attempts)
+  } catch {
+    // Nothing was sent: the claims go back, and the buyer is told to send the same payload again.
+    await releaseAll(core, attempts, looked)
+    return looked
+  }
+  const good: Array<Parcelable & { row: AuthorizationRow }> = []
+  await Promise.all(
+    attempts.map(async (attempt, index) => {
+      const result = look.results[index]!
+      const refusal = refusalOf(attempt, result, look.at.timestamp)
+      if (refusal && attempt.phase === 'CLAIMED') return release(core, attempt, refusal, looked)
+      if (refusal) {
+        // Its transaction came to nothing, and a new one would fail too. One with a facilitator may still be under way.
+        if (result.kind === 'fails' && attempt.walletTx !== null) await sink.refused(attempt, result.reason)
+        return
+      }
+      const row = {
+        ...attempt,
+        fromHeight: attempt.phase === 'CLAIMED' ? look.finalizedHeight : attempt.fromHeight,
+      }
+      const alone = result.kind === 'ok' && result.alone
+      good.push({ key: row.key, auth: row.auth, alone, packLimit: row.packLimit, row })
+    }),
+  )
+  await sendAll(core, sink, good, looked)
+  return looked
+}
+
+interface Look {
+  at: { number: number; timestamp: number }
+  results: SimResult[]
+  finalizedHeight: number
+}
+
+/** Read after the claim was stored, at a block not below any seen before: only so does "unused" mean unused. */
+async function lookAtChain(core: Core, attempts: readonly AuthorizationRow[]): Promise<Look> {
+  for (let turn = 0; turn < STALE_LOOKS; turn++) {
+    const [{ finalized }, { at, results }] = await Promise.all([
+      core.chain.head(),
+      core.chain.simulate(attempts.map((attempt) => attempt.auth)),
+    ])
+    if (at.number >= core.highest.number) {
+      core.highest.number = at.number
+      return { at, results, finalizedHeight: Math.min(finalized.number, at.number) }
+    }
+    await core.clock.sleep(core.config.pollIntervalMs)
+  }
+  throw new Error(`the RPC answers from a block below ${core.highest.number}`)
+}
+
+function refusalOf(
+  attempt: AuthorizationRow,
+  result: SimResult,
+  chainTime: number,
+): GatewayError | undefined {
+  const challenge = { key: attempt.challengeId }
+  if (result.kind === 'used') return alreadyRedeemed(challenge)
+  const fault = validityFault(attempt.auth, chainTime)
+  if (fault) return paymentFailed(challenge, fault)
+  return result.kind === 'fails' ? paymentFailed(challenge, explainReason(result.reason)) : undefined
+}
+
+async function releaseAll(
+  core: Core,
+  rows: Iterable<AuthorizationRow>,
+  looked: Map<string, Looked>,
+): Promise<void> {
+  const error = cannotSettle('the chain cannot be reached')
+  await Promise.all([...rows].map((row) => release(core, row, error, looked)))
+}
+
+/** Takes a claim back that was never sent. One that may have been sent stays: only the chain can end it. */
+export async function release(
+  core: Core,
+  attempt: AuthorizationRow,
+  error: GatewayError,
+  looked: Map<string, Looked>,
+): Promise<void> {
+  if (attempt.phase !== 'CLAIMED') return
+  const [challenge] = await core.store.get('challenges', [attempt.challengeId])
+  if (!challenge) return
+  const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { code: error.code } }
+  const applied = await commit(core, {
+    puts: [putChallenge(withoutLive(challenge, attempt.key))],
+    removes: [{ table: 'authorizations', key: attempt.key, version: attempt.version }],
+    audit: [auditEntry(challenge, 'payment-released', facts)],
+  })
+  looked.set(attempt.key, applied ? { kind: 'released', error } : { kind: 'taken' })
+}
+
+/** The challenge may be paid again, or expire. */
+export function withoutLive(challenge: ChallengeRow, authKey: string): ChallengeRow {
+  if (challenge.liveAuth !== authKey) return challenge
+  return {
+    ...challenge,
+    liveAuth: null,
+    dueAt: challenge.state === 'PENDING' ? challenge.expiresAt : challenge.dueAt,
+  }
+}
+
+async function sendAll(
+  core: Core,
+  sink: Sink,
+  items: ReadonlyArray<Parcelable & { row: AuthorizationRow }>,
+  looked: Map<string, Looked>,
+): Promise<void> {
+  let left = new Map(items.map((item) => [item.key, item]))
+  for (let race = 0; left.size > 0 && race < NONCE_RACES; race++) {
+    let parcels: Parcel[]
+    try {
+      parcels = await core.settlement.pack([...left.values()])
+    } catch {
+      return releaseAll(
+        core,
+        [...left.values()].map((item) => item.row),
+        looked,
+      )
+    }
+    const again = new Map<string, Parcelable & { row: AuthorizationRow }>()
+    await Promise.all(
+      parcels.map(async (parcel) => {
+        const members = parcel.members.map((key) => left.get(key)!)
+        const rows = members.map((member) => broadcastRow(core, member.row, parcel))
+        const result = await core.store.commit({
+          puts: [...rows.map((row) => ({ table: 'authorizations' as const, row })), ...parcel.puts],
+        })
+        if (result.kind === 'applied') {
+          for (const row of rows) looked.set(row.key, { kind: 'broadcast' })
+          const sent = rows.map(stored)
+          sink.watch(sent)
+          void sendParcel(core, sink, parcel, sent)
+          return
+        }
+        // A member that somebody else took over drops out; the others, and lost nonces, go round again.
+        for (const member of members) {
+          if (result.table === 'authorizations' && result.key === member.key)
+            looked.set(member.key, { kind: 'taken' })
+          else again.set(member.key, member)
+        }
+      }),
+    )
+    left = again
+  }
+}
+
+function broadcastRow(core: Core, row: AuthorizationRow, parcel: Parcel): AuthorizationRow {
+  const dueAt = core.clock.now() + core.config.leaseMs
+  return { ...row, phase: 'BROADCAST', walletTx: parcel.walletTx, sends: row.sends + 1, dueAt }
+}
+
+async function sendParcel(
+  core: Core,
+  sink: Sink,
+  parcel: Parcel,
+  rows: readonly AuthorizationRow[],
+): Promise<void> {
+  try {
+    const sent = await parcel.send()
+    // Only the very first send can be refused for certain: an earlier one may still be on its way.
+    if (sent.kind === 'refused') {
+      for (const row of rows) if (row.sends === 1) await sink.refused(row, sent.reason)
+    }
+  } catch (cause) {
+    core.alerts.raise('job-failed', `send: ${cause instanceof Error ? cause.message : 'unknown'}`)
+  }
+  sink.poke()
+}

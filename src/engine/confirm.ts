@@ -1,0 +1,168 @@
+import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow } from '../ports.ts'
+import { transferKey } from '../rules/authorization-key.ts'
+import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
+import { applyEvent, type Change, type EventFacts, putChallenge } from './apply-event.ts'
+import { type Core, commit, stored } from './core.ts'
+import { attemptDelivery, deliverLeased } from './deliver.ts'
+import { outboxRow, tellSeller } from './outbox.ts'
+import { refundOf } from './refund-rows.ts'
+
+export interface Confirmed {
+  attempt: AuthorizationRow
+  use: TransferUse
+}
+
+/**
+ * T2: what the chain confirmed becomes a receipt, PENDING becomes PAID, and the log says so, in one step each.
+ * Answers the keys that are settled; the others met a conflict and are looked at again.
+ */
+export async function confirmPayments(core: Core, confirmed: readonly Confirmed[]): Promise<Set<string>> {
+  if (confirmed.length === 0) return new Set()
+  const [challenges, receipts] = await Promise.all([
+    core.store.get(
+      'challenges',
+      confirmed.map(({ attempt }) => attempt.challengeId),
+    ),
+    core.store.get(
+      'receipts',
+      confirmed.map(({ attempt }) => attempt.key),
+    ),
+  ])
+  const settled = new Set<string>()
+  await Promise.all(
+    confirmed.map(async (item, index) => {
+      const challenge = challenges[index]
+      if (!challenge) throw new Error(`authorization ${item.attempt.key} names no stored challenge`)
+      const known = receipts[index]
+      const applied = known
+        ? await relocate(core, item, challenge, known)
+        : await confirmPayment(core, item, challenge)
+      if (applied) settled.add(item.attempt.key)
+    }),
+  )
+  return settled
+}
+
+async function confirmPayment(
+  core: Core,
+  { attempt, use }: Confirmed,
+  challenge: ChallengeRow,
+): Promise<boolean> {
+  const at = core.clock.now()
+  const role = receiptRole(challenge, attempt.key)
+  const receipt = receiptAt(core, attempt, use, role === 'pays' ? 'pays' : 'surplus')
+  const puts: Put[] = [
+    { table: 'receipts', row: receipt },
+    { table: 'seen', row: seenRow(core, receipt) },
+    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+  ]
+  const facts: EventFacts = {
+    at,
+    actor: 'gateway',
+    txHash: use.txHash,
+    details: { value: use.value, payer: use.from },
+  }
+  if (role === 'pays') return confirmPaid(core, challenge, receipt, puts, facts)
+  if (role === 'surplus') {
+    // The state does not move, so the challenge is not written: nothing of its delivery is disturbed.
+    const { audit } = applyEvent(challenge, 'surplus-received', facts)
+    return commit(core, { puts: [...puts, refundOf(receipt, false, at)], audit })
+  }
+  const failure = 'the payment arrived after the challenge was closed'
+  const late = applyEvent(challenge, 'late-money', facts, { ...paidBy(receipt, at), failure, dueAt: null })
+  return commit(core, {
+    puts: [...puts, putChallenge(late.row), refundOf(receipt, true, at)],
+    audit: late.audit,
+  })
+}
+
+function paidBy(receipt: ReceiptRow, at: number) {
+  return { receipt: receipt.key, payer: receipt.payer, txHash: receipt.txHash, paidAt: at, liveAuth: null }
+}
+
+async function confirmPaid(
+  core: Core,
+  challenge: ChallengeRow,
+  receipt: ReceiptRow,
+  puts: Put[],
+  facts: EventFacts,
+): Promise<boolean> {
+  const leaseUntil = facts.at + core.config.deliveryLeaseMs
+  const plan = challenge.kind === 'plan'
+  // A plan is delivered right after this step, under a lease taken in it; a route waits for its buyer's request.
+  const paid = applyEvent(challenge, 'paid', facts, {
+    ...paidBy(receipt, facts.at),
+    ...(plan && { leaseUntil, deliveryTries: 1 }),
+    dueAt: plan ? leaseUntil : facts.at + core.config.refundMinAgeMs,
+  })
+  const { row, audit } = await deliverInstantly(core, paid, facts)
+  const told =
+    core.hooks.onPaymentReceived && outboxRow(row.key, 'payment-received', facts.at + core.config.leaseMs)
+  const outbox: Put[] = told ? [{ table: 'outbox', row: told }] : []
+  if (!(await commit(core, { puts: [...puts, putChallenge(row), ...outbox], audit }))) return false
+  if (told) void tellSeller(core, stored(told))
+  // Also when the buyer has gone: a disconnect does not stop a purchase. A failure here is found by the jobs.
+  if (plan && row.state === 'PAID') void deliverLeased(core, stored(row)).catch(() => undefined)
+  return true
+}
+
+/** A credential that we make ourselves needs no step of its own: PAID and DELIVERED are written together. */
+async function deliverInstantly(core: Core, paid: Change, facts: EventFacts): Promise<Change> {
+  if (paid.row.kind !== 'plan' || !core.delivery.instant) return paid
+  const delivered = await attemptDelivery(core, paid.row)
+  if (delivered.kind === 'failed') return paid
+  return applyEvent(paid, 'delivered', facts, { result: delivered.sealed, leaseUntil: null, dueAt: null })
+}
+
+/** A reorganisation moved the transfer: the receipt follows it. */
+async function relocate(
+  core: Core,
+  { attempt, use }: Confirmed,
+  challenge: ChallengeRow,
+  known: ReceiptRow,
+): Promise<boolean> {
+  const receipt = { ...receiptAt(core, attempt, use, known.role), version: known.version }
+  const puts: Put[] = [
+    { table: 'receipts', row: receipt },
+    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+  ]
+  if (known.txHash !== use.txHash || known.logIndex !== use.logIndex) {
+    const key = transferKey(core.config.network.chainId, use.txHash, use.logIndex)
+    const [seen] = await core.store.get('seen', [key])
+    if (!seen) puts.push({ table: 'seen', row: seenRow(core, receipt) })
+  }
+  if (challenge.receipt === receipt.key && challenge.txHash !== use.txHash) {
+    puts.push(putChallenge({ ...challenge, txHash: use.txHash }))
+  }
+  return commit(core, { puts })
+}
+
+function receiptAt(
+  core: Core,
+  attempt: AuthorizationRow,
+  use: TransferUse,
+  role: ReceiptRow['role'],
+): ReceiptRow {
+  return {
+    key: attempt.key,
+    version: 0,
+    ref: attempt.challengeId,
+    dueAt: core.clock.now() + core.config.leaseMs,
+    challengeId: attempt.challengeId,
+    role,
+    payer: use.from,
+    value: use.value,
+    txHash: use.txHash,
+    logIndex: use.logIndex,
+    blockNumber: use.block.number,
+    blockHash: use.block.hash,
+    fromHeight: attempt.fromHeight,
+    finalized: false,
+    lost: false,
+  }
+}
+
+function seenRow(core: Core, receipt: ReceiptRow) {
+  const key = transferKey(core.config.network.chainId, receipt.txHash, receipt.logIndex)
+  return { key, version: 0, ref: receipt.challengeId, dueAt: null, receipt: receipt.key }
+}

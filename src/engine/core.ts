@@ -1,0 +1,144 @@
+import type {
+  Alerts,
+  Chain,
+  ChallengeRow,
+  Clock,
+  Delivery,
+  Hooks,
+  Order,
+  Random,
+  RefundSigner,
+  RowBase,
+  Settlement,
+  Signatures,
+  Step,
+  Store,
+} from '../ports.ts'
+import type { SvcPayment } from '../protocol/access.ts'
+import type { Address } from '../protocol/hex.ts'
+import type { Network } from '../protocol/network.ts'
+import type { PaymentRequired, SettleResponse } from '../protocol/payment.ts'
+import type { Catalog } from '../rules/catalog.ts'
+import type { IdKey } from '../rules/challenge-id.ts'
+import { type ChallengeTerms, paymentRequired } from '../rules/requirements.ts'
+import type { Signals } from './signals.ts'
+
+export interface EngineConfig {
+  network: Network
+  payTo: Address
+  baseUrl: string
+  catalog: Catalog
+  /** Newest first: the first signs challenge ids, all verify them. */
+  idKeys: readonly IdKey[]
+  challengeTtlMs: number
+  /** How long a paying request waits for an outcome before it answers SETTLEMENT_PENDING. */
+  settleWaitMs: number
+  pollIntervalMs: number
+  confirmations: number
+  /** Age at which a paid, undelivered route call is refunded. */
+  refundMinAgeMs: number
+  refundIntervalMs: number
+  refundMaxAttempts: number
+  jobIntervalMs: number
+  /** How long an instance may hold a row before another takes it over. */
+  leaseMs: number
+  deliveryLeaseMs: number
+  /** Failing payments per payer and minute before RATE_LIMITED. */
+  payerFailuresPerMinute: number
+}
+
+export interface Ports {
+  store: Store
+  chain: Chain
+  settlement: Settlement
+  signatures: Signatures
+  delivery: Delivery
+  refundSigner?: RefundSigner
+  clock: Clock
+  random: Random
+  alerts: Alerts
+  hooks: Hooks
+}
+
+/** What every engine function works on. */
+export interface Core extends Ports {
+  config: EngineConfig
+  signals: Signals
+  /** Highest block seen by this instance: a look below it would be a look into the past. */
+  highest: { number: number }
+}
+
+/** One atomic step. False: somebody else was first; read again. Wakes whoever waits for these challenges. */
+export async function commit(core: Core, step: Step): Promise<boolean> {
+  const result = await core.store.commit(step)
+  for (const put of step.puts) {
+    if (put.table === 'challenges') core.signals.notify(put.row.key)
+    else if (put.table === 'authorizations') core.signals.notify(put.row.challengeId)
+  }
+  return result.kind === 'applied'
+}
+
+/** The row as it is stored after a commit that was applied. */
+export function stored<R extends RowBase>(row: R): R {
+  return { ...row, version: row.version + 1 }
+}
+
+export async function getOne<N extends Parameters<Store['get']>[0]>(core: Core, table: N, key: string) {
+  const [row] = await core.store.get(table, [key])
+  return row
+}
+
+export function randomText(core: Core, bytes: number): string {
+  return Buffer.from(core.random.bytes(bytes)).toString('base64url')
+}
+
+/** A fresh 402 for this challenge. */
+export function requireFor(core: Core, challenge: ChallengeTerms, error: string): PaymentRequired {
+  const item = core.config.catalog.plans.get(challenge.itemId)
+  const description = item?.description ?? challenge.itemId
+  return paymentRequired(challenge, core.config, description, randomText(core, 16), error)
+}
+
+export function orderOf(challenge: ChallengeRow): Order {
+  if (challenge.payer === null || challenge.txHash === null || challenge.paidAt === null) {
+    throw new Error(`challenge ${challenge.key} has no payment`)
+  }
+  return {
+    challengeId: challenge.key,
+    requestId: challenge.requestId,
+    kind: challenge.kind,
+    itemId: challenge.itemId,
+    resourceId: challenge.resourceId,
+    resource: challenge.resource,
+    payer: challenge.payer,
+    amount: challenge.amount,
+    network: challenge.network,
+    txHash: challenge.txHash,
+    clientAgentId: challenge.clientAgentId,
+    paidAt: challenge.paidAt,
+  }
+}
+
+export function settledReceipt(challenge: ChallengeRow): SettleResponse {
+  return {
+    success: true,
+    transaction: challenge.txHash ?? '',
+    network: challenge.network,
+    ...(challenge.payer !== null && { payer: challenge.payer }),
+  }
+}
+
+export function paymentOf(core: Core, order: Order): SvcPayment {
+  const item = order.kind === 'plan' ? { planId: order.itemId } : { routeId: order.itemId }
+  return {
+    txHash: order.txHash,
+    explorerUrl: `${core.config.network.explorerTxUrl}${order.txHash}`,
+    payer: order.payer,
+    amount: order.amount,
+    network: order.network,
+    ...item,
+    resourceId: order.resourceId,
+    challengeId: order.challengeId,
+    requestId: order.requestId,
+  }
+}

@@ -1,0 +1,73 @@
+import type { ChallengeRow, Delivered } from '../ports.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
+import { type Core, commit, getOne, orderOf, settledReceipt, stored } from './core.ts'
+import type { Outcome } from './outcome.ts'
+import { refundOf } from './refund-rows.ts'
+import { deliveryFailed } from './refusals.ts'
+
+const MAX_RACES = 8
+
+/**
+ * Issues the credential of a paid plan under a lease, and answers it. Undefined: another instance holds the lease
+ * or was first; look again. A repeated call carries the same idempotency key, so a crash in between is harmless.
+ */
+export async function deliverPlan(core: Core, challenge: ChallengeRow): Promise<Outcome | undefined> {
+  const now = core.clock.now()
+  if (challenge.kind !== 'plan' || challenge.state !== 'PAID') return undefined
+  if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
+  const leaseUntil = now + core.config.deliveryLeaseMs
+  const leased = { ...challenge, leaseUntil, dueAt: leaseUntil, deliveryTries: challenge.deliveryTries + 1 }
+  if (!(await commit(core, { puts: [putChallenge(leased)] }))) return undefined
+  return deliverLeased(core, stored(leased))
+}
+
+/** Delivers a challenge whose lease the caller has just stored. */
+export async function deliverLeased(core: Core, challenge: ChallengeRow): Promise<Outcome | undefined> {
+  const delivered = await attemptDelivery(core, challenge)
+  let current: ChallengeRow | undefined = challenge
+  // A reorg may have moved the receipt meanwhile. As long as the lease is still ours, so is the result.
+  for (let race = 0; race < MAX_RACES && current; race++) {
+    const ours = current.state === 'PAID' && current.deliveryTries === challenge.deliveryTries
+    const outcome: Outcome | undefined = ours ? await finishDelivery(core, current, delivered) : undefined
+    if (outcome || !ours) return outcome
+    current = await getOne(core, 'challenges', challenge.key)
+  }
+  return undefined
+}
+
+export async function attemptDelivery(core: Core, challenge: ChallengeRow): Promise<Delivered> {
+  try {
+    return await core.delivery.deliver(orderOf(challenge))
+  } catch (cause) {
+    return { kind: 'failed', reason: cause instanceof Error ? cause.message : 'the credential step failed' }
+  }
+}
+
+/** T3: the result and DELIVERED in one step; or the refund's intent and REFUND_PENDING in one step. */
+async function finishDelivery(
+  core: Core,
+  challenge: ChallengeRow,
+  delivered: Delivered,
+): Promise<Outcome | undefined> {
+  const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
+  const released = { leaseUntil: null, dueAt: null }
+  if (delivered.kind === 'delivered') {
+    const done = applyEvent(challenge, 'delivered', facts, { ...released, result: delivered.sealed })
+    if (!(await commit(core, { puts: [putChallenge(done.row)], audit: done.audit }))) return undefined
+    const grant = await core.delivery.open(orderOf(challenge), delivered.sealed)
+    return { kind: 'granted', grant, receipt: settledReceipt(challenge), cached: false }
+  }
+  const receipt = challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
+  if (!receipt) throw new Error(`challenge ${challenge.key} is ${challenge.state} without a receipt`)
+  const failure = delivered.reason.slice(0, 300)
+  const failed = applyEvent(
+    challenge,
+    'delivery-failed',
+    { ...facts, details: { reason: failure } },
+    { ...released, failure },
+  )
+  const puts = [putChallenge(failed.row), refundOf(receipt, true, facts.at)]
+  if (!(await commit(core, { puts, audit: failed.audit }))) return undefined
+  core.alerts.raise('delivery-failed', `challenge ${challenge.key}: ${failure}`)
+  return { kind: 'failed', error: deliveryFailed(failed.row), receipt: settledReceipt(challenge) }
+}

@@ -1,0 +1,123 @@
+import { GatewayError } from '../errors.ts'
+import type { ChallengeRow } from '../ports.ts'
+import type { ChallengeStatus } from '../protocol/access.ts'
+import { findSubject } from '../rules/catalog.ts'
+import { parseChallengeId } from '../rules/challenge-id.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
+import { createBroadcaster } from './broadcast.ts'
+import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
+import { runJobs } from './jobs.ts'
+import { openChallenge, sweepAt } from './open-challenge.ts'
+import type { Engine, Intent, Outcome } from './outcome.ts'
+import { createPayerBudget } from './payer-budget.ts'
+import { redeemPayment } from './redeem-payment.ts'
+import { challengeClosed, settlementPending } from './refusals.ts'
+import { createResolver } from './resolve.ts'
+import { createSignals, withResolvers } from './signals.ts'
+
+const MAX_RACES = 8
+
+/** The one engine behind every transport: ports in, outcomes out. */
+export function createEngine(ports: Ports, config: EngineConfig): Engine {
+  const core: Core = { ...ports, config, signals: createSignals(), highest: { number: 0 } }
+  const resolver = createResolver(core)
+  const broadcaster = createBroadcaster(core, resolver)
+  const budget = createPayerBudget(core.clock, config.payerFailuresPerMinute)
+  let jobs: Promise<void> | undefined
+  let stopped = false
+  const stopping = withResolvers()
+
+  async function loop(): Promise<void> {
+    while (!stopped) {
+      await runJobs(core, resolver)
+      if (!stopped) await Promise.race([core.clock.sleep(config.jobIntervalMs), stopping.promise])
+    }
+  }
+
+  return {
+    async purchase(intent: Intent): Promise<Outcome> {
+      const { payment } = intent
+      if (payment) return redeemPayment(core, { broadcaster, budget }, { ...intent, payment })
+      const sold = findSubject(config.catalog, intent)
+      if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+      return openChallenge(core, intent, sold.subject, sold.item)
+    },
+    async status(challengeId) {
+      const challenge = await getOne(core, 'challenges', challengeId)
+      if (challenge) return statusOf(challenge)
+      const parsed = parseChallengeId(challengeId)
+      if (!parsed) return undefined
+      const state = core.clock.now() < parsed.expiresAt ? 'PENDING' : 'EXPIRED'
+      return { challengeId, state, expiresAt: new Date(parsed.expiresAt).toISOString() }
+    },
+    cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
+    retryRefund: (challengeId) => retryRefund(core, challengeId),
+    runJobs: () => runJobs(core, resolver),
+    start() {
+      jobs ??= loop()
+    },
+    async stop() {
+      stopped = true
+      stopping.resolve()
+      resolver.stop()
+      await Promise.all([jobs, resolver.idle()])
+    },
+  }
+}
+
+function statusOf(challenge: ChallengeRow): ChallengeStatus {
+  return {
+    challengeId: challenge.key,
+    requestId: challenge.requestId,
+    state: challenge.state,
+    expiresAt: new Date(challenge.expiresAt).toISOString(),
+    ...(challenge.txHash !== null && { txHash: challenge.txHash }),
+    ...(challenge.refundTxHash !== null && { refundTxHash: challenge.refundTxHash }),
+  }
+}
+
+async function cancelChallenge(core: Core, challengeId: string, actor: 'buyer' | 'operator') {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = await getOne(core, 'challenges', challengeId)
+    if (!challenge) return notFound(challengeId)
+    if (challenge.state === 'CANCELLED') return statusOf(challenge)
+    if (challenge.state !== 'PENDING') return challengeClosed(challenge)
+    if (challenge.liveAuth !== null) return settlementPending(challenge)
+    const cancelled = applyEvent(
+      challenge,
+      'cancelled',
+      { at: core.clock.now(), actor },
+      { dueAt: sweepAt(core, challenge) },
+    )
+    if (await commit(core, { puts: [putChallenge(cancelled.row)], audit: cancelled.audit }))
+      return statusOf(cancelled.row)
+  }
+  return new GatewayError('INTERNAL_ERROR', `Too many requests at once for challenge ${challengeId}.`, {
+    challengeId,
+  })
+}
+
+/** The operator has mended what made the refund fail (funds, a pause): it is tried again from the start. */
+async function retryRefund(core: Core, challengeId: string) {
+  const challenge = await getOne(core, 'challenges', challengeId)
+  if (!challenge || challenge.receipt === null) return notFound(challengeId)
+  const refund = await getOne(core, 'refunds', challenge.receipt)
+  if (challenge.state !== 'REFUND_FAILED' || !refund) {
+    return new GatewayError(
+      'INVALID_REQUEST',
+      `Challenge ${challengeId} is ${challenge.state}; only REFUND_FAILED is retried.`,
+    )
+  }
+  const at = core.clock.now()
+  const change = applyEvent(challenge, 'refund-retried', { at, actor: 'operator' })
+  const row = { ...refund, phase: 'WAITING' as const, attempts: 0, reason: null, dueAt: at }
+  const puts = [putChallenge(change.row), { table: 'refunds' as const, row }]
+  if (await commit(core, { puts, audit: change.audit })) return statusOf(change.row)
+  return new GatewayError('INTERNAL_ERROR', `Challenge ${challengeId} changed meanwhile; try again.`, {
+    challengeId,
+  })
+}
+
+function notFound(challengeId: string): GatewayError {
+  return new GatewayError('CHALLENGE_NOT_FOUND', `No challenge ${challengeId.slice(0, 80)} is known.`)
+}

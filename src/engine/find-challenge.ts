@@ -1,0 +1,156 @@
+import { GatewayError } from '../errors.ts'
+import type { AuthorizationRow, ChallengeRow, Put, Subject } from '../ports.ts'
+import { UintString } from '../protocol/amount.ts'
+import type { PaymentPayload } from '../protocol/payment.ts'
+import { authorizationKey } from '../rules/authorization-key.ts'
+import { type CatalogItem, findSubject } from '../rules/catalog.ts'
+import { parseChallengeId, provesTerms } from '../rules/challenge-id.ts'
+import { newChallenge, termsOf } from '../rules/terms.ts'
+import { type Core, getOne, randomText } from './core.ts'
+import { draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
+import type { Intent } from './outcome.ts'
+import { alreadyRedeemed, otherPurchase } from './refusals.ts'
+
+export type PaidIntent = Intent & { payment: PaymentPayload }
+
+/** How a payment finds its challenge. */
+export type Found =
+  /** This very authorization was claimed before, for this challenge. */
+  | { kind: 'bound'; attempt: AuthorizationRow; challenge: ChallengeRow }
+  /** `inserts` must be stored with the claim: the challenge has lived in its id alone so far. */
+  | { kind: 'open'; challenge: ChallengeRow; inserts: Put[] }
+  | { kind: 'failed'; error: GatewayError }
+
+type Ids = Pick<Intent, 'planId' | 'routeId' | 'requestId' | 'resourceId' | 'challengeId'>
+
+const fail = (error: GatewayError): Found => ({ kind: 'failed', error })
+const invalid = (message: string): Found => fail(new GatewayError('INVALID_REQUEST', message))
+
+export function attemptKey(core: Core, payment: PaymentPayload): string {
+  const { network } = core.config
+  const { from, nonce } = payment.payload.authorization
+  return authorizationKey(network.chainId, network.asset, from, nonce)
+}
+
+export async function findChallenge(core: Core, intent: PaidIntent): Promise<Found> {
+  const echo: Ids = intent.payment.accepted?.extra ?? {}
+  const attempt = await getOne(core, 'authorizations', attemptKey(core, intent.payment))
+  if (attempt) {
+    const challenge = await getOne(core, 'challenges', attempt.challengeId)
+    if (!challenge) throw new Error(`authorization ${attempt.key} names no stored challenge`)
+    const strangers =
+      [intent, echo].some((ids) => namesAnother(ids, challenge)) || !sameCall(intent, challenge)
+    return strangers ? fail(alreadyRedeemed(challenge)) : { kind: 'bound', attempt, challenge }
+  }
+  const contradiction = (['planId', 'routeId', 'requestId', 'resourceId', 'challengeId'] as const).find(
+    (id) => intent[id] !== undefined && echo[id] !== undefined && intent[id] !== echo[id],
+  )
+  if (contradiction)
+    return invalid(`${contradiction} in the request differs from accepted.extra.${contradiction}.`)
+  const named = { ...echo, ...definedIds(intent), resource: intent.resource }
+  const sold = findSubject(core.config.catalog, named)
+  if (sold instanceof GatewayError) return fail(sold)
+  if (named.challengeId !== undefined) return byChallengeId(core, intent, named, named.challengeId, sold)
+  return byRequestId(core, intent, named.requestId, sold)
+}
+
+interface Sold {
+  subject: Subject
+  item: CatalogItem
+}
+
+async function byChallengeId(
+  core: Core,
+  intent: PaidIntent,
+  named: Ids,
+  challengeId: string,
+  sold: Sold,
+): Promise<Found> {
+  const known = await getOne(core, 'challenges', challengeId)
+  if (known) {
+    if (named.requestId !== undefined && named.requestId !== known.requestId) {
+      return invalid(`requestId ${named.requestId} does not belong to challenge ${challengeId}.`)
+    }
+    if (known.fingerprint !== subjectFingerprint(sold.subject)) return fail(otherPurchase(known))
+    return { kind: 'open', challenge: known, inserts: [] }
+  }
+  const draft = provenDraft(core, intent, named, challengeId, sold)
+  if (!draft) {
+    const message = `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request.`
+    return fail(new GatewayError('CHALLENGE_NOT_FOUND', message))
+  }
+  const pointer = await getOne(core, 'requests', draft.requestId)
+  if (pointer && pointer.challengeId !== challengeId) {
+    return invalid(`requestId ${draft.requestId} belongs to another challenge.`)
+  }
+  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft)] }
+}
+
+/** Rebuilds a challenge from the echo; the HMAC in its id proves that we issued it for exactly these terms. */
+function provenDraft(
+  core: Core,
+  intent: PaidIntent,
+  named: Ids,
+  challengeId: string,
+  { subject, item }: Sold,
+): ChallengeRow | undefined {
+  const { config } = core
+  const parsed = parseChallengeId(challengeId)
+  if (!parsed || named.requestId === undefined) return undefined
+  const echoed = intent.payment.accepted?.amount
+  // The catalog's price first; an echoed one only if the id proves that we once asked it.
+  const amounts =
+    echoed !== undefined && UintString.safeParse(echoed).success ? [item.amount, echoed] : [item.amount]
+  for (const amount of amounts) {
+    const price = { amount, asset: config.network.asset, network: config.network.id, payTo: config.payTo }
+    const terms = termsOf(subject, price, named.requestId)
+    if (!provesTerms(config.idKeys, parsed, terms)) continue
+    const createdAt = parsed.expiresAt - config.challengeTtlMs
+    const { clientAgentId = null } = intent
+    const { transport, expiresAt } = parsed
+    return newChallenge(terms, { key: challengeId, transport, createdAt, expiresAt, clientAgentId })
+  }
+  return undefined
+}
+
+async function byRequestId(
+  core: Core,
+  intent: PaidIntent,
+  requestId: string | undefined,
+  { subject, item }: Sold,
+): Promise<Found> {
+  const pointer = requestId === undefined ? undefined : await getOne(core, 'requests', requestId)
+  const known = pointer && (await getOne(core, 'challenges', pointer.challengeId))
+  if (known) {
+    if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
+    return { kind: 'open', challenge: known, inserts: [] }
+  }
+  const draft = draftChallenge(core, intent, subject, item, requestId ?? `req-${randomText(core, 16)}`)
+  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft, pointer)] }
+}
+
+function definedIds(intent: Intent): Ids {
+  const { planId, routeId, requestId, resourceId, challengeId } = intent
+  const ids = Object.entries({ planId, routeId, requestId, resourceId, challengeId })
+  return Object.fromEntries(ids.filter(([, id]) => id !== undefined)) as Ids
+}
+
+function namesAnother(ids: Ids, challenge: ChallengeRow): boolean {
+  const differs = (id: string | undefined, own: string | undefined) => id !== undefined && id !== own
+  return (
+    differs(ids.challengeId, challenge.key) ||
+    differs(ids.requestId, challenge.requestId) ||
+    differs(ids.planId, challenge.kind === 'plan' ? challenge.itemId : undefined) ||
+    differs(ids.routeId, challenge.kind === 'route' ? challenge.itemId : undefined) ||
+    differs(ids.resourceId, challenge.resourceId)
+  )
+}
+
+/** A route's payment buys one exact call: the same method, path, query and body. */
+function sameCall(intent: Intent, challenge: ChallengeRow): boolean {
+  if (challenge.kind === 'plan') return true
+  if (intent.resource === undefined) return false
+  const { itemId: routeId, resourceId } = challenge
+  const fingerprint = subjectFingerprint({ kind: 'route', routeId, resourceId, resource: intent.resource })
+  return fingerprint === challenge.fingerprint
+}

@@ -1,0 +1,110 @@
+import type { AuthorizationRow, ChallengeRow, Step, TableName, Tables } from '../ports.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
+import { release } from './broadcast.ts'
+import { type Core, commit, getOne } from './core.ts'
+import { deliverPlan } from './deliver.ts'
+import { followReceipts } from './follow-receipts.ts'
+import { sweepAt } from './open-challenge.ts'
+import { tellSeller } from './outbox.ts'
+import { runRefunds } from './refund.ts'
+import { refundOf } from './refund-rows.ts'
+import { cannotSettle } from './refusals.ts'
+import { type Resolver, resolveAttempts } from './resolve.ts'
+
+const BATCH = 100
+
+/** One pass over all work that is due. Every row is taken under a fence, so any number of instances may do this. */
+export async function runJobs(core: Core, resolver: Resolver): Promise<void> {
+  const { leaseMs, refundIntervalMs } = core.config
+  await guarded(core, 'wallets', () => core.settlement.tend())
+  await forDue(core, 'authorizations', leaseMs, (rows) => resumeAttempts(core, resolver, rows))
+  await forDue(core, 'receipts', leaseMs, (rows) => followReceipts(core, resolver, rows))
+  await forDue(core, 'challenges', leaseMs, (rows) =>
+    each(core, 'challenges', rows, (row) => advance(core, row)),
+  )
+  await forDue(core, 'refunds', refundIntervalMs, (rows) => runRefunds(core, rows))
+  await forDue(core, 'outbox', leaseMs, (rows) => each(core, 'outbox', rows, (row) => tellSeller(core, row)))
+}
+
+/** A job that fails is told and tried again when its rows are due again; it never stops the others. */
+async function guarded(core: Core, name: string, job: () => Promise<void>): Promise<void> {
+  try {
+    await job()
+  } catch (cause) {
+    core.alerts.raise('job-failed', `${name}: ${cause instanceof Error ? cause.message : 'unknown'}`)
+  }
+}
+
+async function forDue<N extends TableName>(
+  core: Core,
+  table: N,
+  leaseMs: number,
+  work: (rows: Array<Tables[N]>) => Promise<void>,
+): Promise<void> {
+  await guarded(core, table, async () => {
+    const now = core.clock.now()
+    const rows = await core.store.takeDue(table, now, now + leaseMs, BATCH)
+    if (rows.length > 0) await work(rows)
+  })
+}
+
+async function each<R>(
+  core: Core,
+  name: string,
+  rows: readonly R[],
+  work: (row: R) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(rows.map((row) => guarded(core, name, async () => void (await work(row)))))
+}
+
+/** Attempts whose lease lapsed: what was never sent is released, everything else is decided from the chain. */
+async function resumeAttempts(
+  core: Core,
+  resolver: Resolver,
+  rows: readonly AuthorizationRow[],
+): Promise<void> {
+  const phase = (wanted: AuthorizationRow['phase']) => rows.filter((row) => row.phase === wanted)
+  const lapsed = cannotSettle('the first try was interrupted before anything was sent')
+  await each(core, 'authorizations', phase('CLAIMED'), (row) => release(core, row, lapsed, new Map()))
+  const broadcast = phase('BROADCAST')
+  if (broadcast.length > 0) await resolver.adopt(broadcast)
+  const abandoned = phase('ABANDONED')
+  if (abandoned.length > 0) await resolveAttempts(core, resolver, abandoned)
+}
+
+/** A challenge whose time has come: expired, to be delivered, to be refunded, or to be forgotten. */
+async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
+  const facts = { at: core.clock.now(), actor: 'gateway' as const }
+  switch (challenge.state) {
+    case 'PENDING': {
+      if (challenge.liveAuth !== null || facts.at < challenge.expiresAt) return
+      const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
+      await commit(core, { puts: [putChallenge(row)], audit })
+      return
+    }
+    case 'PAID': {
+      if (challenge.kind === 'plan') return void (await deliverPlan(core, challenge))
+      const receipt =
+        challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
+      if (!receipt) throw new Error(`challenge ${challenge.key} is PAID without a receipt`)
+      const { row, audit } = applyEvent(challenge, 'delivery-failed', facts, {
+        leaseUntil: null,
+        dueAt: null,
+      })
+      await commit(core, { puts: [putChallenge(row), refundOf(receipt, true, facts.at)], audit })
+      return
+    }
+    case 'EXPIRED':
+    case 'CANCELLED':
+      if (!challenge.claimed) await forget(core, challenge)
+  }
+}
+
+/** Nothing ever happened to it, and its id alone says that it expired. */
+async function forget(core: Core, challenge: ChallengeRow): Promise<void> {
+  const removes: Step['removes'] = [{ table: 'challenges', key: challenge.key, version: challenge.version }]
+  const pointer = await getOne(core, 'requests', challenge.requestId)
+  if (pointer?.challengeId === challenge.key)
+    removes.push({ table: 'requests', key: pointer.key, version: pointer.version })
+  await commit(core, { puts: [], removes })
+}

@@ -1,0 +1,118 @@
+import { GatewayError } from '../errors.ts'
+import type { ChallengeRow, Put, RequestRow, Subject } from '../ports.ts'
+import type { CatalogItem } from '../rules/catalog.ts'
+import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../rules/challenge-id.ts'
+import { fingerprint, newChallenge, resourceHash, termsOf } from '../rules/terms.ts'
+import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
+import { type Core, commit, getOne, randomText, requireFor } from './core.ts'
+import type { Intent, Outcome } from './outcome.ts'
+import { otherPurchase, refunded, settlementPending } from './refusals.ts'
+
+const MAX_RACES = 8
+
+/** A challenge at the current price that nobody has stored yet. */
+export function draftChallenge(
+  core: Core,
+  intent: Pick<Intent, 'transport' | 'clientAgentId'>,
+  subject: Subject,
+  item: CatalogItem,
+  requestId: string,
+): ChallengeRow {
+  const { config, clock } = core
+  const terms = termsOf(
+    subject,
+    { amount: item.amount, asset: config.network.asset, network: config.network.id, payTo: config.payTo },
+    requestId,
+  )
+  const createdAt = clock.now()
+  // Whole seconds, as the id carries them: a record and its id must agree on when it expires.
+  const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
+  const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
+  const key = makeChallengeId(config.idKeys[0]!, intent.transport, expiresAt, random, terms)
+  const { transport, clientAgentId = null } = intent
+  return newChallenge(terms, { key, transport, createdAt, expiresAt, clientAgentId })
+}
+
+export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): Put {
+  const version = previous?.version ?? 0
+  const row = { key: challenge.requestId, version, ref: null, dueAt: null, challengeId: challenge.key }
+  return { table: 'requests', row }
+}
+
+/** Terms for a buyer. Without a requestId nothing is stored: the id proves itself when it comes back. */
+export async function openChallenge(
+  core: Core,
+  intent: Intent,
+  subject: Subject,
+  item: CatalogItem,
+): Promise<Outcome> {
+  if (intent.requestId === undefined && intent.transport !== 'a2a') {
+    const draft = draftChallenge(core, intent, subject, item, `req-${randomText(core, 16)}`)
+    return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
+  }
+  const requestId = intent.requestId ?? `req-${randomText(core, 16)}`
+  for (let race = 0; race < MAX_RACES; race++) {
+    const pointer = await getOne(core, 'requests', requestId)
+    const existing = pointer && (await getOne(core, 'challenges', pointer.challengeId))
+    const answer = existing && answerExisting(core, existing, subject)
+    if (answer) return answer
+    const draft = draftChallenge(core, intent, subject, item, requestId)
+    const at = core.clock.now()
+    const puts = [putChallenge(draft), requestPointer(draft, pointer)]
+    const audit = [auditEntry(draft, 'challenge-opened', { at, actor: 'buyer' })]
+    if (existing?.state === 'PENDING') {
+      const expired = applyEvent(
+        existing,
+        'expired',
+        { at, actor: 'gateway' },
+        { dueAt: sweepAt(core, existing) },
+      )
+      puts.push(putChallenge(expired.row))
+      audit.push(...expired.audit)
+    }
+    if (await commit(core, { puts, audit })) {
+      return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
+    }
+  }
+  const error = new GatewayError('INTERNAL_ERROR', `Too many requests at once for requestId ${requestId}.`)
+  return { kind: 'failed', error }
+}
+
+/** When an expired challenge may be forgotten; never, once a payment was claimed for it. */
+export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
+  return challenge.claimed ? null : challenge.expiresAt + core.config.challengeTtlMs
+}
+
+/** What an unpaid request learns of a challenge that exists; undefined when a new one must be opened. */
+function answerExisting(core: Core, challenge: ChallengeRow, subject: Subject): Outcome | undefined {
+  if (challenge.fingerprint !== subjectFingerprint(subject))
+    return { kind: 'failed', error: otherPurchase(challenge) }
+  switch (challenge.state) {
+    case 'PENDING':
+      if (challenge.liveAuth !== null) return { kind: 'failed', error: settlementPending(challenge) }
+      if (core.clock.now() >= challenge.expiresAt) return undefined
+      return { kind: 'challenge', required: requireFor(core, challenge, 'Payment required') }
+    case 'PAID':
+    case 'DELIVERED': {
+      const error =
+        'This request is paid. Resend the payload that paid it, or any new authorization of the same payer: ' +
+        'it fetches the result and is not charged.'
+      return { kind: 'challenge', required: requireFor(core, challenge, error) }
+    }
+    case 'EXPIRED':
+    case 'CANCELLED':
+      return undefined
+    default:
+      return { kind: 'failed', error: refunded(challenge) }
+  }
+}
+
+export function subjectFingerprint(subject: Subject): string {
+  const itemId = subject.kind === 'plan' ? subject.planId : subject.routeId
+  return fingerprint({
+    kind: subject.kind,
+    itemId,
+    resourceId: subject.resourceId,
+    resourceHash: resourceHash(subject),
+  })
+}

@@ -1,0 +1,50 @@
+import type { GatewayError } from '../errors.ts'
+import type { Transport } from '../ports.ts'
+import type {
+  AccessGrant,
+  ChallengeStatus,
+  Resource,
+  ResourceResponse,
+  SvcPayment,
+} from '../protocol/access.ts'
+import type { PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
+
+/** What a transport understood of a request. Ids are syntactically valid; nothing else has been checked. */
+export interface Intent {
+  transport: Transport
+  planId?: string
+  routeId?: string
+  requestId?: string
+  resourceId?: string
+  challengeId?: string
+  resource?: Resource
+  clientAgentId?: string
+  /** Absent: the buyer asks for terms. */
+  payment?: PaymentPayload
+}
+
+/** What became of an intent; a transport renders it and decides nothing. */
+export type Outcome =
+  | { kind: 'challenge'; required: PaymentRequired }
+  | { kind: 'granted'; grant: AccessGrant; receipt: SettleResponse; cached: boolean }
+  | { kind: 'resource'; response: ResourceResponse; receipt: SettleResponse; cached: boolean }
+  /** Embedded routes: the seller's handler runs next. */
+  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse }
+  | { kind: 'failed'; error: GatewayError; required?: PaymentRequired; receipt?: SettleResponse }
+
+/** One engine serves every transport. */
+export interface Engine {
+  /** Opens a challenge, or redeems the payment that the intent carries. Never throws for an expected failure. */
+  purchase(intent: Intent): Promise<Outcome>
+  /** undefined: not an id of this gateway. */
+  status(challengeId: string): Promise<ChallengeStatus | undefined>
+  /** Only PENDING without a live attempt can be cancelled. */
+  cancel(challengeId: string, actor: 'buyer' | 'operator'): Promise<ChallengeStatus | GatewayError>
+  /** REFUND_FAILED → REFUND_PENDING. */
+  retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
+  /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
+  runJobs(): Promise<void>
+  /** Jobs every `intervalMs` until stopped; `stop` waits for what is in flight. */
+  start(): void
+  stop(): Promise<void>
+}

@@ -1,0 +1,158 @@
+import { GatewayError } from '../errors.ts'
+import type { AuthorizationRow, ChallengeRow, Put, SignedAuthorization } from '../ports.ts'
+import { checkAgreement } from '../rules/check-payment.ts'
+import { ownsAttempt, saltHashOf } from '../rules/ownership.ts'
+import { auditEntry, putChallenge } from './apply-event.ts'
+import type { Broadcaster } from './broadcast.ts'
+import { type Core, commit, getOne, stored } from './core.ts'
+import { attemptKey, findChallenge, type PaidIntent } from './find-challenge.ts'
+import type { Outcome } from './outcome.ts'
+import type { PayerBudget } from './payer-budget.ts'
+import {
+  alreadyRedeemed,
+  cannotSettle,
+  challengeClosed,
+  otherPayer,
+  refunded,
+  settlementPending,
+} from './refusals.ts'
+import { failed, settledOutcome, waitForChange } from './settled-outcome.ts'
+
+/** One request goes round at most so often: each round, somebody else made progress. */
+const MAX_ROUNDS = 1000
+
+/**
+ * Redeems a payment: find, check, claim (T1), hand over to the broadcaster, wait for the chain's word. Every way to
+ * be interrupted leaves rows that the jobs finish with the same functions.
+ */
+export async function redeemPayment(
+  core: Core,
+  parts: { broadcaster: Broadcaster; budget: PayerBudget },
+  intent: PaidIntent,
+): Promise<Outcome> {
+  const deadline = core.clock.now() + core.config.settleWaitMs
+  const { payment } = intent
+  let verified = false
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const found = await findChallenge(core, intent)
+    if (found.kind === 'failed') return failed(core, found.error)
+    const { challenge } = found
+    if (found.kind === 'bound') {
+      const live = found.attempt.phase === 'CLAIMED' || found.attempt.phase === 'BROADCAST'
+      // An honest buyer may have dropped the salt: "redeemed" would make it pay again while the first is in flight.
+      if (!ownsAttempt(found.attempt, payment)) {
+        return failed(core, live ? settlementPending(challenge) : alreadyRedeemed(challenge))
+      }
+      const outcome = await settledOutcome(core, challenge.key, found.attempt.key, deadline)
+      if (outcome) return outcome
+      continue
+    }
+    const closed = closedError(core, challenge)
+    if (closed) return failed(core, closed)
+    const disagreement = checkAgreement(payment, challenge)
+    if (disagreement) return failed(core, disagreement, challenge)
+    const auth: SignedAuthorization = {
+      ...payment.payload.authorization,
+      signature: payment.payload.signature,
+    }
+    if (!verified) {
+      const limited = parts.budget.refusal(auth.from)
+      if (limited) return failed(core, limited)
+      const signature = await core.signatures.check(auth)
+      if (typeof signature === 'object') {
+        parts.budget.countFailure(auth.from)
+        return failed(
+          core,
+          new GatewayError('INVALID_PROOF', signature.invalid, { challengeId: challenge.key }),
+          challenge,
+        )
+      }
+      verified = true
+    }
+    if (challenge.state !== 'PENDING') return releaseToPayer(core, challenge, auth, deadline)
+    if (challenge.liveAuth !== null) {
+      // Another authorization is in flight: this one is never sent. Its outcome answers both.
+      const rival = await getOne(core, 'authorizations', challenge.liveAuth)
+      if (rival && rival.auth.from !== auth.from) return failed(core, otherPayer(challenge))
+      if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
+      await waitForChange(core, challenge.key, deadline)
+      continue
+    }
+    const unavailable = await core.settlement.unavailable()
+    if (unavailable) return failed(core, cannotSettle(unavailable))
+    const attempt = await claim(core, challenge, found.inserts, auth, intent)
+    if (!attempt) continue
+    const looked = await parts.broadcaster.add(attempt)
+    if (looked.kind === 'released') {
+      if (looked.error.code !== 'SETTLEMENT_PENDING') parts.budget.countFailure(auth.from)
+      return failed(core, looked.error, looked.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
+    }
+    const outcome = await settledOutcome(core, challenge.key, attempt.key, deadline)
+    if (outcome) {
+      if (outcome.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED')
+        parts.budget.countFailure(auth.from)
+      return outcome
+    }
+  }
+  return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this payment.'))
+}
+
+/** T1. The insert is the claim: of all settlements racing on this nonce or this challenge exactly one wins. */
+async function claim(
+  core: Core,
+  challenge: ChallengeRow,
+  inserts: readonly Put[],
+  auth: SignedAuthorization,
+  intent: PaidIntent,
+): Promise<AuthorizationRow | undefined> {
+  const at = core.clock.now()
+  const attempt: AuthorizationRow = {
+    key: attemptKey(core, intent.payment),
+    version: 0,
+    ref: challenge.key,
+    dueAt: at + core.config.leaseMs,
+    challengeId: challenge.key,
+    auth,
+    saltHash: saltHashOf(intent.payment),
+    phase: 'CLAIMED',
+    fromHeight: 0,
+    walletTx: null,
+    sends: 0,
+    packLimit: null,
+    reason: null,
+  }
+  const clientAgentId = challenge.clientAgentId ?? intent.clientAgentId ?? null
+  const claimed = { ...challenge, claimed: true, liveAuth: attempt.key, dueAt: null, clientAgentId }
+  const applied = await commit(core, {
+    puts: [putChallenge(claimed), { table: 'authorizations', row: attempt }, ...inserts],
+    audit: [auditEntry(claimed, 'payment-claimed', { at, actor: 'buyer', details: { payer: auth.from } })],
+  })
+  return applied ? stored(attempt) : undefined
+}
+
+/** Why nothing can be bought with this challenge any more. */
+function closedError(core: Core, challenge: ChallengeRow): GatewayError | undefined {
+  const { state, expiresAt, liveAuth } = challenge
+  const late = state === 'PENDING' && liveAuth === null && core.clock.now() >= expiresAt
+  if (late || state === 'EXPIRED' || state === 'CANCELLED') {
+    return challengeClosed(challenge)
+  }
+  return state.startsWith('REFUND') ? refunded(challenge) : undefined
+}
+
+/**
+ * A second authorization for a paid challenge is never sent: it is the payer's proof of being the payer. To prove
+ * that, it must be unused: a used one is public and anybody could show it.
+ */
+async function releaseToPayer(
+  core: Core,
+  challenge: ChallengeRow,
+  auth: SignedAuthorization,
+  deadline: number,
+): Promise<Outcome> {
+  if (challenge.payer !== auth.from || challenge.receipt === null) return failed(core, otherPayer(challenge))
+  const { results } = await core.chain.simulate([auth])
+  if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
+  const outcome = await settledOutcome(core, challenge.key, challenge.receipt, deadline)
+  return outcome ?? failed(core, settlementPending(challenge))
+}

@@ -1,0 +1,25 @@
+import type { Put, ReceiptRow } from '../ports.ts'
+
+/** The intent to return a receipt: to whom and how much the chain's Transfer says, and nothing else. */
+export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number): Put {
+  return {
+    table: 'refunds',
+    row: {
+      key: receipt.key,
+      version: 0,
+      ref: receipt.challengeId,
+      dueAt,
+      challengeId: receipt.challengeId,
+      movesState,
+      recipient: receipt.payer,
+      value: receipt.value,
+      auth: null,
+      phase: 'WAITING',
+      attempts: 0,
+      fromHeight: receipt.blockNumber,
+      walletTx: null,
+      txHash: null,
+      reason: null,
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** What the buyer is told when there is nothing to hand out: what happened, and what to do next. */
+import { GatewayError } from '../errors.ts'
+import type { ChallengeRow } from '../ports.ts'
+
+export function otherPurchase(challenge: ChallengeRow): GatewayError {
+  return new GatewayError(
+    'INVALID_REQUEST',
+    `requestId ${challenge.requestId} belongs to another purchase (${challenge.kind} ${challenge.itemId}). ` +
+      'Use a new requestId, or repeat the request exactly.',
+  )
+}
+
+export function settlementPending(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'SETTLEMENT_PENDING',
+    'The payment was received and its outcome is not known yet. Send the same payload again; do not sign a new one.',
+    { challengeId: challenge.key, retryAfterSeconds: 5 },
+  )
+}
+
+export function refunded(challenge: ChallengeRow): GatewayError {
+  const txHash = challenge.refundTxHash ?? undefined
+  return new GatewayError(
+    'CHALLENGE_REFUNDED',
+    `Delivery failed after the payment; the refund is ${challenge.state}. Ask for a new challenge to buy again.`,
+    { challengeId: challenge.key, refund: { state: challenge.state, ...(txHash && { txHash }) } },
+  )
+}
+
+export function otherPayer(challenge: ChallengeRow): GatewayError {
+  return new GatewayError(
+    'INVALID_PROOF',
+    'This challenge belongs to another payer; this authorization was not sent. Ask for a challenge of your own.',
+    { challengeId: challenge.key },
+  )
+}
+
+export function alreadyRedeemed(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'TX_ALREADY_REDEEMED',
+    'This authorization was used already and the request does not prove to be its buyer. To fetch a result again, ' +
+      'resend the original payload unchanged, or sign a new authorization for the same challenge: it is not charged.',
+    { challengeId: challenge.key },
+  )
+}
+
+export function cannotSettle(why: string): GatewayError {
+  return new GatewayError(
+    'SETTLEMENT_PENDING',
+    `The gateway cannot settle payments now: ${why}. Nothing was charged.`,
+    {
+      retryAfterSeconds: 30,
+    },
+  )
+}
+
+export function deliveryFailed(challenge: ChallengeRow): GatewayError {
+  return new GatewayError(
+    'DELIVERY_FAILED',
+    `The payment is confirmed but delivery failed: ${challenge.failure ?? 'unknown'}. The payment goes back to ${challenge.payer}.`,
+    {
+      challengeId: challenge.key,
+      ...(challenge.txHash !== null && { txHash: challenge.txHash }),
+      refund: { state: challenge.state },
+    },
+  )
+}
+
+export function challengeClosed(challenge: ChallengeRow): GatewayError {
+  const { key, state, expiresAt } = challenge
+  const how = state === 'CANCELLED' ? 'was cancelled' : `expired at ${new Date(expiresAt).toISOString()}`
+  const message = `Challenge ${key} ${how}; nothing was charged. Ask for a new challenge.`
+  return new GatewayError('CHALLENGE_EXPIRED', message, { challengeId: key })
+}
+
+export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
+  const message = `The payment was not settled: ${reason}. No money moved.`
+  return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
+}

@@ -1,0 +1,170 @@
+import type { AuthorizationRow, Use, WalletTxRow } from '../ports.ts'
+import { isDead, judgeAttempt, type Verdict } from '../rules/judge-attempt.ts'
+import { auditEntry, putChallenge } from './apply-event.ts'
+import { broadcast, type Sink, withoutLive } from './broadcast.ts'
+import { type Confirmed, confirmPayments } from './confirm.ts'
+import { type Core, commit } from './core.ts'
+
+/** An abandoned attempt is looked at this often until it can no longer land. */
+const ABANDONED_RECHECK_MS = 60_000
+
+/**
+ * Decides attempts that may have been sent, from the chain. It watches what this instance sent, and what a lapsed
+ * lease handed to it: the same code for both.
+ */
+export interface Resolver extends Sink {
+  /** Attempts whose lease lapsed: watched again, and sent again where nothing else keeps them moving. */
+  adopt(rows: readonly AuthorizationRow[]): Promise<void>
+  /** Looks until nothing is watched or the engine stops. */
+  idle(): Promise<void>
+  stop(): void
+}
+
+export function createResolver(core: Core): Resolver {
+  const hot = new Map<string, AuthorizationRow>()
+  let running: Promise<void> | undefined
+  let stopped = false
+  let wake: (() => void) | undefined
+
+  async function run(): Promise<void> {
+    while (hot.size > 0 && !stopped) {
+      const poked = new Promise<void>((go) => {
+        wake = go
+      })
+      await Promise.race([core.clock.sleep(core.config.pollIntervalMs), poked])
+      const rows = [...hot.values()]
+      if (stopped || rows.length === 0) break
+      try {
+        for (const [row, next] of await resolveAttempts(core, resolver, rows)) {
+          // A row that was adopted again meanwhile is newer than our verdict.
+          if (hot.get(row.key) !== row) continue
+          if (next) hot.set(row.key, next)
+          else hot.delete(row.key)
+        }
+      } catch (cause) {
+        // Chain or store cannot be asked: nothing is decided, and we ask again.
+        core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
+      }
+    }
+    running = undefined
+  }
+
+  const resolver: Resolver = {
+    watch(rows) {
+      for (const row of rows) hot.set(row.key, row)
+      if (!running && !stopped) running = run()
+    },
+    poke() {
+      wake?.()
+    },
+    async refused(row, reason) {
+      const current = hot.get(row.key) ?? row
+      if (await abandon(core, current, reason)) hot.delete(row.key)
+    },
+    async adopt(rows) {
+      resolver.watch(rows)
+      const unattended = rows.filter((row) => row.walletTx === null)
+      if (unattended.length > 0) await broadcast(core, resolver, unattended)
+    },
+    async idle() {
+      while (running) await running
+    },
+    stop() {
+      stopped = true
+      wake?.()
+    },
+  }
+  return resolver
+}
+
+/** A row that was judged, and what to watch in its place (undefined: nothing). */
+type Watched = [AuthorizationRow, AuthorizationRow | undefined]
+
+/** One look at the chain for many attempts, one step for each that is decided. Undecided ones are not in the answer. */
+export async function resolveAttempts(
+  core: Core,
+  sink: Sink,
+  rows: readonly AuthorizationRow[],
+): Promise<Watched[]> {
+  const transactions = await walletTransactions(core, rows)
+  const hashes = [...transactions.values()].flatMap((tx) => tx.hashes)
+  // Mined first, then uses: a use that is missing above a mined transaction is then truly missing.
+  const mined = hashes.length > 0 ? await core.chain.mined(hashes) : []
+  const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
+  const keys = rows.map((row) => ({ payer: row.auth.from, nonce: row.auth.nonce }))
+  const { at, found } = await core.chain.uses(keys, Math.min(...rows.map((row) => row.fromHeight)))
+  core.highest.number = Math.max(core.highest.number, at.number)
+  const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
+
+  const failures: Array<{ row: AuthorizationRow; verdict: Verdict; use: Use | undefined }> = []
+  const confirmed: Confirmed[] = []
+  const rebind: AuthorizationRow[] = []
+  for (const row of rows) {
+    const use = uses.get(`${row.auth.from}:${row.auth.nonce}`)
+    const walletTx = row.walletTx === null ? undefined : transactions.get(row.walletTx)
+    const tx = walletTx?.hashes.map((hash) => minedBy.get(hash)).find((hit) => hit !== undefined)
+    const verdict = judgeAttempt(row, { use, at, walletTx, mined: tx }, core.config.confirmations)
+    if (verdict.kind === 'confirmed') confirmed.push({ attempt: row, use: verdict.use })
+    else if (verdict.kind === 'rebind' && row.phase === 'BROADCAST')
+      rebind.push({ ...row, packLimit: verdict.packLimit ?? row.packLimit })
+    else if (verdict.kind !== 'wait' || row.phase !== 'BROADCAST') failures.push({ row, verdict, use })
+  }
+  const paid = await confirmPayments(core, confirmed)
+  const done = await Promise.all(
+    failures.map(({ row, verdict, use }) => settleFailure(core, row, verdict, use)),
+  )
+  const settled = [...confirmed.map(({ attempt }) => attempt), ...failures.map(({ row }) => row)]
+  const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
+  // Somebody else was first: go on from what is stored, or not at all.
+  const outdated = settled.filter((row) => !applied.has(row.key))
+  const fresh = await core.store.get(
+    'authorizations',
+    outdated.map((row) => row.key),
+  )
+  if (rebind.length > 0) await broadcast(core, sink, rebind)
+  return [
+    ...settled.filter((row) => applied.has(row.key)).map((row): Watched => [row, undefined]),
+    ...outdated.map(
+      (row, index): Watched => [row, fresh[index]?.phase === 'BROADCAST' ? fresh[index] : undefined],
+    ),
+  ]
+}
+
+async function walletTransactions(
+  core: Core,
+  rows: readonly AuthorizationRow[],
+): Promise<Map<string, WalletTxRow>> {
+  const keys = [...new Set(rows.flatMap((row) => (row.walletTx === null ? [] : [row.walletTx])))]
+  if (keys.length === 0) return new Map()
+  const found = await core.store.get('walletTxs', keys)
+  return new Map(found.flatMap((tx) => (tx ? [[tx.key, tx] as const] : [])))
+}
+
+/** True when it was written. */
+async function settleFailure(
+  core: Core,
+  row: AuthorizationRow,
+  verdict: Verdict,
+  use: Use | undefined,
+): Promise<boolean> {
+  if (row.phase === 'BROADCAST')
+    return verdict.kind === 'failed' && (await abandon(core, row, verdict.reason))
+  const { finalized } = await core.chain.head()
+  const dead = verdict.kind === 'failed' && isDead(row, use, finalized)
+  const next: AuthorizationRow = dead
+    ? { ...row, phase: 'DEAD', dueAt: null }
+    : { ...row, dueAt: core.clock.now() + ABANDONED_RECHECK_MS }
+  return commit(core, { puts: [{ table: 'authorizations', row: next }] })
+}
+
+/** BROADCAST → ABANDONED: no longer live, so the buyer may sign anew; watched, because it may land after all. */
+async function abandon(core: Core, row: AuthorizationRow, reason: string): Promise<boolean> {
+  const [challenge] = await core.store.get('challenges', [row.challengeId])
+  if (!challenge) throw new Error(`authorization ${row.key} names no stored challenge`)
+  const at = core.clock.now()
+  const abandoned: AuthorizationRow = { ...row, phase: 'ABANDONED', reason, dueAt: at + ABANDONED_RECHECK_MS }
+  return commit(core, {
+    puts: [{ table: 'authorizations', row: abandoned }, putChallenge(withoutLive(challenge, row.key))],
+    audit: [auditEntry(challenge, 'payment-abandoned', { at, actor: 'gateway', details: { reason } })],
+  })
+}

@@ -1,0 +1,62 @@
+import { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
+
+/** Facts that travel with a failure to the buyer. Never a token, a signature or a key. */
+export interface ErrorDetails {
+  retryAfterSeconds?: number
+  hint?: string
+  challengeId?: string
+  txHash?: string
+  refund?: { state: string; txHash?: string }
+}
+
+/** A failure the buyer is told of. Engine functions return it inside an outcome; only adapters throw it. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.details = details
+  }
+
+  get httpStatus(): number {
+    return ERROR_CODES[this.code].httpStatus
+  }
+
+  toBody(statusUrl?: string): ErrorBody {
+    const { retryAfterSeconds, hint, txHash, refund } = this.details
+    return {
+      type: 'Error',
+      code: this.code,
+      message: this.message,
+      httpStatus: this.httpStatus,
+      retryable: ERROR_CODES[this.code].retryable,
+      hint: hint ?? ERROR_CODES[this.code].fix,
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      ...(statusUrl !== undefined && { statusUrl }),
+      ...(txHash !== undefined && { txHash }),
+      ...(refund !== undefined && { refund }),
+    }
+  }
+}
+
+/** Bad configuration: every fault at once, one line each, so that a seller mends them in one go. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+/** The store or the chain could not be asked. Nothing is known, so nothing is decided. */
+export class UnavailableError extends Error {
+  constructor(what: string, cause?: unknown) {
+    super(`${what} is unavailable`, cause === undefined ? undefined : { cause })
+    this.name = 'UnavailableError'
+  }
+}

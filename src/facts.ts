@@ -1,0 +1,213 @@
+/** Plain facts: what is stored, and what the chain says. Types only; every layer may read them. */
+import type { ChallengeState, Resource } from './protocol/access.ts'
+import type { Address, Hex } from './protocol/hex.ts'
+import type { Authorization } from './protocol/payment.ts'
+
+// ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Every row: plain JSON. Amounts are decimal strings as on the wire; heights and times are safe integers. */
+export interface RowBase {
+  key: string
+  /** What was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one. */
+  version: number
+  /** Groups rows for `list`: the challengeId, or the wallet of an open wallet transaction. */
+  ref: string | null
+  /** When a job must look at this row again; null once nothing is left to do. So nothing waits for ever. */
+  dueAt: number | null
+}
+
+export type Transport = 'http' | 'a2a' | 'mcp'
+
+/** What is sold: one plan for one resource id, or one exact call of a route. */
+export type Subject =
+  | { kind: 'plan'; planId: string; resourceId: string }
+  | { kind: 'route'; routeId: string; resourceId: string; resource: Resource }
+
+/** key = challengeId */
+export interface ChallengeRow extends RowBase {
+  requestId: string
+  transport: Transport
+  kind: 'plan' | 'route'
+  /** planId or routeId. */
+  itemId: string
+  resourceId: string
+  /** Method and path with query of a route call; its body only as part of the fingerprint. */
+  resource: { method: string; path: string } | null
+  fingerprint: string
+  amount: string
+  network: string
+  asset: Address
+  payTo: Address
+  clientAgentId: string | null
+  state: ChallengeState
+  createdAt: number
+  expiresAt: number
+  /** A payment was claimed for it at some time: such a record is never swept. */
+  claimed: boolean
+  /** The one authorization that may be in flight; PENDING does not expire while it is set. */
+  liveAuth: string | null
+  /** The receipt that paid it. */
+  receipt: string | null
+  payer: Address | null
+  txHash: Hex | null
+  paidAt: number | null
+  /** Until when one instance alone may deliver. */
+  leaseUntil: number | null
+  deliveryTries: number
+  failure: string | null
+  /** The sealed result: safe at rest, opened by the delivery that made it. */
+  result: string | null
+  refundTxHash: Hex | null
+}
+
+/** key = requestId. Points to the newest challenge of that request. */
+export interface RequestRow extends RowBase {
+  challengeId: string
+}
+
+export type AttemptPhase = 'CLAIMED' | 'BROADCAST' | 'CONFIRMED' | 'ABANDONED' | 'DEAD'
+
+export interface SignedAuthorization extends Authorization {
+  signature: Hex
+}
+
+/** key = chainId:asset:payer:nonce. The insert is the claim: of two settlements racing on one nonce exactly one wins. */
+export interface AuthorizationRow extends RowBase {
+  challengeId: string
+  auth: SignedAuthorization
+  saltHash: string | null
+  phase: AttemptPhase
+  /** A finalized height at the time of the look: a use of it can only be above. */
+  fromHeight: number
+  walletTx: string | null
+  sends: number
+  /** At most so many neighbours in one transaction; halves when a whole batch reverted. */
+  packLimit: number | null
+  reason: string | null
+}
+
+/** key = the authorization's key, or chainId:txHash:logIndex for a plain transfer. */
+export interface ReceiptRow extends RowBase {
+  challengeId: string
+  role: 'pays' | 'surplus'
+  payer: Address
+  value: string
+  txHash: Hex
+  logIndex: number
+  blockNumber: number
+  blockHash: Hex
+  fromHeight: number
+  finalized: boolean
+  lost: boolean
+}
+
+/** key = chainId:txHash:logIndex. One on-chain transfer serves one receipt. */
+export interface SeenRow extends RowBase {
+  receipt: string
+}
+
+export type RefundPhase = 'WAITING' | 'BROADCAST' | 'DONE' | 'FAILED' | 'VOID'
+
+/** key = the receipt's key: at most one refund per receipt. */
+export interface RefundRow extends RowBase {
+  challengeId: string
+  /** This refund moves the challenge's own state (it returns the payment, not a surplus). */
+  movesState: boolean
+  recipient: Address
+  value: string
+  /** The refund as signed last; a new signature keeps its wallet, nonce, recipient and value. */
+  auth: SignedAuthorization | null
+  phase: RefundPhase
+  attempts: number
+  fromHeight: number
+  walletTx: string | null
+  txHash: Hex | null
+  reason: string | null
+}
+
+/** key = wallet:evmNonce, zero-padded. The insert allocates the nonce. */
+export interface WalletTxRow extends RowBase {
+  wallet: Address
+  nonce: number
+  calls: SignedAuthorization[]
+  /** Keys of the authorizations or refunds that it carries, in the order of calls. */
+  members: string[]
+  maxFeePerGas: string
+  maxPriorityFeePerGas: string
+  gas: number
+  raw: Hex
+  /** Every hash that ever went out under this nonce: any of them may be mined. */
+  hashes: Hex[]
+  phase: 'SENT' | 'MINED' | 'REPLACED'
+  createdAt: number
+}
+
+/** key = event:challengeId. The seller's hook has not been told yet; removed once it has returned. */
+export interface OutboxRow extends RowBase {
+  challengeId: string
+  event: 'payment-received' | 'refunded'
+}
+
+export interface Tables {
+  challenges: ChallengeRow
+  requests: RequestRow
+  authorizations: AuthorizationRow
+  receipts: ReceiptRow
+  seen: SeenRow
+  refunds: RefundRow
+  walletTxs: WalletTxRow
+  outbox: OutboxRow
+}
+export type TableName = keyof Tables
+
+/** One line of the append-only log. Never a token, a signature or a key. */
+export interface AuditEntry {
+  at: number
+  challengeId: string
+  requestId: string
+  event: string
+  fromState: ChallengeState | null
+  toState: ChallengeState | null
+  actor: 'buyer' | 'gateway' | 'operator'
+  txHash?: string
+  details?: Record<string, string | number | boolean | null>
+}
+
+// ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Block {
+  number: number
+  hash: Hex
+  /** Seconds: chain time. */
+  timestamp: number
+}
+
+export interface AuthKey {
+  payer: Address
+  nonce: Hex
+}
+
+export type SimResult =
+  /** `alone`: the payer has code (EIP-1271, EIP-7702) and could burn a batch's gas. */
+  { kind: 'ok'; alone: boolean } | { kind: 'used' } | { kind: 'fails'; reason: string }
+
+/** What became of an authorization on chain: the event, and the Transfer at the very next log index. */
+export type Use =
+  | {
+      kind: 'transfer'
+      key: AuthKey
+      block: Block
+      txHash: Hex
+      /** Of the Transfer. */
+      logIndex: number
+      from: Address
+      to: Address
+      value: string
+    }
+  | { kind: 'canceled'; key: AuthKey; block: Block; txHash: Hex }
+
+export interface MinedTx {
+  hash: Hex
+  success: boolean
+  blockNumber: number
+}

@@ -1,0 +1,344 @@
+import { randomBytes } from 'node:crypto'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { GatewayOptions, OptionLabels } from './config/options.ts'
+import { resolveConfig } from './config/resolve-config.ts'
+import type { ResolvedConfig } from './config/resolved-config.ts'
+import type { GrantPlaces } from './delivery/grant.ts'
+import type { Jwks } from './delivery/jwks.ts'
+import { createSeal } from './delivery/seal.ts'
+import { parseSecretKeys, type SecretKeys } from './delivery/secret-keys.ts'
+import type { VerifyBearer } from './delivery/verify-bearer.ts'
+import { createEngine } from './engine/engine.ts'
+import type { Engine } from './engine/outcome.ts'
+import { ConfigError, GatewayError } from './errors.ts'
+import type { Alerts, Chain, Clock, Delivery, Settlement, Store } from './ports.ts'
+import type { DiscoveryCatalog } from './protocol/catalog.ts'
+import { buildCatalog } from './rules/catalog.ts'
+import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
+import { createSignatures } from './settlement/signatures.ts'
+import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
+import { createRateLimit } from './server/rate-limit.ts'
+
+/** A running gateway. */
+export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'purchase'> {
+  /** Answers any request below `baseUrl`: mount it wherever Fetch requests are served. */
+  fetch: HttpHandler
+  /** Guards the seller's own routes; knows only tokens that this gateway signs. */
+  verifyBearer: VerifyBearer
+  /** What can be bought. */
+  discovery: DiscoveryCatalog
+  /** Finishes what is in flight as far as it can, and closes the store. */
+  close(): Promise<void>
+}
+
+export const VERSION: string = createRequire(import.meta.url)('../package.json').version
+
+const clock: Clock = { now: Date.now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }
+
+/**
+ * Builds a gateway from a few options. Throws ConfigError with every fault at once.
+ *
+ * @example
+ * const gateway = await createGateway({
+ *   walletAddress: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+ *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+ *   tokenSecret: process.env.TOKEN_SECRET,
+ * })
+ * const response = await gateway.fetch(new Request('http://localhost:3000/discover'))
+ */
+export async function createGateway(options: GatewayOptions, labels: OptionLabels = {}): Promise<Gateway> {
+  const config = resolveConfig(options, labels)
+  const alerts = createAlerts(config)
+  const chain = createChainClient({ rpcUrl: config.network.rpcUrl, network: config.network })
+  const domain = createDomainCheck(config, chain)
+  const atBoot = await domain.check()
+  if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
+  if (atBoot.kind === 'unreachable')
+    alerts.raise('chain-unreachable', `${config.network.rpcUrl} does not answer; payments wait`)
+  const store = await openStore(config)
+  const { settlement, ready: settlementReady } = await buildSettlement(config, { chain, store, alerts })
+  const keys = await secretKeys(config)
+  const { delivery, jwks, verifyBearer } = await buildDelivery(config, keys, alerts)
+  const refundKey = config.refundWalletPrivateKey
+  const engine = createEngine(
+    {
+      store,
+      chain,
+      settlement: domain.guard(settlement),
+      signatures: createSignatures({ rpcUrl: config.network.rpcUrl, network: config.network }),
+      delivery,
+      clock,
+      random: { bytes: randomBytes },
+      alerts,
+      hooks: config.hooks,
+      ...(refundKey && {
+        refundSigner: (await import('./settlement/refund-signer.ts')).createRefundSigner(
+          refundKey,
+          config.network,
+        ),
+      }),
+    },
+    {
+      network: config.network,
+      payTo: config.walletAddress,
+      baseUrl: config.baseUrl,
+      catalog: buildCatalog(config.plans),
+      idKeys: keys.ids,
+      challengeTtlMs: config.challengeTtlSeconds * 1000,
+      settleWaitMs: config.settleWaitSeconds * 1000,
+      pollIntervalMs: config.pollIntervalMs,
+      confirmations: config.confirmations,
+      refundMinAgeMs: config.refundMinAgeSeconds * 1000,
+      refundIntervalMs: config.refundIntervalSeconds * 1000,
+      refundMaxAttempts: 5,
+      jobIntervalMs: 1000,
+      leaseMs: 10_000,
+      deliveryLeaseMs: 60_000,
+      payerFailuresPerMinute: 30,
+    },
+  )
+  const startedAt = clock.now()
+  const rateLimit = createRateLimit({ perMinute: config.rateLimitPerMinute })
+  const discovery = discoveryOf(config)
+  engine.start()
+  return {
+    fetch: createHttpHandler({
+      engine,
+      discovery,
+      baseUrl: config.baseUrl,
+      version: VERSION,
+      networkId: config.network.id,
+      storeName: store.name,
+      ...(jwks && { jwks }),
+      limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
+      uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
+      ready: () => readiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
+      rateLimit: (address) => rateLimit(address, clock.now()),
+      onError: (error) => alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
+    }),
+    verifyBearer,
+    discovery,
+    purchase: engine.purchase,
+    status: engine.status,
+    cancel: engine.cancel,
+    retryRefund: engine.retryRefund,
+    async close() {
+      await engine.stop()
+      await store.close()
+    },
+  }
+}
+
+function createAlerts({ onAlert }: ResolvedConfig): Alerts {
+  return {
+    raise(kind, message) {
+      console.error(
+        JSON.stringify({ level: 'error', time: new Date(clock.now()).toISOString(), alert: kind, message }),
+      )
+      try {
+        onAlert?.(kind, message)
+      } catch {
+        // Telling the operator must not become a fault of its own.
+      }
+    },
+  }
+}
+
+type Checked = { kind: 'good' } | { kind: 'mismatch'; faults: string[] } | { kind: 'unreachable' }
+
+/** A token whose domain differs from our table would refuse every signature: we ask before the first settlement. */
+function createDomainCheck({ network }: ResolvedConfig, chain: Chain & { domain(): Promise<ChainDomain> }) {
+  let good = false
+  async function check(): Promise<Checked> {
+    if (good) return { kind: 'good' }
+    let found: ChainDomain
+    try {
+      found = await chain.domain()
+    } catch {
+      return { kind: 'unreachable' }
+    }
+    const expected = { chainId: network.chainId, ...network.domain }
+    const faults = (['chainId', 'name', 'version'] as const)
+      .filter((field) => found[field] !== expected[field])
+      .map(
+        (field) =>
+          `rpcUrl answers ${field} ${found[field]}; ${network.id} has ${expected[field]}. Use an RPC of ${network.id}.`,
+      )
+    good = faults.length === 0
+    return good ? { kind: 'good' } : { kind: 'mismatch', faults }
+  }
+  const unfit = async (): Promise<string | undefined> => {
+    const checked = await check()
+    if (checked.kind === 'good') return undefined
+    return checked.kind === 'mismatch' ? checked.faults.join(' ') : 'the chain cannot be reached'
+  }
+  return {
+    check,
+    guard: (settlement: Settlement): Settlement => ({
+      ...settlement,
+      unavailable: async () => (await unfit()) ?? settlement.unavailable(),
+    }),
+    async ready() {
+      const fault = await unfit()
+      if (fault) throw new Error(fault)
+      await chain.head()
+    },
+  }
+}
+
+async function openStore({ store }: ResolvedConfig): Promise<Store> {
+  switch (store.kind) {
+    case 'custom':
+      return store.store
+    case 'memory':
+      return (await import('./stores/memory.ts')).createMemoryStore()
+    case 'embedded':
+      return (await import('./stores/sql/sqlite.ts')).openSqliteStore({
+        path: join(store.dataDir, 'paystile.db'),
+      })
+  }
+}
+
+async function secretKeys({ secretKey }: ResolvedConfig): Promise<SecretKeys> {
+  switch (secretKey.kind) {
+    case 'given':
+      return parseSecretKeys(secretKey.list)
+    case 'generated':
+      return parseSecretKeys(
+        (await import('./delivery/generate-secret.ts')).readOrGenerateSecret(secretKey.dataDir),
+      )
+    case 'ephemeral':
+      return parseSecretKeys(randomBytes(32).toString('hex'))
+  }
+}
+
+async function buildSettlement(
+  { settlement, network }: ResolvedConfig,
+  parts: { chain: Chain; store: Store; alerts: Alerts },
+): Promise<{ settlement: Settlement; ready(): Promise<void> }> {
+  if (settlement.kind === 'gas-wallet') {
+    const [{ createGasWallet }, { createTxSigner }] = await Promise.all([
+      import('./settlement/gas-wallet.ts'),
+      import('./settlement/tx-signer.ts'),
+    ])
+    const signers = settlement.privateKeys.map((key) => createTxSigner(key, network))
+    const gasWallet = createGasWallet({ ...parts, clock, signers })
+    const ready = async () => {
+      const fault = await gasWallet.unavailable()
+      if (fault) throw new Error(fault)
+    }
+    return { settlement: gasWallet, ready }
+  }
+  const [{ createFacilitator }, { createFacilitatorSettlement }, { createCdpAuthHeaders }] =
+    await Promise.all([
+      import('./settlement/facilitator-client.ts'),
+      import('./settlement/facilitator-settlement.ts'),
+      import('./settlement/cdp-auth.ts'),
+    ])
+  const { url, auth } = settlement
+  const createAuthHeaders =
+    auth.kind === 'cdp'
+      ? createCdpAuthHeaders({ url, ...auth })
+      : auth.kind === 'headers'
+        ? auth.createAuthHeaders
+        : undefined
+  const facilitator = createFacilitator({ url, network, ...(createAuthHeaders && { createAuthHeaders }) })
+  return {
+    settlement: createFacilitatorSettlement(facilitator),
+    ready: async () => void (await facilitator.supported()),
+  }
+}
+
+interface Built {
+  delivery: Delivery
+  verifyBearer: VerifyBearer
+  jwks?: Jwks | undefined
+}
+
+async function buildDelivery(config: ResolvedConfig, keys: SecretKeys, alerts: Alerts): Promise<Built> {
+  const { credential, plans } = config
+  const places: GrantPlaces = {
+    resourceEndpoint: config.resourceEndpoint,
+    explorerTxUrl: config.network.explorerTxUrl,
+  }
+  const sealed = { seal: createSeal(keys.sealing), places, alerts }
+  const verifyBearer: VerifyBearer = async () => {
+    const message = 'This gateway does not sign tokens itself; whoever issues them must check them.'
+    return { ok: false, error: new GatewayError('UNAUTHORIZED', message) }
+  }
+  switch (credential.kind) {
+    case 'callback': {
+      const { createCallbackDelivery } = await import('./delivery/issue-by-callback.ts')
+      return { delivery: createCallbackDelivery({ ...sealed, ...credential }), verifyBearer }
+    }
+    case 'api': {
+      const { createApiDelivery } = await import('./delivery/issue-by-api.ts')
+      return { delivery: createApiDelivery({ ...sealed, ...credential, plans }), verifyBearer }
+    }
+    case 'none': {
+      const delivery: Delivery = {
+        instant: false,
+        deliver: async () => ({ kind: 'failed', reason: 'this gateway has no credential step' }),
+        open: async () => Promise.reject(new Error('this gateway has no credential step')),
+      }
+      return { delivery, verifyBearer }
+    }
+    default: {
+      const [{ createJwtDelivery }, { sharedSecretKeys, rsaKeys }, { publicJwks }, { createVerifyBearer }] =
+        await Promise.all([
+          import('./delivery/issue-jwt.ts'),
+          import('./delivery/token-keys.ts'),
+          import('./delivery/jwks.ts'),
+          import('./delivery/verify-bearer.ts'),
+        ])
+      const tokens =
+        credential.kind === 'hs256' ? sharedSecretKeys(credential.secret) : rsaKeys(credential.pem)
+      const { baseUrl: issuer, resourceEndpoint, tokenTtlSeconds } = config
+      return {
+        delivery: createJwtDelivery({ keys: tokens, issuer, tokenTtlSeconds, plans, places }),
+        verifyBearer: createVerifyBearer({ keys: tokens, issuer, resourceEndpoint }),
+        jwks: publicJwks(tokens),
+      }
+    }
+  }
+}
+
+function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
+  return {
+    agentName: config.agentName,
+    description: config.agentDescription,
+    walletAddress: config.walletAddress,
+    network: config.network.id,
+    chainId: config.network.chainId,
+    asset: config.network.asset,
+    plans: config.plans.map(({ planId, unitAmount, description }) => ({
+      planId,
+      unitAmount,
+      ...(description && { description }),
+    })),
+    routes: config.routes.map(({ routeId, method, path, unitAmount, free, description }) => ({
+      routeId,
+      method,
+      path,
+      ...(unitAmount && { unitAmount }),
+      ...(free && { free }),
+      ...(description && { description }),
+    })),
+  }
+}
+
+async function readiness(checks: Record<string, () => Promise<void>>) {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]): Promise<[string, string]> => {
+      try {
+        await check()
+        return [name, 'ok']
+      } catch (cause) {
+        return [name, cause instanceof Error ? cause.message : 'failed']
+      }
+    }),
+  )
+  return { ok: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
+}

@@ -1,0 +1,208 @@
+/**
+ * Everything the engine cannot compute by itself reaches it through these ports, so that the simulator runs
+ * the production engine. Implementations may fail at any call: a rejected promise means "unknown", never "no".
+ */
+import type {
+  AuditEntry,
+  AuthKey,
+  Block,
+  MinedTx,
+  SignedAuthorization,
+  SimResult,
+  TableName,
+  Tables,
+  Use,
+} from './facts.ts'
+import type { AccessGrant, SvcPayment } from './protocol/access.ts'
+import type { Address, Hex } from './protocol/hex.ts'
+import type { Authorization } from './protocol/payment.ts'
+
+export type * from './facts.ts'
+
+export interface Clock {
+  /** Milliseconds since the epoch. Governs leases and waiting; validity of payments goes by chain time. */
+  now(): number
+  sleep(ms: number): Promise<void>
+}
+
+export interface Random {
+  bytes(length: number): Uint8Array
+}
+
+/** Tells the operator. Must not throw. */
+export interface Alerts {
+  raise(kind: AlertKind, message: string): void
+}
+export type AlertKind =
+  | 'gas-wallet-empty'
+  | 'refund-key-missing'
+  | 'refund-failed'
+  | 'receipt-lost'
+  | 'hook-failed'
+  | 'job-failed'
+  | 'delivery-failed'
+  | 'chain-unreachable'
+  | 'request-failed'
+
+// ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Put = { [N in TableName]: { table: N; row: Tables[N] } }[TableName]
+
+/** Plain data: all of it is applied, or nothing. */
+export interface Step {
+  puts: Put[]
+  /** Rows to delete, at exactly this version. */
+  removes?: Array<{ table: TableName; key: string; version: number }>
+  audit?: AuditEntry[]
+}
+
+export type Committed = { kind: 'applied' } | { kind: 'conflict'; table: TableName; key: string }
+
+/**
+ * A versioned record store. `commit` is the only way to change anything; it is durable when it answers. Drivers
+ * commit all steps that gathered in one tick as one transaction, with one result each.
+ */
+export interface Store {
+  /** For logs and /health, e.g. `sqlite`. */
+  readonly name: string
+  /** Applies the step if every row still has the version that was read (0: is absent); stores version + 1. */
+  commit(step: Step): Promise<Committed>
+  get<N extends TableName>(table: N, keys: readonly string[]): Promise<Array<Tables[N] | undefined>>
+  list<N extends TableName>(table: N, ref: string): Promise<Array<Tables[N]>>
+  /**
+   * Takes up to `limit` rows with dueAt <= now, oldest first, and postpones each to `untilMs` with a new version
+   * in the same step. The new version is the fence: whoever held the row before can no longer write it.
+   */
+  takeDue<N extends TableName>(
+    table: N,
+    nowMs: number,
+    untilMs: number,
+    limit: number,
+  ): Promise<Array<Tables[N]>>
+  audit(challengeId: string): Promise<Array<AuditEntry & { seq: number }>>
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+// ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Submitted = 'accepted' | 'known' | 'nonce-low' | 'underpriced' | 'unknown'
+
+export interface WalletState {
+  /** Transactions mined so far: the next nonce the chain expects. */
+  nonce: number
+  balanceWei: bigint
+  baseFeeWei: bigint
+  priorityFeeWei: bigint
+}
+
+export interface Chain {
+  head(): Promise<{ latest: Block; finalized: Block }>
+  /** All in one call at the latest block, in order. */
+  simulate(auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }>
+  /** Uses in canonical blocks from `fromHeight` up to `at`. */
+  uses(keys: readonly AuthKey[], fromHeight: number): Promise<{ at: Block; found: Use[] }>
+  /** Which of these transactions are in a canonical block. */
+  mined(hashes: readonly Hex[]): Promise<MinedTx[]>
+  submit(raw: Hex): Promise<Submitted>
+  wallet(address: Address): Promise<WalletState>
+}
+
+/** Signs what a wallet sends; keys never leave it. Deterministic: the same input gives the same transaction. */
+export interface TxSigner {
+  readonly address: Address
+  sign(tx: {
+    nonce: number
+    calls: readonly SignedAuthorization[]
+    maxFeePerGas: bigint
+    maxPriorityFeePerGas: bigint
+    gas: number
+  }): Promise<{ raw: Hex; hash: Hex }>
+}
+
+/** Signs refunds: an EIP-3009 authorization from the seller's wallet to the buyer. */
+export interface RefundSigner {
+  readonly address: Address
+  /** Computed from the receipt's key alone: a second refund of one receipt is then impossible on chain. */
+  nonceOf(receiptKey: string): Hex
+  sign(auth: Authorization): Promise<Hex>
+}
+
+export interface Signatures {
+  /** Is this signature the payer's? `contract`: the payer's code says so (EIP-1271). */
+  check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { invalid: string }>
+}
+
+export type FacilitatorAnswer =
+  | { kind: 'hint'; txHash?: Hex }
+  | { kind: 'refused'; reason: string }
+  | { kind: 'unknown'; reason: string }
+
+export interface Facilitator {
+  settle(auth: SignedAuthorization): Promise<FacilitatorAnswer>
+}
+
+// ── Settlement ──────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Parcelable {
+  key: string
+  auth: SignedAuthorization
+  alone: boolean
+  packLimit: number | null
+}
+
+export type Sent = { kind: 'sent' } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
+
+/** Authorizations that go out together. `puts` are stored in the same step that marks the members BROADCAST. */
+export interface Parcel {
+  members: string[]
+  puts: Put[]
+  walletTx: string | null
+  /** Called only after that step committed. Its answer is a hint; the chain decides. */
+  send(): Promise<Sent>
+}
+
+/** How authorizations reach the chain: the seller's gas wallets, or a facilitator. */
+export interface Settlement {
+  /** Why nothing can be sent now (an empty gas wallet), or undefined. */
+  unavailable(): Promise<string | undefined>
+  pack(items: readonly Parcelable[]): Promise<Parcel[]>
+  /** Keeps stored transactions moving: sends again, raises fees, fills nonce gaps, closes what is mined. */
+  tend(): Promise<void>
+}
+
+// ── Delivery ────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A paid challenge, as delivery and the seller's code see it. */
+export interface Order {
+  challengeId: string
+  requestId: string
+  kind: 'plan' | 'route'
+  itemId: string
+  resourceId: string
+  resource: { method: string; path: string } | null
+  payer: Address
+  amount: string
+  network: string
+  txHash: Hex
+  clientAgentId: string | null
+  /** Milliseconds; a credential's lifetime starts here, so that making it twice gives the same one. */
+  paidAt: number
+}
+
+export type Delivered = { kind: 'delivered'; sealed: string } | { kind: 'failed'; reason: string }
+
+/** Makes what was bought. Calls carry the challengeId as idempotency key and may be repeated. */
+export interface Delivery {
+  /** Made without leaving the process: PAID and DELIVERED are then one step. */
+  readonly instant: boolean
+  deliver(order: Order): Promise<Delivered>
+  /** The buyer's copy of a sealed result. */
+  open(order: Order, sealed: string): Promise<AccessGrant>
+}
+
+/** The seller's own code. Failures never harm the buyer. */
+export interface Hooks {
+  onPaymentReceived?(payment: SvcPayment): void | Promise<void>
+  onRefund?(payment: SvcPayment & { refundTxHash: string }): void | Promise<void>
+}

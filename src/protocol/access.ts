@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { HTTP_METHODS, IdString } from './catalog.ts'
+
+export const DEFAULT_RESOURCE_ID = 'default'
+
+export const ResourceSchema = z.object({
+  method: z
+    .string()
+    .transform((method) => method.toUpperCase())
+    .pipe(z.enum(HTTP_METHODS)),
+  path: z.string().min(1).max(4096),
+  body: z.unknown().optional(),
+})
+export type Resource = z.infer<typeof ResourceSchema>
+
+/** Body of `POST /x402/access`. */
+export const AccessRequestSchema = z.object({
+  planId: IdString.optional(),
+  routeId: IdString.optional(),
+  requestId: IdString.optional(),
+  resourceId: IdString.optional(),
+  challengeId: z.string().max(160).optional(),
+  resource: ResourceSchema.optional(),
+  clientAgentId: z.string().max(256).optional(),
+})
+export type AccessRequest = z.infer<typeof AccessRequestSchema>
+
+export interface AccessGrant {
+  type: 'AccessGrant'
+  challengeId: string
+  requestId: string
+  accessToken: string
+  tokenType: 'Bearer'
+  resourceEndpoint: string
+  resourceId: string
+  planId: string
+  txHash: string
+  explorerUrl: string
+  expiresAt?: string
+}
+
+export interface ResourceResponse {
+  type: 'ResourceResponse'
+  challengeId: string
+  requestId: string
+  routeId: string
+  txHash: string
+  explorerUrl: string
+  resource: { status: number; body: unknown; contentType?: string; encoding?: 'base64' }
+}
+
+/** What a seller's own code is told of a payment. */
+export interface SvcPayment {
+  txHash: string
+  explorerUrl: string
+  payer: string
+  /** Micro-units. */
+  amount: string
+  network: string
+  routeId?: string
+  planId?: string
+  resourceId?: string
+  challengeId: string
+  requestId: string
+}
+
+export const CHALLENGE_STATES = [
+  'PENDING',
+  'PAID',
+  'DELIVERED',
+  'EXPIRED',
+  'CANCELLED',
+  'REFUND_PENDING',
+  'REFUNDED',
+  'REFUND_FAILED',
+] as const
+export type ChallengeState = (typeof CHALLENGE_STATES)[number]
+
+/** `GET /x402/challenges/:challengeId`. Never carries a token. */
+export interface ChallengeStatus {
+  challengeId: string
+  requestId?: string
+  state: ChallengeState
+  txHash?: string
+  refundTxHash?: string
+  expiresAt: string
+}

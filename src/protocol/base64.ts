@@ -1,0 +1,25 @@
+/** Standard base64 of JSON: what `payment-required` and `payment-response` carry. */
+export function encodeJson(value: unknown): string {
+  return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
+}
+
+/**
+ * Decodes base64 or base64url JSON. Answers `undefined` for anything that is not exactly one encoded JSON
+ * object: Node's own decoder silently skips foreign characters, so the alphabet is checked first.
+ */
+export function decodeJsonObject(text: string): Record<string, unknown> | undefined {
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined
+  try {
+    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64'))
+    const value: unknown = JSON.parse(decoded)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return value as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
+
+/** Decoded size of a base64 text, without decoding it. */
+export function decodedBytes(text: string): number {
+  return Math.floor((text.replace(/=+$/, '').length * 3) / 4)
+}

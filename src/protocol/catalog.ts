@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { PriceString } from './amount.ts'
+
+/** Ids that travel in URLs, headers and keys: requestId, planId, routeId, resourceId. */
+export const IdString = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+
+export const PlanSchema = z.strictObject({
+  planId: IdString,
+  unitAmount: PriceString,
+  description: z.string().max(1024).optional(),
+  /** Lifetime of the credential, when it differs from the gateway's. */
+  tokenTtlSeconds: z.number().int().positive().optional(),
+})
+export type Plan = z.infer<typeof PlanSchema>
+
+export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+
+export const RouteSchema = z
+  .strictObject({
+    routeId: IdString,
+    method: z
+      .string()
+      .transform((method) => method.toUpperCase())
+      .pipe(z.enum(HTTP_METHODS)),
+    path: z.string().startsWith('/', 'must start with "/"'),
+    unitAmount: PriceString.optional(),
+    free: z.boolean().optional(),
+    description: z.string().max(1024).optional(),
+  })
+  .superRefine((route, context) => {
+    // A forgotten price must never make a route free.
+    if (route.free && route.unitAmount !== undefined) {
+      context.addIssue({ code: 'custom', message: 'has both free: true and a unitAmount; keep one' })
+    }
+    if (!route.free && route.unitAmount === undefined) {
+      context.addIssue({
+        code: 'custom',
+        message: 'has no unitAmount; give a price such as "$0.01" or say free: true',
+      })
+    }
+  })
+export type Route = z.infer<typeof RouteSchema>
+
+/** `GET /discover`. */
+export interface DiscoveryCatalog {
+  agentName: string
+  description: string
+  walletAddress: string
+  network: string
+  chainId: number
+  asset: string
+  plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'description'>>
+  routes: Array<Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'description'>>
+}

@@ -1,0 +1,167 @@
+/** How a failure looks on every transport. This table is the only place; docs/errors.md repeats it and a test compares. */
+interface ErrorCodeRow {
+  httpStatus: number
+  /** Sending the very same request again can succeed. */
+  retryable: boolean
+  /** A2A task state, and the code in `x402.payment.error`. */
+  a2a: { state: 'input-required' | 'failed' | 'working'; code: string }
+  /** MCP: with the payment requirements, or as a plain error. */
+  mcp: 'requirements' | 'error'
+  when: string
+  fix: string
+}
+
+export const ERROR_CODES = {
+  INVALID_REQUEST: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'INVALID_REQUEST' },
+    mcp: 'error',
+    when: 'the body or the payment-signature header is malformed, or ids contradict each other',
+    fix: 'mend the part that the message names',
+  },
+  TIER_NOT_FOUND: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'failed', code: 'TIER_NOT_FOUND' },
+    mcp: 'error',
+    when: 'planId matches no plan',
+    fix: 'use a planId from GET /discover',
+  },
+  ROUTE_NOT_FOUND: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'failed', code: 'ROUTE_NOT_FOUND' },
+    mcp: 'error',
+    when: 'routeId matches no route, or resource does not fit it',
+    fix: 'use a routeId from GET /discover and a resource that fits its method and path',
+  },
+  RESOURCE_REQUIRED: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'RESOURCE_REQUIRED' },
+    mcp: 'error',
+    when: 'a route is asked for without resource',
+    fix: 'send resource {method, path}',
+  },
+  AMOUNT_MISMATCH: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'INVALID_AMOUNT' },
+    mcp: 'requirements',
+    when: 'authorization.value or accepted.amount differs from the challenge',
+    fix: 'read amount again and sign again',
+  },
+  INVALID_PROOF: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'INVALID_SIGNATURE' },
+    mcp: 'requirements',
+    when: 'the signature does not verify, or destination, network, asset, scheme or payer do not fit the challenge',
+    fix: 'sign again with the domain and the requirements of the 402',
+  },
+  UNAUTHORIZED: {
+    httpStatus: 401,
+    retryable: false,
+    a2a: { state: 'failed', code: 'UNAUTHORIZED' },
+    mcp: 'error',
+    when: 'a protected resource is called without a valid bearer token',
+    fix: 'buy a plan and send its token as Authorization: Bearer',
+  },
+  PAYMENT_FAILED: {
+    httpStatus: 402,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'SETTLEMENT_FAILED' },
+    mcp: 'requirements',
+    when: 'verification or settlement failed for certain (balance, validity window, a reverted transfer); no money moved',
+    fix: 'mend what the message names and sign a new authorization',
+  },
+  CHALLENGE_NOT_FOUND: {
+    httpStatus: 404,
+    retryable: false,
+    a2a: { state: 'failed', code: 'CHALLENGE_NOT_FOUND' },
+    mcp: 'error',
+    when: 'the challengeId was not issued by this gateway',
+    fix: 'ask for a new challenge',
+  },
+  TX_ALREADY_REDEEMED: {
+    httpStatus: 409,
+    retryable: false,
+    a2a: { state: 'failed', code: 'DUPLICATE_NONCE' },
+    mcp: 'error',
+    when: 'the payment was used already, for another challenge or before it reached us',
+    fix: 'sign a new authorization with a fresh nonce',
+  },
+  CHALLENGE_EXPIRED: {
+    httpStatus: 410,
+    retryable: false,
+    a2a: { state: 'failed', code: 'CHALLENGE_EXPIRED' },
+    mcp: 'error',
+    when: 'the challenge expired or was cancelled before it was paid',
+    fix: 'ask for a new challenge',
+  },
+  CHALLENGE_REFUNDED: {
+    httpStatus: 410,
+    retryable: false,
+    a2a: { state: 'failed', code: 'CHALLENGE_REFUNDED' },
+    mcp: 'error',
+    when: 'delivery failed and the payment is being, or was, refunded',
+    fix: 'follow statusUrl; ask for a new challenge to buy again',
+  },
+  BODY_TOO_LARGE: {
+    httpStatus: 413,
+    retryable: false,
+    a2a: { state: 'failed', code: 'BODY_TOO_LARGE' },
+    mcp: 'error',
+    when: 'the request body exceeds the limit',
+    fix: 'send a smaller body',
+  },
+  RATE_LIMITED: {
+    httpStatus: 429,
+    retryable: true,
+    a2a: { state: 'working', code: 'RATE_LIMITED' },
+    mcp: 'error',
+    when: 'too many unpaid requests from one address, or too many failing payments from one payer',
+    fix: 'wait for Retry-After seconds',
+  },
+  INTERNAL_ERROR: {
+    httpStatus: 500,
+    retryable: true,
+    a2a: { state: 'working', code: 'INTERNAL_ERROR' },
+    mcp: 'error',
+    when: 'a conflict between concurrent requests, or an unexpected fault',
+    fix: 'send the same request again',
+  },
+  DELIVERY_FAILED: {
+    httpStatus: 502,
+    retryable: false,
+    a2a: { state: 'failed', code: 'DELIVERY_FAILED' },
+    mcp: 'error',
+    when: 'the payment is confirmed but the credential could not be issued; a refund is on its way',
+    fix: 'follow statusUrl until the refund is there',
+  },
+  SETTLEMENT_PENDING: {
+    httpStatus: 503,
+    retryable: true,
+    a2a: { state: 'working', code: 'SETTLEMENT_PENDING' },
+    mcp: 'error',
+    when: 'the payment may have been sent and its outcome is not known yet, or the store or chain cannot be reached',
+    fix: 'send the same payload again after Retry-After seconds; never sign a new one',
+  },
+} as const satisfies Record<string, ErrorCodeRow>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+/** The JSON error body of every transport. */
+export interface ErrorBody {
+  type: 'Error'
+  code: ErrorCode
+  message: string
+  httpStatus: number
+  retryable?: boolean
+  retryAfterSeconds?: number
+  hint?: string
+  statusUrl?: string
+  txHash?: string
+  refund?: { state: string; txHash?: string }
+}

@@ -1,0 +1,51 @@
+import type { ChallengeRow } from '../facts.ts'
+import type { Network } from '../protocol/network.ts'
+import {
+  MAX_TIMEOUT_SECONDS,
+  type PaymentRequired,
+  type PaymentRequirements,
+  SCHEME,
+  X402_VERSION,
+} from '../protocol/payment.ts'
+
+export type ChallengeTerms = Pick<
+  ChallengeRow,
+  'key' | 'requestId' | 'kind' | 'itemId' | 'resourceId' | 'resource' | 'amount' | 'asset' | 'payTo'
+>
+
+/** The 402 of a challenge. Terms come from the challenge alone; `salt` is fresh in every single one. */
+export function paymentRequired(
+  challenge: ChallengeTerms,
+  gateway: { network: Network; baseUrl: string },
+  description: string,
+  salt: string,
+  error: string,
+): PaymentRequired {
+  const item = challenge.kind === 'plan' ? { planId: challenge.itemId } : { routeId: challenge.itemId }
+  const requirements: PaymentRequirements = {
+    scheme: SCHEME,
+    network: gateway.network.id,
+    asset: challenge.asset,
+    amount: challenge.amount,
+    payTo: challenge.payTo,
+    maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+    extra: {
+      ...gateway.network.domain,
+      description,
+      ...item,
+      challengeId: challenge.key,
+      requestId: challenge.requestId,
+      resourceId: challenge.resourceId,
+      salt,
+    },
+  }
+  const { method, path } = challenge.resource ?? { method: 'POST', path: '/x402/access' }
+  return {
+    x402Version: X402_VERSION,
+    error,
+    resource: { url: `${gateway.baseUrl}${path}`, method, description, mimeType: 'application/json' },
+    accepts: [requirements],
+    challengeId: challenge.key,
+    requestId: challenge.requestId,
+  }
+}

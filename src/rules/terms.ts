@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import type { ChallengeRow, Subject } from '../facts.ts'
+import type { Address } from '../protocol/hex.ts'
+
+/** What a challenge is worth and for what: the facts its id proves. */
+export interface Terms {
+  kind: 'plan' | 'route'
+  itemId: string
+  resourceId: string
+  resource: { method: string; path: string } | null
+  /** Hash of method, path with query, and body; empty for plans. */
+  resourceHash: string
+  amount: string
+  asset: Address
+  network: string
+  payTo: Address
+  requestId: string
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** JSON with sorted keys: two bodies that mean the same have one hash. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value as Record<string, unknown>).sort(([a], [b]) => (a < b ? -1 : 1))
+    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
+  }
+  return JSON.stringify(value) ?? 'null'
+}
+
+export function resourceHash(subject: Subject): string {
+  if (subject.kind === 'plan') return ''
+  const { method, path, body } = subject.resource
+  return sha256(JSON.stringify([method, path, body === undefined ? '' : sha256(canonical(body))]))
+}
+
+/** The same requestId with another fingerprint is another purchase, and is refused. */
+export function fingerprint(terms: Pick<Terms, 'kind' | 'itemId' | 'resourceId' | 'resourceHash'>): string {
+  return sha256(JSON.stringify([terms.kind, terms.itemId, terms.resourceId, terms.resourceHash]))
+}
+
+export function termsOf(
+  subject: Subject,
+  price: { amount: string; asset: Address; network: string; payTo: Address },
+  requestId: string,
+): Terms {
+  return {
+    kind: subject.kind,
+    itemId: subject.kind === 'plan' ? subject.planId : subject.routeId,
+    resourceId: subject.resourceId,
+    resource:
+      subject.kind === 'route' ? { method: subject.resource.method, path: subject.resource.path } : null,
+    resourceHash: resourceHash(subject),
+    amount: price.amount,
+    asset: price.asset,
+    network: price.network,
+    payTo: price.payTo,
+    requestId,
+  }
+}
+
+/** A challenge that has never been stored: version 0. */
+export function newChallenge(
+  terms: Terms,
+  known: Pick<ChallengeRow, 'key' | 'transport' | 'createdAt' | 'expiresAt' | 'clientAgentId'>,
+): ChallengeRow {
+  const { resourceHash: _hash, ...facts } = terms
+  return {
+    ...facts,
+    ...known,
+    fingerprint: fingerprint(terms),
+    version: 0,
+    ref: null,
+    dueAt: known.expiresAt,
+    state: 'PENDING',
+    claimed: false,
+    liveAuth: null,
+    receipt: null,
+    payer: null,
+    txHash: null,
+    paidAt: null,
+    leaseUntil: null,
+    deliveryTries: 0,
+    failure: null,
+    result: null,
+    refundTxHash: null,
+  }
+}

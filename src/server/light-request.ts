@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http'
+import { type BodySink, type BodySource, NATIVE_BODY } from '../transports/http/native-request.ts'
+
+/**
+ * A Fetch Request over node's own message. Method, URL, headers and a pushed body cost little; whatever else of
+ * the standard is touched makes a real Request first.
+ */
+class LightRequest {
+  readonly method: string
+  readonly url: string
+  readonly [NATIVE_BODY]: BodySource | undefined
+  readonly #incoming: IncomingMessage
+  #headers: Headers | undefined
+  #real: Request | undefined
+
+  constructor(incoming: IncomingMessage, url: string) {
+    this.method = incoming.method ?? 'GET'
+    this.url = url
+    this.#incoming = incoming
+    this[NATIVE_BODY] = hasBody(incoming) ? (sink) => pushBody(incoming, sink) : undefined
+  }
+
+  get headers(): Headers {
+    this.#headers ??= headersOf(this.#incoming.rawHeaders)
+    return this.#headers
+  }
+
+  real(): Request {
+    if (!this.#real) {
+      const source = this[NATIVE_BODY]
+      this.#real = new Request(this.url, {
+        method: this.method,
+        headers: this.headers,
+        ...(source && { body: streamOf(this.#incoming, source), duplex: 'half' as const }),
+      })
+    }
+    return this.#real
+  }
+}
+
+/** Throws a TypeError for headers or a target that Fetch cannot express. */
+export function toRequest(incoming: IncomingMessage, origin: string): Request {
+  const request = new LightRequest(incoming, origin + pathOf(incoming.url ?? '/'))
+  // Headers are built here and not later, so that a malformed one is our 400 and not some handler's exception.
+  request.headers.has('host')
+  return request as unknown as Request
+}
+
+/** Origin-form as it is; of an absolute target only the path counts, for its host is the client's claim. */
+function pathOf(target: string): string {
+  if (target.startsWith('/')) return target
+  if (target === '*') return '/'
+  const { pathname, search } = new URL(target)
+  return pathname + search
+}
+
+/** node's own `headers` drops some duplicates silently; appended, a second one shows up as a comma. */
+function headersOf(rawHeaders: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
+  return headers
+}
+
+function hasBody({ method, headers }: IncomingMessage): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+function pushBody(incoming: IncomingMessage, sink: BodySink): () => void {
+  const onClose = () => {
+    if (!incoming.complete) sink.fail(new Error('the client went away before its request was complete'))
+  }
+  if (incoming.destroyed && !incoming.complete) {
+    sink.fail(new Error('the client is gone'))
+    return () => {}
+  }
+  incoming.on('data', sink.chunk).on('end', sink.end).on('error', sink.fail).on('close', onClose)
+  return () => {
+    incoming.off('data', sink.chunk).off('end', sink.end).off('error', sink.fail).off('close', onClose)
+    // Paused, not destroyed: destroying the message would take the socket, and with it our answer.
+    incoming.pause()
+  }
+}
+
+function streamOf(incoming: IncomingMessage, source: BodySource): ReadableStream<Uint8Array> {
+  let stop: (() => void) | undefined
+  let over = false
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      stop = source({
+        chunk(bytes) {
+          controller.enqueue(bytes)
+          if ((controller.desiredSize ?? 1) <= 0) incoming.pause()
+        },
+        end() {
+          over = true
+          controller.close()
+        },
+        fail(error) {
+          over = true
+          controller.error(error)
+        },
+      })
+    },
+    pull() {
+      if (!over) incoming.resume()
+    },
+    cancel() {
+      over = true
+      stop?.()
+    },
+  })
+}
+
+const PROPERTIES = [
+  'body',
+  'bodyUsed',
+  'cache',
+  'credentials',
+  'destination',
+  'duplex',
+  'integrity',
+  'keepalive',
+  'mode',
+  'redirect',
+  'referrer',
+  'referrerPolicy',
+  'signal',
+] as const
+for (const name of PROPERTIES) {
+  Object.defineProperty(LightRequest.prototype, name, {
+    get(this: LightRequest) {
+      return this.real()[name]
+    },
+  })
+}
+for (const name of ['arrayBuffer', 'blob', 'clone', 'formData', 'json', 'text'] as const) {
+  Object.defineProperty(LightRequest.prototype, name, {
+    value(this: LightRequest) {
+      return this.real()[name]()
+    },
+  })
+}
+Object.setPrototypeOf(LightRequest.prototype, Request.prototype)

@@ -1,0 +1,135 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { bridgeToNode, type FetchHandler, faultBody, type NodeBridgeOptions } from './node-bridge.ts'
+
+export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'trustProxy' | 'onError'> {
+  handler: FetchHandler
+  /** 0 takes a free one. */
+  port: number
+  /** Default: every interface. */
+  host?: string
+  /** Default 64 KiB: more than the largest payment, so that one too large gets an explanation and not a 431. */
+  maxHeaderBytes?: number
+  /** For the request line and headers. Default 10 s. */
+  headersTimeoutMs?: number
+  /** For the request with its body; not for the answer, which may wait for a settlement. Default 30 s. */
+  requestTimeoutMs?: number
+  keepAliveTimeoutMs?: number
+  /** A connection without a byte in either direction for this long is dead. Default 300 s. */
+  idleTimeoutMs?: number
+}
+
+export interface HttpServer {
+  url: string
+  port: number
+  /**
+   * Accepts nothing new, lets what is in flight finish (also for clients that left), then closes. What is not
+   * done after `graceMs` (default 60 s) is cut.
+   */
+  close(graceMs?: number): Promise<void>
+}
+
+const CLIENT_FAULTS: Record<string, [number, string, string]> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    'Request Header Fields Too Large',
+    'the headers exceed the limit; send fewer or shorter ones',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time; send it again'],
+}
+
+/** Starts the standalone server: node:http with the limits that a public address needs. */
+export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> {
+  const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000, host } = options
+  let closing = false
+  const bridge = bridgeToNode(options.handler, { ...options, closing: () => closing })
+  const inFlight = new Set<Promise<void>>()
+  const answering = new WeakMap<Duplex, ServerResponse>()
+
+  const server = createServer({
+    maxHeaderSize: options.maxHeaderBytes ?? 64 * 1024,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 5_000,
+    // How often node looks for late ones; its default of 30 s would triple the timeouts above.
+    connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeoutMs / 4)),
+  })
+  server.timeout = options.idleTimeoutMs ?? 300_000
+  server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    answering.set(incoming.socket, outgoing)
+    const work = bridge(incoming, outgoing).finally(() => inFlight.delete(work))
+    inFlight.add(work)
+    outgoing.once('close', () => {
+      if (closing) server.closeIdleConnections()
+    })
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    refuseConnection(error, socket, answering.get(socket))
+  })
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port: options.port, ...(host !== undefined && { host }) }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const { port, address, family } = server.address() as AddressInfo
+  const wildcard = address === '::' || address === '0.0.0.0'
+  const name = wildcard ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+
+  let closed: Promise<void> | undefined
+  const close = async (graceMs: number) => {
+    closing = true
+    const socketsGone = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeIdleConnections()
+    // A settlement whose client left has no socket any more, so the handlers are waited for as well.
+    const finished = (async () => {
+      while (inFlight.size > 0) await Promise.allSettled(inFlight)
+      server.closeIdleConnections()
+      await socketsGone
+    })()
+    let timer: NodeJS.Timeout | undefined
+    const grace = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, graceMs)
+    })
+    await Promise.race([finished, grace])
+    clearTimeout(timer)
+    server.closeAllConnections()
+    await socketsGone
+  }
+  return {
+    url: `http://${name}:${port}`,
+    port,
+    close: (graceMs = 60_000) => {
+      closed ??= close(graceMs)
+      return closed
+    },
+  }
+}
+
+/** Answers what node could not parse, or did not get in time, and closes after the client had a moment to read it. */
+function refuseConnection(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  response: ServerResponse | undefined,
+): void {
+  // Raw bytes in the middle of a response would forge part of it.
+  const midResponse = response?.headersSent === true && !response.writableFinished
+  if (error.code === 'ECONNRESET' || !socket.writable || midResponse) {
+    if (!socket.writableEnded) socket.destroy()
+    return
+  }
+  const [status, reason, message] = CLIENT_FAULTS[error.code ?? ''] ?? [
+    400,
+    'Bad Request',
+    'this is not valid HTTP/1.1',
+  ]
+  const body = faultBody(status, 'INVALID_REQUEST', message)
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncache-control: no-store\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  // The client may still be sending: a reset now would take the answer away from it.
+  setTimeout(() => socket.destroy(), 1000).unref()
+}

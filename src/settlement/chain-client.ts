@@ -1,0 +1,134 @@
+import { UnavailableError } from '../errors.ts'
+import type { Chain, MinedTx, Submitted } from '../ports.ts'
+import type { Hex } from '../protocol/hex.ts'
+import type { Network } from '../protocol/network.ts'
+import { createUseSearch } from './find-uses.ts'
+import { createRpc } from './rpc.ts'
+import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
+import { createSimulation } from './simulate.ts'
+import { NAME_CALL, VERSION_CALL } from './token-calls.ts'
+
+/** What the chain itself says about the token that we sell for: compared with the table at boot. */
+export interface ChainDomain {
+  chainId: number
+  name: string
+  version: string
+}
+
+/** For chains that do not know `eth_maxPriorityFeePerGas`: Base's usual tip. */
+const DEFAULT_PRIORITY_FEE_WEI = 1_000_000n
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** The receipt of a full batch has some 70 kB: a few of them at a time. */
+const RECEIPTS_AT_ONCE = 50
+
+/**
+ * The chain through one JSON-RPC node. Rejects with UnavailableError whenever the node cannot be asked, or its
+ * answer makes no sense.
+ *
+ * @example
+ * const chain = createChainClient({ rpcUrl: 'http://127.0.0.1:8545', network: findNetwork('testnet')! })
+ */
+export function createChainClient({
+  rpcUrl,
+  network,
+  timeoutMs = 10_000,
+}: {
+  rpcUrl: string
+  network: Network
+  timeoutMs?: number
+}): Chain & { domain(): Promise<ChainDomain> } {
+  const { asset } = network
+  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES })
+  const blockBy = (tag: string) => rpc.attempt('eth_getBlockByNumber', [tag, false])
+
+  async function minedTx(hash: Hex): Promise<MinedTx[]> {
+    const receipt = await rpc.call('eth_getTransactionReceipt', [hash])
+    if (receipt === null) return []
+    const { status, blockNumber } = readRecord(receipt, 'receipt')
+    if (blockNumber === null) return []
+    return [
+      {
+        hash,
+        success: readNumber(status, 'receipt status') === 1,
+        blockNumber: readNumber(blockNumber, 'block number'),
+      },
+    ]
+  }
+
+  return {
+    simulate: createSimulation(rpc, asset),
+    uses: createUseSearch(rpc, asset),
+
+    async head() {
+      const [latest, finalized] = await Promise.all([blockBy('latest'), blockBy('finalized')])
+      if (!latest.ok) throw new UnavailableError(`the RPC (latest block: ${latest.error.message})`)
+      if (!finalized.ok || finalized.result === null) {
+        // No substitute such as "latest minus 64": money is released on the strength of this block.
+        throw new UnavailableError(
+          "the RPC's finalized block (use a node that knows the tag 'finalized'); it",
+        )
+      }
+      return { latest: readBlock(latest.result), finalized: readBlock(finalized.result) }
+    },
+
+    async mined(hashes) {
+      const found: MinedTx[] = []
+      for (let from = 0; from < hashes.length; from += RECEIPTS_AT_ONCE) {
+        const some = hashes.slice(from, from + RECEIPTS_AT_ONCE)
+        found.push(...(await Promise.all(some.map(minedTx))).flat())
+      }
+      return found
+    },
+
+    async submit(raw) {
+      const answer = await rpc.attempt('eth_sendRawTransaction', [raw])
+      return answer.ok ? 'accepted' : submittedOf(answer.error.message)
+    },
+
+    async wallet(address) {
+      const [nonce, balance, block, tip] = await Promise.all([
+        rpc.call('eth_getTransactionCount', [address, 'latest']),
+        rpc.call('eth_getBalance', [address, 'latest']),
+        rpc.call('eth_getBlockByNumber', ['latest', false]),
+        rpc.attempt('eth_maxPriorityFeePerGas', []),
+      ])
+      return {
+        nonce: readNumber(nonce, 'nonce'),
+        balanceWei: readBig(balance, 'balance'),
+        baseFeeWei: readBig(readRecord(block, 'block').baseFeePerGas, 'base fee'),
+        priorityFeeWei: tip.ok ? readBig(tip.result, 'priority fee') : DEFAULT_PRIORITY_FEE_WEI,
+      }
+    },
+
+    async domain() {
+      const ask = (data: Hex) => rpc.attempt('eth_call', [{ to: asset, data }, 'latest'])
+      const [chainId, name, version] = await Promise.all([
+        rpc.call('eth_chainId', []),
+        ask(NAME_CALL),
+        ask(VERSION_CALL),
+      ])
+      return {
+        chainId: readNumber(chainId, 'chain id'),
+        name: name.ok ? readText(name.result) : '',
+        version: version.ok ? readText(version.result) : '',
+      }
+    },
+  }
+}
+
+/** What a node's refusal of a raw transaction means. Each client has its own words. */
+export function submittedOf(message: string): Submitted {
+  if (/already ?known|already imported|already exists|known transaction/i.test(message)) return 'known'
+  if (/nonce (is )?too low|old ?nonce|nonce has already been used/i.test(message)) return 'nonce-low'
+  if (/underpriced|fee ?too ?low|less than block base fee|fee cap (less|below)/i.test(message))
+    return 'underpriced'
+  return 'unknown'
+}
+
+/** An ABI-encoded string; empty where there is none, so that the comparison at boot names it. */
+function readText(result: unknown): string {
+  const bytes = Buffer.from(readHex(result, 'text').slice(2), 'hex')
+  if (bytes.length < 64) return ''
+  const length = readNumber(`0x${bytes.subarray(32, 64).toString('hex')}`, 'text length')
+  return bytes.subarray(64, 64 + Math.min(length, 256)).toString('utf8')
+}

@@ -1,0 +1,29 @@
+/**
+ * Refusals that a facilitator can only give before it sends anything, in both vocabularies (the x402 library's
+ * and CDP's), as the words that simulations use. Whatever is not listed may hide a transaction: a used nonce, a
+ * failed or unconfirmed transaction, an unexpected error. Those prove nothing.
+ */
+const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
+  [/^(invalid_exact_evm_(payload_)?)?insufficient_(funds|balance)$/, 'insufficient_funds'],
+  [/^invalid_exact_evm_(payload_)?authorization_valid_before$/, 'authorization_expired'],
+  [/^invalid_exact_evm_(payload_)?authorization_valid_after$/, 'authorization_not_yet_valid'],
+  [/^invalid_exact_evm_(payload_)?signature(_address)?$/, 'invalid_signature'],
+  [
+    /^invalid_exact_evm_(failed_to_parse_signature|payload_authorization_typed_data_message)$/,
+    'invalid_signature',
+  ],
+  [/^invalid_exact_evm_payload_authorization_(from|to)_address_kyt$/, 'blocked_address'],
+  [
+    /^invalid_exact_evm_(payload_)?(recipient|authorization_value|network|token_name|token_version)_mismatch$/,
+    '',
+  ],
+  [/^invalid_exact_evm_(payload_)?authorization_value(_too_low)?$/, ''],
+  [/^invalid_exact_evm_(scheme|missing_eip712_domain|eip3009_not_supported)$/, ''],
+  [/^(invalid|unsupported)_(scheme|network|x402_version|payment_requirements|payload|payload_type)$/, ''],
+]
+
+/** Our word for a refusal that proves that nothing was sent; undefined if it proves nothing. */
+export function certainRefusal(errorReason: string): string | undefined {
+  for (const [pattern, word] of CERTAIN) if (pattern.test(errorReason)) return word || errorReason
+  return undefined
+}

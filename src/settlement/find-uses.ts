@@ -1,0 +1,163 @@
+import { UnavailableError } from '../errors.ts'
+import type { AuthKey, Block, Use } from '../ports.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
+import { OversizeError } from './http-text.ts'
+import type { Rpc } from './rpc.ts'
+import { readBig, readBlock, readHex, readNumber, readRecord, toQuantity } from './rpc-values.ts'
+import { addressWord, CANCELED_TOPIC, TRANSFER_TOPIC, USED_TOPIC } from './token-calls.ts'
+
+const MAX_KEYS = 100
+/** Most public nodes allow this many blocks in one query; those that allow fewer teach us. */
+const FIRST_SPAN = 10_000
+const NOWHERE: Address = '0x0000000000000000000000000000000000000000'
+
+interface Log {
+  address: Address
+  topics: Hex[]
+  data: Hex
+  logIndex: number
+  txHash: Hex
+  blockNumber: number
+  blockHash: Hex
+}
+
+/** Finds what became of authorizations: from the token's own logs, nothing else. */
+export function createUseSearch(rpc: Rpc, asset: Address) {
+  let span = FIRST_SPAN
+
+  async function query(keys: readonly AuthKey[], from: number, to: number): Promise<Log[] | undefined> {
+    const filter = {
+      address: asset,
+      fromBlock: toQuantity(from),
+      toBlock: toQuantity(to),
+      topics: [
+        [USED_TOPIC, CANCELED_TOPIC],
+        [...new Set(keys.map(({ payer }) => `0x${addressWord(payer)}`))],
+        [...new Set(keys.map(({ nonce }) => nonce))],
+      ],
+    }
+    const answer = await rpc.attempt('eth_getLogs', [filter]).catch((error: unknown) => {
+      if (error instanceof OversizeError) return undefined
+      throw error
+    })
+    if (answer?.ok) return readLogs(answer.result)
+    // Nodes say "range too large" in a hundred ways, so any error is met with a smaller range; a single block is
+    // never too large.
+    if (to > from) return undefined
+    throw new UnavailableError(`the RPC (eth_getLogs: ${answer?.error.message ?? 'too large'})`)
+  }
+
+  /** All logs from..to, in as few queries as the node allows. */
+  async function search(keys: readonly AuthKey[], fromHeight: number, to: number): Promise<Log[]> {
+    const found: Log[] = []
+    let size = span
+    for (let from = fromHeight; from <= to; ) {
+      const end = Math.min(to, from + size - 1)
+      const logs = await query(keys, from, end)
+      if (!logs) {
+        size = Math.max(1, Math.floor((end - from + 1) / 2))
+        continue
+      }
+      // Learned only from a success: a node that fails at everything would teach nothing but fear.
+      if (size < span) span = size
+      found.push(...logs)
+      from = end + 1
+    }
+    return found
+  }
+
+  function adjacentTransfer(used: Log, receiptLogs: readonly Log[]) {
+    const next = receiptLogs.find(({ logIndex }) => logIndex === used.logIndex + 1)
+    const exact =
+      next !== undefined &&
+      next.address === asset &&
+      next.topics.length === 3 &&
+      next.topics[0] === TRANSFER_TOPIC &&
+      next.topics[1] === used.topics[1]
+    // The token always logs the two side by side. Should it ever not: the authorization is spent and pays nobody,
+    // so it becomes a transfer to nowhere, which no rule takes for a payment.
+    if (!exact) return { logIndex: used.logIndex + 1, to: NOWHERE, value: '0' }
+    return {
+      logIndex: next.logIndex,
+      to: addressOf(next.topics[2]!),
+      value: readBig(next.data, 'Transfer value').toString(),
+    }
+  }
+
+  async function receiptLogs(hit: Log): Promise<Log[]> {
+    const receipt = readRecord(await rpc.call('eth_getTransactionReceipt', [hit.txHash]), 'receipt')
+    if (readHex(receipt.blockHash, 'block hash', 32) !== hit.blockHash) throw moved()
+    return readLogs(receipt.logs)
+  }
+
+  async function blockOf(hit: Log): Promise<Block> {
+    const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(hit.blockNumber), false]))
+    if (block.hash !== hit.blockHash) throw moved()
+    return block
+  }
+
+  async function describe(hits: readonly Log[], keyOf: (log: Log) => AuthKey): Promise<Use[]> {
+    const perTx = remember(receiptLogs, (hit) => hit.txHash)
+    const perBlock = remember(blockOf, (hit) => hit.blockHash)
+    return Promise.all(
+      hits.map(async (hit): Promise<Use> => {
+        const facts = { key: keyOf(hit), txHash: hit.txHash }
+        if (hit.topics[0] === CANCELED_TOPIC)
+          return { kind: 'canceled', ...facts, block: await perBlock(hit) }
+        const [block, logs] = await Promise.all([perBlock(hit), perTx(hit)])
+        return {
+          kind: 'transfer',
+          ...facts,
+          block,
+          from: facts.key.payer,
+          ...adjacentTransfer(hit, logs),
+        }
+      }),
+    )
+  }
+
+  return async (keys: readonly AuthKey[], fromHeight: number): Promise<{ at: Block; found: Use[] }> => {
+    // Read before the logs: the search then covers this block for certain, and perhaps reports nothing later.
+    const at = readBlock(await rpc.call('eth_getBlockByNumber', ['latest', false]))
+    const wanted = new Map(keys.map((key) => [`${addressWord(key.payer)}:${key.nonce.toLowerCase()}`, key]))
+    // The filters on payer and nonce are independent; only exact pairs count.
+    const keyOf = (log: Log) => wanted.get(`${log.topics[1]!.slice(2)}:${log.topics[2]}`)
+    const groups: AuthKey[][] = []
+    for (let from = 0; from < keys.length; from += MAX_KEYS) groups.push(keys.slice(from, from + MAX_KEYS))
+    const logs = (await Promise.all(groups.map((group) => search(group, fromHeight, at.number)))).flat()
+    const hits = logs.filter((log) => log.address === asset && log.topics.length === 3 && keyOf(log))
+    return { at, found: await describe(hits, (log) => keyOf(log)!) }
+  }
+}
+
+const moved = () => new UnavailableError('the RPC (a block that changed while it was read)')
+
+function remember<V>(load: (hit: Log) => Promise<V>, keyOf: (hit: Log) => string): (hit: Log) => Promise<V> {
+  const loaded = new Map<string, Promise<V>>()
+  return (hit) => {
+    const key = keyOf(hit)
+    const value = loaded.get(key) ?? load(hit)
+    loaded.set(key, value)
+    return value
+  }
+}
+
+const addressOf = (topic: Hex): Address => `0x${topic.slice(26)}`
+
+function readLogs(value: unknown): Log[] {
+  if (!Array.isArray(value)) throw new UnavailableError('the RPC (malformed logs)')
+  return value.flatMap((item) => {
+    const log = readRecord(item, 'log')
+    // `removed` belongs to a block that is no longer canonical; without a block it is only pending.
+    if (log.removed === true || log.blockHash === null) return []
+    return {
+      address: readHex(log.address, 'log address', 20),
+      topics: (Array.isArray(log.topics) ? log.topics : []).map((topic) => readHex(topic, 'topic', 32)),
+      data: readHex(log.data, 'log data'),
+      logIndex: readNumber(log.logIndex, 'log index'),
+      txHash: readHex(log.transactionHash, 'transaction hash', 32),
+      blockNumber: readNumber(log.blockNumber, 'block number'),
+      blockHash: readHex(log.blockHash, 'block hash', 32),
+    }
+  })
+}

@@ -1,0 +1,81 @@
+import { hashTypedData, recoverAddress } from 'viem/utils'
+import { UnavailableError } from '../errors.ts'
+import type { Signatures, SignedAuthorization } from '../ports.ts'
+import type { Hex } from '../protocol/hex.ts'
+import type { Network } from '../protocol/network.ts'
+import { authorizationTypedData } from './authorization-typed-data.ts'
+import { ALONE_GAS } from './gas-limits.ts'
+import { isRevert } from './revert-reason.ts'
+import { createRpc } from './rpc.ts'
+import { readHex, toQuantity } from './rpc-values.ts'
+import { EIP1271_AGREED, encodeIsValidSignature, isEncodable } from './token-calls.ts'
+
+const EIP6492_MAGIC = '6492'.repeat(16)
+/** Half the order of secp256k1: a larger s is the malleable twin of a valid signature, and the token refuses it. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+/**
+ * Checks signatures: by recovery for plain accounts, without any I/O; otherwise, if the payer has code, by asking
+ * that code (EIP-1271). A payer with code whose key signed counts as `eoa` here; the simulation, which runs the
+ * token itself, has the last word.
+ */
+export function createSignatures({
+  rpcUrl,
+  network,
+  timeoutMs = 10_000,
+}: {
+  rpcUrl: string
+  network: Network
+  timeoutMs?: number
+}): Signatures {
+  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 })
+
+  async function codeAgrees({ from, signature }: SignedAuthorization, digest: Hex): Promise<boolean> {
+    const request = { to: from, data: encodeIsValidSignature(digest, signature), gas: toQuantity(ALONE_GAS) }
+    const answer = await rpc.attempt('eth_call', [request, 'latest'])
+    if (answer.ok) return readHex(answer.result, 'isValidSignature answer').startsWith(EIP1271_AGREED)
+    if (isRevert(answer.error)) return false
+    throw new UnavailableError(`the RPC (isValidSignature: ${answer.error.message})`)
+  }
+
+  return {
+    async check(auth) {
+      if (auth.signature.endsWith(EIP6492_MAGIC)) {
+        return {
+          invalid: `EIP-6492 signatures are not accepted: deploy the wallet ${auth.from} first, then sign again`,
+        }
+      }
+      if (!isEncodable(auth)) return { invalid: 'the authorization has a number above 2^256 - 1' }
+      const digest = hashTypedData(authorizationTypedData(network, auth))
+      const recovered = await recover(digest, auth)
+      if (recovered === 'payer') return 'eoa'
+      const code = readHex(await rpc.call('eth_getCode', [auth.from, 'latest']), 'code')
+      if (code === '0x') return recovered
+      if (await codeAgrees(auth, digest)) return 'contract'
+      return { invalid: `the wallet contract ${auth.from} does not accept this signature (EIP-1271)` }
+    },
+  }
+}
+
+async function recover(
+  digest: Hex,
+  { from, signature }: SignedAuthorization,
+): Promise<'payer' | { invalid: string }> {
+  const length = (signature.length - 2) / 2
+  if (length !== 65) return { invalid: `the signature of a plain account has 65 bytes, this one ${length}` }
+  const v = Number.parseInt(signature.slice(130), 16)
+  // The token's rules, not viem's: it would also take v = 0 or 1.
+  if (v !== 27 && v !== 28) return { invalid: `the signature's v is ${v}; it must be 27 or 28` }
+  if (BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) {
+    return { invalid: "the signature's s is in the upper half of the curve order; use the low-s form" }
+  }
+  try {
+    const signer = (await recoverAddress({ hash: digest, signature })).toLowerCase()
+    if (signer === from) return 'payer'
+    return {
+      invalid: `the signature is of ${signer}, not of the payer ${from}; check the EIP-712 domain and every field`,
+    }
+  } catch {
+    return { invalid: 'the signature is no point on the curve' }
+  }
+}

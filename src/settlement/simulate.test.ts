@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { SignedAuthorization } from '../ports.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
+import { findNetwork } from '../protocol/network.ts'
+import { type DevAccount, type DevChain, startDevChain } from '../testing/dev-chain.ts'
+import { type Authorization, signAuthorization } from '../testing/sign.ts'
+import { createChainClient } from './chain-client.ts'
+
+const network = findNetwork('testnet')!
+const SELLER: Address = '0x00000000000000000000000000000000000000aa'
+let dev: DevChain
+let chain: ReturnType<typeof createChainClient>
+let snapshot: Hex
+beforeAll(async () => {
+  dev = await startDevChain()
+  chain = createChainClient({ rpcUrl: dev.rpcUrl, network })
+})
+beforeEach(async () => {
+  if (snapshot) await dev.revert(snapshot)
+  snapshot = await dev.snapshot()
+})
+afterAll(() => dev.stop())
+
+async function authorize(
+  buyer: DevAccount,
+  overrides: Partial<Authorization> = {},
+): Promise<SignedAuthorization> {
+  const requirements = {
+    scheme: 'exact',
+    network: network.id,
+    asset: network.asset,
+    amount: '1000',
+    payTo: SELLER,
+    maxTimeoutSeconds: 900,
+    extra: { ...network.domain },
+  }
+  const { authorization, signature } = await signAuthorization({
+    account: buyer.account,
+    requirements,
+    overrides,
+  })
+  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
+}
+
+const now = () => Math.floor(Date.now() / 1000)
+
+test('every outcome in one call, each for itself, at the block that it names', async () => {
+  const [good, poor, spender, blocked] = await Promise.all([
+    dev.newBuyer({ micro: 1000n }),
+    dev.newBuyer({ micro: 999n }),
+    dev.newBuyer({ micro: 1500n }),
+    dev.newBuyer({ micro: 1000n }),
+  ])
+  await dev.blacklist(blocked.address)
+  const fine = await authorize(good)
+  const auths = [
+    fine,
+    await authorize(poor),
+    await authorize(spender),
+    await authorize(spender),
+    await authorize(blocked),
+    await authorize(good, { validBefore: `${now() - 100}` }),
+    await authorize(good, { validAfter: `${now() + 500}`, validBefore: `${now() + 900}` }),
+    { ...fine, value: '999' },
+    { ...fine, signature: '0x1234' as Hex },
+    { ...fine, validAfter: '9'.repeat(78) },
+  ]
+  const { at, results } = await chain.simulate(auths)
+  expect(results).toEqual([
+    { kind: 'ok', alone: false },
+    { kind: 'fails', reason: 'insufficient_funds' },
+    // Together the two would overdraw: the second one is told so.
+    { kind: 'ok', alone: false },
+    { kind: 'fails', reason: 'insufficient_funds' },
+    { kind: 'fails', reason: 'blacklisted' },
+    { kind: 'fails', reason: 'authorization_expired' },
+    { kind: 'fails', reason: 'authorization_not_yet_valid' },
+    { kind: 'fails', reason: 'authorization_used' },
+    { kind: 'fails', reason: 'authorization_used' },
+    { kind: 'fails', reason: 'malformed_authorization' },
+  ])
+  expect(at).toEqual((await chain.head()).latest)
+  expect(await dev.balanceOf(SELLER)).toBe(0n)
+})
+
+test('a wrong signature and a paused token are told apart', async () => {
+  const buyer = await dev.newBuyer({ micro: 1000n })
+  const auth = await authorize(buyer)
+  const simulateOne = async (item: SignedAuthorization) => (await chain.simulate([item])).results
+  expect(await simulateOne({ ...auth, value: '999' })).toEqual([
+    { kind: 'fails', reason: 'invalid_signature' },
+  ])
+  expect(await simulateOne({ ...auth, signature: '0x1234' })).toEqual([
+    { kind: 'fails', reason: 'invalid_signature' },
+  ])
+  await dev.pauseToken()
+  expect(await simulateOne(auth)).toEqual([{ kind: 'fails', reason: 'paused' }])
+})
+
+test('used means used on the chain, before our own simulated transfer', async () => {
+  const buyer = await dev.newBuyer({ micro: 5000n })
+  const [spent, fresh] = [await authorize(buyer), await authorize(buyer)]
+  await dev.client.sendTransaction({
+    account: dev.account(0).account,
+    to: dev.usdc,
+    data: (await import('./token-calls.ts')).encodeTransfer(spent),
+  })
+  const { results } = await chain.simulate([spent, fresh])
+  expect(results).toEqual([{ kind: 'used' }, { kind: 'ok', alone: false }])
+})
+
+test('payers with code are run alone, and one that burns all gas harms nobody', async () => {
+  const [owner, buyer] = [await dev.newBuyer(), await dev.newBuyer({ micro: 1000n })]
+  const [honest, burner, refuser] = await Promise.all(
+    [1, 2, 3].map(() => dev.deployWallet1271(owner.address)),
+  )
+  await Promise.all([honest!, burner!, refuser!].map(({ address }) => dev.mint(address, 1000n)))
+  await burner!.setMode('burns-gas')
+  await refuser!.setMode('refuses')
+  const of = (wallet: { address: Address }) =>
+    authorize(owner, { from: wallet.address.toLowerCase() as Address })
+  const auths = [await of(burner!), await authorize(buyer), await of(honest!), await of(refuser!)]
+  // A fresh client does not know who has code; the second time it does. Concurrent calls share what they learn.
+  const client = createChainClient({ rpcUrl: dev.rpcUrl, network })
+  for (const { results } of await Promise.all([client.simulate(auths), client.simulate(auths)])) {
+    expect(results[0]).toMatchObject({ kind: 'fails' })
+    expect(results.slice(1)).toEqual([
+      { kind: 'ok', alone: false },
+      { kind: 'ok', alone: true },
+      { kind: 'fails', reason: 'invalid_signature' },
+    ])
+  }
+  expect((await client.simulate(auths)).results.map(({ kind }) => kind)).toEqual([
+    'fails',
+    'ok',
+    'ok',
+    'fails',
+  ])
+})
+
+test('more than one call holds are split, and nothing at all is fine too', async () => {
+  const buyer = await dev.newBuyer({ micro: 1_000_000n })
+  const one = await authorize(buyer)
+  const many = Array.from({ length: 130 }, (_, index) => ({
+    ...one,
+    nonce: `0x${index.toString(16).padStart(64, '0')}` as Hex,
+  }))
+  const { results } = await chain.simulate([...many, one])
+  expect(results.at(-1)).toEqual({ kind: 'ok', alone: false })
+  expect(
+    results.slice(0, -1).every((result) => 'reason' in result && result.reason === 'invalid_signature'),
+  ).toBe(true)
+  expect((await chain.simulate([])).results).toEqual([])
+})
+
+test('a chain without Multicall3 or token is unavailable, not a verdict', async () => {
+  const auth = await authorize(await dev.newBuyer({ micro: 1000n }))
+  await dev.client.setCode({ address: '0xcA11bde05977b3631167028862bE2a173976CA11', bytecode: '0x' })
+  await expect(chain.simulate([auth])).rejects.toThrow('no Multicall3')
+})

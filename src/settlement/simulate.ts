@@ -1,0 +1,137 @@
+import { UnavailableError } from '../errors.ts'
+import type { Block, SignedAuthorization, SimResult } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
+import { ALONE_GAS } from './gas-limits.ts'
+import {
+  BLOCK_NUMBER_CALL,
+  BLOCK_TIMESTAMP_CALL,
+  type Call,
+  decodeAggregate3,
+  encodeAggregate3,
+  MULTICALL3,
+} from './multicall.ts'
+import { isRevert, reasonOfRevert } from './revert-reason.ts'
+import type { Rpc } from './rpc.ts'
+import { readBlock, readHex, readNumber, toQuantity } from './rpc-values.ts'
+import { encodeAuthorizationState, encodeTransfer, isEncodable } from './token-calls.ts'
+
+/** Has no code, no key and no role at the token: who sends a transfer must not matter. */
+const NEUTRAL_SENDER = '0x000000000000000000000000000000000000dead'
+/** About 10 million gas: below what nodes grant one `eth_call`. */
+const MAX_PER_CALL = 100
+const MAX_KNOWN = 10_000
+
+/**
+ * Runs authorizations at the latest block: those of plain accounts together in one Multicall3 call, those of payers
+ * with code each in a call of its own, so that none can burn the gas of the others. Which payers have code is asked
+ * in the same batch; a payer of whom that was not known costs one more round, in which it is kept apart.
+ */
+export function createSimulation(rpc: Rpc, asset: Address) {
+  const withCode = new Set<Address>()
+
+  /** Does a payer have code that this round does not keep apart? */
+  async function learnCode(payers: readonly Address[], alone: ReadonlySet<Address>): Promise<boolean> {
+    const codes = await Promise.all(payers.map((payer) => rpc.call('eth_getCode', [payer, 'latest'])))
+    let news = false
+    if (withCode.size > MAX_KNOWN) withCode.clear()
+    payers.forEach((payer, index) => {
+      const hasCode = readHex(codes[index], 'code').length > 2
+      news ||= hasCode && !alone.has(payer)
+      if (hasCode) withCode.add(payer)
+      // An EIP-7702 delegation can be taken back.
+      else withCode.delete(payer)
+    })
+    return news
+  }
+
+  /** In a Multicall3 call; all states are read before the first transfer, or our own would look like a use. */
+  async function runChunk(chunk: readonly SignedAuthorization[], alone: ReadonlySet<Address>) {
+    const together = chunk.filter(({ from }) => !alone.has(from))
+    const calls: Call[] = [
+      { to: MULTICALL3, data: BLOCK_NUMBER_CALL },
+      { to: MULTICALL3, data: BLOCK_TIMESTAMP_CALL },
+      ...chunk.map(({ from, nonce }) => ({ to: asset, data: encodeAuthorizationState(from, nonce) })),
+      ...together.map((auth) => ({ to: asset, data: encodeTransfer(auth) })),
+    ]
+    const request = { from: NEUTRAL_SENDER, to: MULTICALL3, data: encodeAggregate3(calls) }
+    const [answer, ...apart] = await Promise.all([
+      rpc.call('eth_call', [request, 'latest']),
+      ...chunk.map((auth) => (alone.has(auth.from) ? runAlone(auth) : undefined)),
+    ])
+    const items = decodeAggregate3(readHex(answer, 'Multicall3 answer'), calls.length)
+    if (!items) throw new UnavailableError(`the RPC (no Multicall3 at ${MULTICALL3})`)
+    const [height, time, ...rest] = items
+    const states = rest.slice(0, chunk.length)
+    const transfers = rest.slice(chunk.length)
+    const results = chunk.map((_, index): SimResult => {
+      const state = states[index]!
+      if (!state.ok) throw new UnavailableError(`the RPC (no token at ${asset})`)
+      const transfer = apart[index] === undefined ? transfers.shift()! : undefined
+      if (readNumber(state.data, 'authorizationState') !== 0) return { kind: 'used' }
+      if (!transfer) return apart[index]!
+      if (transfer.ok) return { kind: 'ok', alone: false }
+      return { kind: 'fails', reason: reasonOfRevert(transfer.data) }
+    })
+    return {
+      number: readNumber(height!.data, 'block number'),
+      timestamp: readNumber(time!.data, 'block timestamp'),
+      results,
+    }
+  }
+
+  async function runAlone(auth: SignedAuthorization): Promise<SimResult> {
+    const request = {
+      from: NEUTRAL_SENDER,
+      to: asset,
+      data: encodeTransfer(auth),
+      gas: toQuantity(ALONE_GAS),
+    }
+    const answer = await rpc.attempt('eth_call', [request, 'latest'])
+    if (answer.ok) return { kind: 'ok', alone: true }
+    if (!isRevert(answer.error)) throw new UnavailableError(`the RPC (eth_call: ${answer.error.message})`)
+    return { kind: 'fails', reason: reasonOfRevert(answer.error.data ?? '', answer.error.message) }
+  }
+
+  /** The very block that a call ran on: usually the one that came with it. */
+  async function identify(ran: { number: number; timestamp: number }, latest: Block): Promise<Block> {
+    const same = (block: Block) => block.number === ran.number && block.timestamp === ran.timestamp
+    if (same(latest)) return latest
+    const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(ran.number), false]))
+    if (!same(block)) throw new UnavailableError('the RPC (a block that changed while it was read)')
+    return block
+  }
+
+  async function simulateOnce(auths: readonly SignedAuthorization[], payers: readonly Address[]) {
+    const alone = new Set(withCode)
+    const chunks: SignedAuthorization[][] = []
+    for (let from = 0; from < auths.length; from += MAX_PER_CALL) {
+      chunks.push(auths.slice(from, from + MAX_PER_CALL))
+    }
+    const [news, latest, ...ran] = await Promise.all([
+      learnCode(payers, alone),
+      rpc.call('eth_getBlockByNumber', ['latest', false]).then(readBlock),
+      ...chunks.map((chunk) => runChunk(chunk, alone)),
+    ])
+    if (news) return undefined
+    if (ran.length === 0) return { at: latest, results: [] }
+    // Several calls may have run on several blocks; all of them saw at least the lowest.
+    const lowest = ran.reduce((low, next) => (next.number < low.number ? next : low))
+    return { at: await identify(lowest, latest), results: ran.flatMap(({ results }) => results) }
+  }
+
+  return async (auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }> => {
+    const sound = auths.filter(isEncodable)
+    const payers = [...new Set(sound.map(({ from }) => from))]
+    for (let round = 0; round < 3; round++) {
+      const answer = await simulateOnce(sound, payers)
+      if (!answer) continue
+      const results = auths.map((auth): SimResult => {
+        return isEncodable(auth)
+          ? answer.results.shift()!
+          : { kind: 'fails', reason: 'malformed_authorization' }
+      })
+      return { at: answer.at, results }
+    }
+    throw new UnavailableError('the RPC (payers whose code keeps changing)')
+  }
+}

@@ -1,0 +1,96 @@
+import type { Committed, Step, Store, TableName } from '../ports.ts'
+import { fromStored, fromStoredAudit, prepareStep, type StoredAudit, type StoredRow } from './prepare-step.ts'
+
+interface Table {
+  rows: Map<string, StoredRow>
+  keysByRef: Map<string, Set<string>>
+  /** Keys of rows that wait for a job: most rows end without one, so jobs need not pass over them. */
+  waiting: Set<string>
+}
+
+/**
+ * Keeps everything in this process and forgets it with the process: for tests and the simulator. Every call
+ * takes effect at once and the same calls give the same answers, so that a failing seed replays exactly. Rows
+ * are kept as text, so a caller never holds a row that the store holds too.
+ */
+export function createMemoryStore(): Store {
+  const tables = new Map<TableName, Table>()
+  const log = new Map<string, Array<StoredAudit & { seq: number }>>()
+  let lastSeq = 0
+
+  function table(name: TableName): Table {
+    let found = tables.get(name)
+    if (found === undefined) {
+      found = { rows: new Map(), keysByRef: new Map(), waiting: new Set() }
+      tables.set(name, found)
+    }
+    return found
+  }
+
+  function apply(step: Step): Committed {
+    const { writes, audit } = prepareStep(step)
+    const stale = writes.find(({ table: name, key, version }) => {
+      return (table(name).rows.get(key)?.version ?? 0) !== version
+    })
+    if (stale !== undefined) return { kind: 'conflict', table: stale.table, key: stale.key }
+    for (const { table: name, key, row } of writes) replace(table(name), key, row)
+    for (const entry of audit) {
+      lastSeq += 1
+      log.set(entry.challengeId, [...(log.get(entry.challengeId) ?? []), { ...entry, seq: lastSeq }])
+    }
+    return { kind: 'applied' }
+  }
+
+  return {
+    name: 'memory',
+    commit: async (step) => apply(step),
+    get: async (name, keys) => {
+      return keys.map((key) => {
+        const row = table(name).rows.get(key)
+        return row && fromStored(row)
+      })
+    },
+    list: async (name, ref) => {
+      const { rows, keysByRef } = table(name)
+      return [...(keysByRef.get(ref) ?? [])].sort(compareText).map((key) => fromStored(rows.get(key)!))
+    },
+    takeDue: async (name, nowMs, untilMs, limit) => {
+      const { rows, waiting } = table(name)
+      const due = [...waiting].map((key) => rows.get(key)!).filter((row) => row.dueAt! <= nowMs)
+      due.sort((a, b) => a.dueAt! - b.dueAt! || compareText(a.key, b.key))
+      return due.slice(0, Math.max(0, limit)).map((row) => {
+        const taken = { ...row, version: row.version + 1, dueAt: untilMs }
+        replace(table(name), row.key, taken)
+        return fromStored(taken)
+      })
+    },
+    audit: async (challengeId) => {
+      return (log.get(challengeId) ?? []).map(({ seq, ...entry }) => ({ ...fromStoredAudit(entry), seq }))
+    },
+    ping: async () => {},
+    // What is stored stays readable: a simulated restart opens the same store again.
+    close: async () => {},
+  }
+}
+
+function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRow | null): void {
+  const oldRef = rows.get(key)?.ref ?? null
+  if (oldRef !== null) {
+    const keys = keysByRef.get(oldRef)!
+    keys.delete(key)
+    if (keys.size === 0) keysByRef.delete(oldRef)
+  }
+  waiting.delete(key)
+  if (row === null) {
+    rows.delete(key)
+    return
+  }
+  rows.set(key, row)
+  if (row.dueAt !== null) waiting.add(key)
+  if (row.ref !== null) keysByRef.set(row.ref, (keysByRef.get(row.ref) ?? new Set()).add(key))
+}
+
+/** By bytes, as the databases do; JavaScript's own order differs beyond U+FFFF. */
+function compareText(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+}

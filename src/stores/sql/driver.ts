@@ -1,0 +1,46 @@
+export type Param = string | number | null
+
+/** Parameters stand as `?`; a driver whose database numbers them rewrites the text. */
+export interface Query {
+  sql: string
+  params: Param[]
+}
+
+export interface Result {
+  rows: Array<Record<string, unknown>>
+  /** Rows that an INSERT, UPDATE or DELETE touched. */
+  changes: number
+}
+
+/**
+ * What a transaction does: yields queries that do not depend on each other's answers and is given their results
+ * in order. A driver runs it without a pause (SQLite) or pipelines each batch over a socket (Postgres), so
+ * there is one set of queries and one order of steps for both.
+ */
+export type Script<T> = Generator<Query[], T, Result[]>
+
+/** Where SQL dialects differ. */
+export interface Dialect {
+  /** Follows a column: is it in the parameter, a JSON array of strings? One statement for any number of keys. */
+  readonly inKeys: string
+  /** Ends a SELECT whose rows must not change before the transaction ends; empty where writers take turns. */
+  readonly forUpdate: string
+  /** The same, passing over rows that another transaction holds. */
+  readonly skipLocked: string
+  /** Type of a text column that sorts by bytes. */
+  readonly text: string
+  /** Type of a primary key that the database counts up and never gives twice. */
+  readonly counter: string
+  /** Makes the database itself refuse to change or delete rows of this table. */
+  appendOnly(table: string, counterColumn: string): string[]
+}
+
+export interface Driver {
+  readonly name: string
+  readonly dialect: Dialect
+  /** Sees committed data only. */
+  query(query: Query): Promise<Result>
+  /** All that the script did is durable when this resolves, and undone when it rejects, unless COMMIT got lost. */
+  transaction<T>(script: () => Script<T>): Promise<T>
+  close(): Promise<void>
+}

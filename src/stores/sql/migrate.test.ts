@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import Database from 'libsql'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ConfigError } from '../../errors.ts'
+import { migrate } from './migrate.ts'
+import { MIGRATIONS, type Migration } from './migrations.ts'
+import { createSqliteDriver, type SqliteDriver } from './sqlite-driver.ts'
+
+let driver: SqliteDriver
+beforeEach(() => {
+  driver = createSqliteDriver(new Database(':memory:'))
+})
+
+const run = (known?: Migration[]) =>
+  driver.transactionNow(() => migrate('./data/x.db', driver.dialect, known))
+const rows = async (sql: string) => (await driver.query({ sql, params: [] })).rows
+const adding = (id: number, name: string, breaking = false): Migration => {
+  return { id, name, since: `0.${id}.0`, breaking, up: () => [`CREATE TABLE ${name} (x BIGINT)`] }
+}
+
+describe('migrations', () => {
+  test('run once, in order, and are remembered', async () => {
+    run([adding(1, 'one'), adding(2, 'two')])
+    run([adding(1, 'one'), adding(2, 'two'), adding(3, 'three', true)])
+    expect(await rows('SELECT id, name, since, breaking FROM migrations')).toEqual([
+      { id: 1, name: 'one', since: '0.1.0', breaking: 0 },
+      { id: 2, name: 'two', since: '0.2.0', breaking: 0 },
+      { id: 3, name: 'three', since: '0.3.0', breaking: 1 },
+    ])
+  })
+
+  test('leave nothing behind when one of them fails', async () => {
+    expect(() => run([adding(1, 'one'), { ...adding(2, 'two'), up: () => ['CREATE nonsense'] }])).toThrow()
+    expect(await rows('SELECT name FROM sqlite_master')).toEqual([])
+  })
+
+  test('that an older version does not know stop it only if they break it', () => {
+    run([adding(1, 'one'), adding(2, 'two')])
+    run([adding(1, 'one')])
+    run([
+      adding(1, 'one'),
+      adding(2, 'two'),
+      adding(3, 'three', true),
+      adding(4, 'four', true),
+      adding(5, 'five'),
+    ])
+    expect(() => run([adding(1, 'one')])).toThrow(ConfigError)
+    expect(() => run([adding(1, 'one')])).toThrow(
+      './data/x.db was upgraded by a newer paystile (migration 4, four); run paystile 0.4.0 or newer.',
+    )
+  })
+
+  test('are numbered from 1 without gaps', () => {
+    expect(MIGRATIONS.map((migration) => migration.id)).toEqual(MIGRATIONS.map((_, index) => index + 1))
+  })
+
+  // A released migration has run in someone's database. Add a line here with each new one; change none.
+  test('never change once released', () => {
+    const digest = ({ up }: Migration) => {
+      return createHash('sha256').update(up(driver.dialect).join('\n')).digest('hex').slice(0, 16)
+    }
+    expect(MIGRATIONS.map((migration) => `${migration.id} ${migration.name} ${digest(migration)}`)).toEqual([
+      '1 first-tables aea842756a86bacc',
+    ])
+  })
+})

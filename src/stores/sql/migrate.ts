@@ -1,0 +1,47 @@
+import { ConfigError } from '../../errors.ts'
+import type { Dialect, Script } from './driver.ts'
+import { MIGRATIONS, type Migration } from './migrations.ts'
+
+/**
+ * Brings the database up to date. A newer version may have been here first: during an upgrade both share it, so
+ * what it only added is tolerated, and what it broke ends this process before it misreads anything.
+ */
+export function* migrate(
+  database: string,
+  dialect: Dialect,
+  known: readonly Migration[] = MIGRATIONS,
+): Script<void> {
+  yield [
+    query(
+      'CREATE TABLE IF NOT EXISTS migrations (id BIGINT PRIMARY KEY NOT NULL, name TEXT NOT NULL, since TEXT NOT NULL, breaking BIGINT NOT NULL)',
+    ),
+  ]
+  const [stored] = yield [query('SELECT id, name, since, breaking FROM migrations ORDER BY id')]
+  const applied = new Set(stored!.rows.map((row) => Number(row.id)))
+
+  const knownIds = new Set(known.map((migration) => migration.id))
+  // The newest one tells the version that knows all of them.
+  const broken = stored!.rows.findLast((row) => Number(row.breaking) === 1 && !knownIds.has(Number(row.id)))
+  if (broken !== undefined) {
+    throw new ConfigError([
+      `${database} was upgraded by a newer paystile (migration ${broken.id}, ${broken.name}); run paystile ${broken.since} or newer.`,
+    ])
+  }
+
+  for (const { id, name, since, breaking, up } of known) {
+    if (applied.has(id)) continue
+    for (const sql of up(dialect)) yield [query(sql)]
+    yield [
+      query('INSERT INTO migrations (id, name, since, breaking) VALUES (?, ?, ?, ?)', [
+        id,
+        name,
+        since,
+        breaking ? 1 : 0,
+      ]),
+    ]
+  }
+}
+
+function query(sql: string, params: Array<string | number> = []) {
+  return { sql, params }
+}

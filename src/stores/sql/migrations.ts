@@ -1,0 +1,40 @@
+import type { Dialect } from './driver.ts'
+
+export interface Migration {
+  id: number
+  name: string
+  /** The version of paystile that brought it: what an older one must be replaced with if it cannot go on. */
+  since: string
+  /** Versions that do not know it can no longer use the database. Anything that only adds is not breaking. */
+  breaking: boolean
+  up(dialect: Dialect): string[]
+}
+
+/** Only ever appended to, with names spelled out: what was released has run in someone's database. */
+export const MIGRATIONS: readonly Migration[] = [
+  { id: 1, name: 'first-tables', since: '0.1.0', breaking: true, up: firstTables },
+]
+
+function firstTables({ text, counter, appendOnly }: Dialect): string[] {
+  return [
+    ...[
+      'challenges',
+      'requests',
+      'authorizations',
+      'receipts',
+      'seen',
+      'refunds',
+      'wallet_txs',
+      'outbox',
+    ].flatMap((table) => [
+      `CREATE TABLE ${table} (key ${text} PRIMARY KEY NOT NULL, version BIGINT NOT NULL, ref ${text}, due_at BIGINT, body TEXT NOT NULL)`,
+      `CREATE INDEX ${table}_by_ref ON ${table} (ref) WHERE ref IS NOT NULL`,
+      `CREATE INDEX ${table}_by_due_at ON ${table} (due_at) WHERE due_at IS NOT NULL`,
+    ]),
+    `CREATE TABLE audit (
+      seq ${counter}, at BIGINT NOT NULL, challenge_id ${text} NOT NULL, request_id TEXT NOT NULL, event TEXT NOT NULL,
+      from_state TEXT, to_state TEXT, actor TEXT NOT NULL, tx_hash TEXT, details TEXT)`,
+    'CREATE INDEX audit_by_challenge_id ON audit (challenge_id, seq)',
+    ...appendOnly('audit', 'seq'),
+  ]
+}

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { UnavailableError } from '../../errors.ts'
+import type { Store } from '../../ports.ts'
+import { sampleAudit, samplePut } from '../../testing/store-rows.ts'
+import { migrate } from './migrate.ts'
+import { createSqlStore } from './sql-store.ts'
+import { createSqliteDriver } from './sqlite-driver.ts'
+
+let folder: string
+let store: Store
+let executed: string[]
+/** Statements that fail the next time. */
+let failing: string[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'paystile-sql-'))
+  executed = []
+  failing = []
+  const database = new Database(join(folder, 'store.db'))
+  const driver = createSqliteDriver({
+    get inTransaction() {
+      return database.inTransaction
+    },
+    exec(sql) {
+      executed.push(sql)
+      if (failing[0] === sql) throw new Error(`${failing.shift()} failed`)
+      return database.exec(sql)
+    },
+    prepare: (sql) => database.prepare(sql),
+    close: () => database.close(),
+  })
+  driver.transactionNow(() => migrate('store.db', driver.dialect))
+  store = createSqlStore(driver)
+  executed = []
+})
+
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true })
+})
+
+const put = (key: string, version = 0) => samplePut('requests', { key, version })
+const versions = async (...keys: string[]) => (await store.get('requests', keys)).map((row) => row?.version)
+
+test('all that gathers in one tick is one transaction with one answer each', async () => {
+  const steps = [[put('a')], [put('b'), put('a', 1)], [put('c'), put('a', 1)], [put('a', 2)]]
+  const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
+  expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  expect(results.map((result) => result.kind)).toEqual(['applied', 'applied', 'conflict', 'applied'])
+  expect(await versions('a', 'b', 'c')).toEqual([3, 1, undefined])
+})
+
+test('callers that an answer wakes gather again', async () => {
+  const caller = async (name: string) => {
+    for (let round = 0; round < 5; round++) await store.commit({ puts: [put(`${name}-${round}`)] })
+  }
+  await Promise.all(['x', 'y', 'z'].map(caller))
+  expect(executed.filter((sql) => sql === 'COMMIT')).toHaveLength(5)
+})
+
+test('a row that is removed in a group can be inserted later in the group', async () => {
+  await store.commit({ puts: [put('a')] })
+  const remove = store.commit({ puts: [], removes: [{ table: 'requests', key: 'a', version: 1 }] })
+  const insert = store.commit({ puts: [put('a')] })
+  expect(await Promise.all([remove, insert])).toEqual([{ kind: 'applied' }, { kind: 'applied' }])
+  expect(await versions('a')).toEqual([1])
+})
+
+test('when COMMIT fails every step of the group is unavailable, and none of it is seen', async () => {
+  failing = ['COMMIT']
+  const audit = [sampleAudit('x', 'opened')]
+  const group = ['a', 'b'].map((key) => store.commit({ puts: [put(key)], audit }))
+  const settled = await Promise.allSettled(group)
+  for (const result of settled) {
+    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) })
+  }
+  expect(await versions('a', 'b')).toEqual([undefined, undefined])
+  expect(await store.audit('x')).toEqual([])
+  expect(await store.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
+})
+
+test('as long as a failed transaction cannot be rolled back nothing is read or written', async () => {
+  failing = ['COMMIT', 'ROLLBACK', 'ROLLBACK', 'ROLLBACK']
+  await expect(store.commit({ puts: [put('a')] })).rejects.toThrow(UnavailableError)
+  await expect(store.get('requests', ['a'])).rejects.toThrow(UnavailableError)
+  await expect(store.commit({ puts: [put('b')] })).rejects.toThrow(UnavailableError)
+  expect(await versions('a', 'b')).toEqual([undefined, undefined])
+})
+
+test('a takeDue whose COMMIT fails takes nothing', async () => {
+  await store.commit({ puts: [samplePut('requests', { key: 'a', dueAt: 5 })] })
+  failing = ['COMMIT']
+  await expect(store.takeDue('requests', 5, 9, 1)).rejects.toThrow(UnavailableError)
+  expect(await versions('a')).toEqual([1])
+  expect(await store.takeDue('requests', 5, 9, 1)).toHaveLength(1)
+})

@@ -1,0 +1,99 @@
+import type { Dialect, Driver, Query, Result, Script } from './driver.ts'
+
+/** What we use of `libsql`, which is what better-sqlite3 offers too. */
+export interface SqliteDatabase {
+  readonly inTransaction: boolean
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+}
+
+interface SqliteStatement {
+  readonly reader: boolean
+  all(params: unknown[]): unknown[]
+  run(params: unknown[]): { changes: number }
+}
+
+export interface SqliteDriver extends Driver {
+  /** As `transaction`, without giving way to anything else. */
+  transactionNow<T>(script: () => Script<T>): T
+}
+
+const sqlite: Dialect = {
+  inKeys: 'IN (SELECT value FROM json_each(?))',
+  forUpdate: '',
+  skipLocked: '',
+  text: 'TEXT',
+  counter: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+  appendOnly: (table, counterColumn) => [
+    `CREATE TRIGGER ${table}_refuses_update BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
+    `CREATE TRIGGER ${table}_refuses_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
+    // REPLACE deletes without asking the trigger above.
+    `CREATE TRIGGER ${table}_refuses_replace BEFORE INSERT ON ${table}
+      WHEN EXISTS (SELECT 1 FROM ${table} WHERE ${counterColumn} = NEW.${counterColumn})
+      BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
+  ],
+}
+
+/** Runs each transaction in one go on one connection: no read can come in between and see half of it. */
+export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
+  const statements = new Map<string, SqliteStatement>()
+
+  function run({ sql, params }: Query): Result {
+    let statement = statements.get(sql)
+    if (statement === undefined) {
+      statement = database.prepare(sql)
+      statements.set(sql, statement)
+    }
+    if (statement.reader) return { rows: statement.all(params) as Result['rows'], changes: 0 }
+    return { rows: [], changes: statement.run(params).changes }
+  }
+
+  /** Throws as long as a failed transaction cannot be undone, for what it wrote would be seen as committed. */
+  function rollBack(): void {
+    if (database.inTransaction) database.exec('ROLLBACK')
+  }
+
+  function transactionNow<T>(script: () => Script<T>): T {
+    rollBack()
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const steps = script()
+      let turn = steps.next()
+      while (!turn.done) turn = steps.next(turn.value.map(run))
+      database.exec('COMMIT')
+      return turn.value
+    } catch (error) {
+      try {
+        rollBack()
+      } catch {
+        // The first error says more, and whatever comes next tries again before it looks at anything.
+      }
+      throw error
+    }
+  }
+
+  return {
+    name: 'sqlite',
+    dialect: sqlite,
+    query: async (query) => {
+      rollBack()
+      return run(query)
+    },
+    transaction: async (script) => transactionNow(script),
+    transactionNow,
+    close: async () => {
+      statements.clear()
+      try {
+        rollBack()
+        // The connection outlives close() until its statements are collected, and would keep the lock. Leaving WAL
+        // checkpoints it into the one file and lets the lock go at the next read.
+        database.exec('PRAGMA journal_mode = DELETE')
+        database.exec('PRAGMA locking_mode = NORMAL')
+        database.exec('SELECT count(*) FROM migrations')
+      } finally {
+        database.close()
+      }
+    },
+  }
+}

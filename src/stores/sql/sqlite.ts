@@ -1,0 +1,64 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'libsql'
+import { ConfigError } from '../../errors.ts'
+import type { Store } from '../../ports.ts'
+import { migrate } from './migrate.ts'
+import { createSqlStore } from './sql-store.ts'
+import { createSqliteDriver } from './sqlite-driver.ts'
+
+/** Long enough for the process before us to finish its shutdown. */
+const LOCK_WAIT_MS = 1000
+
+/**
+ * Opens the embedded store, creating the file and its folder for this user alone. This process owns the file
+ * until `close` or its own end, however sudden; throws ConfigError with one line if another one does.
+ *
+ * @example
+ * const store = openSqliteStore({ path: './data/paystile.db' })
+ */
+export function openSqliteStore({ path }: { path: string }): Store {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    createPrivateFile(path)
+    const database = new Database(path)
+    try {
+      // Set by exec throughout: a prepared statement keeps the connection alive beyond close, until collected.
+      database.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
+      // A lock of the operating system, taken by the first use and kept: it dies with the process.
+      database.exec('PRAGMA locking_mode = EXCLUSIVE')
+      database.exec('PRAGMA journal_mode = WAL')
+      // FULL waits for the disk at each commit; NORMAL would lose the last claims with the power.
+      database.exec('PRAGMA synchronous = FULL')
+      database.exec('PRAGMA fullfsync = ON')
+      const driver = createSqliteDriver(database)
+      driver.transactionNow(() => migrate(path, driver.dialect))
+      return createSqlStore(driver)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  } catch (error) {
+    throw error instanceof ConfigError ? error : new ConfigError([explain(path, error)])
+  }
+}
+
+/**
+ * SQLite gives its other files the mode of this one. An existing file is never opened here: closing it again
+ * would drop the lock of a store that this process holds on it already (POSIX).
+ */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    chmodSync(path, 0o600)
+  }
+}
+
+function explain(path: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code?.startsWith('SQLITE_BUSY')
+    ? `${path} is in use by another process; an embedded store serves one gateway at a time. Stop the other one, or use Postgres or Redis to run several.`
+    : `${path} cannot be used as a store: ${message}`
+}

@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+
+const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
+
+/** Where the anvil binary of the optional peer `@foundry-rs/anvil` lies; throws one clear line if it is absent. */
+export function resolveAnvil({
+  platform = process.platform as string,
+  arch = process.arch as string,
+  from = import.meta.url,
+} = {}): string {
+  const file = platform === 'win32' ? 'anvil.exe' : 'anvil'
+  const build = `@foundry-rs/anvil-${platform}-${ARCHITECTURES[arch] ?? arch}`
+  try {
+    // The binary's package is a dependency of @foundry-rs/anvil and need not be visible from here (pnpm).
+    const owner = createRequire(from).resolve('@foundry-rs/anvil/package.json')
+    return createRequire(owner).resolve(`${build}/bin/${file}`)
+  } catch (cause) {
+    const message = `anvil is missing: cannot find ${build}. Install it with: npm install --save-dev @foundry-rs/anvil`
+    throw new Error(message, { cause })
+  }
+}
+
+export type AnvilProcess = { port: number; pid: number; stop(): Promise<void> }
+
+/** Starts anvil and resolves when it listens. */
+export async function spawnAnvil(args: string[]): Promise<AnvilProcess> {
+  // A process group of its own: Ctrl-C reaches only us, so that we can shut down while the chain still answers.
+  const child = spawn(resolveAnvil(), args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const forget = endWithParent(child)
+  void exited.then(forget)
+  try {
+    const port = await listeningPort(child)
+    // A forgotten stop() must not keep the parent alive; the exit hook then ends the child.
+    child.unref()
+    return { port, pid: child.pid!, stop: () => stopChild(child, exited) }
+  } catch (error) {
+    await stopChild(child, exited)
+    throw error
+  }
+}
+
+// With --port 0 the kernel picks the port and anvil prints it: no race for a free one.
+function listeningPort(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = []
+    createInterface({ input: child.stderr! }).on('line', (line) => said.push(line))
+    // The reader stays for the life of the process: a full pipe would block anvil.
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      const match = /^Listening on .*:(\d+)$/.exec(line)
+      if (match) {
+        unrefStream(child.stdout)
+        unrefStream(child.stderr)
+        resolve(Number(match[1]))
+      }
+    })
+    child.once('error', (cause) => reject(new Error(`anvil did not start: ${cause.message}`, { cause })))
+    child.once('close', (code, signal) =>
+      reject(
+        new Error(`anvil did not start (${signal ?? `exit code ${code}`}): ${said.join(' ').slice(0, 500)}`),
+      ),
+    )
+  })
+}
+
+async function stopChild(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  child.ref()
+  // SIGTERM lets anvil remove its temporary state folder; SIGKILL is for one that hangs.
+  child.kill('SIGTERM')
+  const hammer = setTimeout(() => child.kill('SIGKILL'), 2_000)
+  await exited
+  clearTimeout(hammer)
+}
+
+const living = new Set<ChildProcess>()
+
+/**
+ * Ties the child's life to ours, and returns the undo.
+ *
+ * - Normal end, `process.exit`, uncaught exception: the exit hook ends it.
+ * - SIGINT, SIGTERM: if nobody else listens, the child is ended and the signal takes its usual course. If the
+ *   program has its own handler, that decides when to exit, and the exit hook does the rest.
+ * - SIGKILL: nothing of ours runs. On Linux and macOS a tiny shell holds the other end of a pipe to us; the
+ *   kernel closes it when we die and the shell ends the child. On Windows the child stays.
+ */
+function endWithParent(child: ChildProcess): () => void {
+  if (living.size === 0) {
+    process.on('exit', endLiving)
+    process.on('SIGINT', endBySignal)
+    process.on('SIGTERM', endBySignal)
+  }
+  living.add(child)
+  const watcher = child.pid && process.platform !== 'win32' ? watchParent(child.pid) : undefined
+  return () => {
+    watcher?.kill('SIGKILL')
+    living.delete(child)
+    if (living.size === 0) removeHooks()
+  }
+}
+
+function endLiving(): void {
+  for (const child of living) child.kill('SIGTERM')
+}
+
+function endBySignal(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return
+  endLiving()
+  removeHooks()
+  process.kill(process.pid, signal)
+}
+
+function removeHooks(): void {
+  process.off('exit', endLiving)
+  process.off('SIGINT', endBySignal)
+  process.off('SIGTERM', endBySignal)
+}
+
+function watchParent(pid: number): ChildProcess {
+  // `read` returns only at end of file: nobody ever writes to this pipe.
+  const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill "$0"', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  watcher.on('error', () => {}) // no shell: as on Windows
+  watcher.unref()
+  unrefStream(watcher.stdin)
+  return watcher
+}
+
+// The pipes of a child are sockets at run time, which the types do not say.
+function unrefStream(stream: unknown): void {
+  ;(stream as { unref?: () => void } | null)?.unref?.()
+}

@@ -1,0 +1,171 @@
+import type { Address, Hex } from 'viem'
+import {
+  generatePrivateKey,
+  mnemonicToAccount,
+  type PrivateKeyAccount,
+  privateKeyToAccount,
+} from 'viem/accounts'
+import { bytesToHex } from 'viem/utils'
+import { spawnAnvil } from './anvil-process.ts'
+import {
+  createDevClient,
+  type DevChainId,
+  type DevClient,
+  MULTICALL3_ADDRESS,
+  USDC_ADDRESSES,
+} from './dev-client.ts'
+import multicall3 from './test-multicall3.json' with { type: 'json' }
+import { controlToken, type TokenTransfer } from './test-token.ts'
+import { deployTestWallet, type TestWallet } from './test-wallet.ts'
+
+/** A key with its address. */
+export type DevAccount = { privateKey: Hex; account: PrivateKeyAccount; address: Address }
+
+/** A transaction that `reorg` puts into the new branch: raw signed bytes and the block, counted from the fork. */
+export type ReplayedTransaction = { raw: Hex; block: number }
+
+export type DevChain = {
+  rpcUrl: string
+  chainId: DevChainId
+  /** CAIP-2, e.g. `eip155:84532`. */
+  network: `eip155:${DevChainId}`
+  /** TestUsdc, at the network's real USDC address. */
+  usdc: Address
+  client: DevClient
+  /** The process id of anvil. */
+  pid: number
+  /** Gives USDC. A transaction; with mining off, a direct write without a Transfer log. */
+  mint(to: Address, micro: bigint): Promise<void>
+  balanceOf(account: Address): Promise<bigint>
+  /** Sets the ETH balance. */
+  fundEth(account: Address, wei: bigint): Promise<void>
+  /** Prefunded with 10,000 ETH; 0 to 49. The last one mints. */
+  account(index: number): DevAccount
+  /** A fresh key with USDC and no ETH. */
+  newBuyer(options?: { micro?: bigint }): Promise<DevAccount>
+  mine(blocks?: number): Promise<void>
+  setAutomine(on: boolean): Promise<void>
+  /** A block every so many seconds instead of one per transaction; 0 is none. */
+  setIntervalMining(seconds: number): Promise<void>
+  pauseToken(): Promise<void>
+  unpauseToken(): Promise<void>
+  blacklist(account: Address): Promise<void>
+  unblacklist(account: Address): Promise<void>
+  snapshot(): Promise<Hex>
+  revert(id: Hex): Promise<void>
+  /** Moves the chain's clock and mines one block, so that `latest` has the new time. */
+  increaseTime(seconds: number): Promise<void>
+  /** Replaces the last `depth` blocks by others; their transactions are gone, unless replayed. */
+  reorg(depth: number, replay?: ReplayedTransaction[]): Promise<void>
+  deployWallet1271(owner: Address): Promise<TestWallet>
+  /** All Transfer logs of the token to this account, oldest first. */
+  transfersTo(account: Address): Promise<TokenTransfer[]>
+  /** Ends anvil and waits until it is gone. */
+  stop(): Promise<void>
+}
+
+const ACCOUNTS = 50
+const MNEMONIC = 'test test test test test test test test test test test junk' // anvil's own, known to everyone
+
+/**
+ * Starts a real local chain that looks like Base on the wire: anvil, with TestUsdc at USDC's address and Multicall3
+ * at its own. A block per transaction unless `blockTimeSeconds` is given; `finalized` is two blocks behind `latest`.
+ *
+ * @example
+ * const chain = await startDevChain()
+ * const buyer = await chain.newBuyer({ micro: 5_000_000n })
+ * await chain.stop()
+ */
+export async function startDevChain({
+  chainId = 84532,
+  blockTimeSeconds,
+  port = 0,
+}: {
+  chainId?: DevChainId
+  blockTimeSeconds?: number
+  port?: number
+} = {}): Promise<DevChain> {
+  const usdc = USDC_ADDRESSES[chainId]
+  if (!usdc) throw new Error(`startDevChain: chainId is ${chainId}; it can be 8453 or 84532.`)
+  const anvil = await spawnAnvil([
+    ...['--chain-id', `${chainId}`, '--port', `${port}`, '--accounts', `${ACCOUNTS}`],
+    // Else `finalized` stays 64 blocks behind.
+    ...['--slots-in-an-epoch', '1'],
+  ])
+  const rpcUrl = `http://127.0.0.1:${anvil.port}`
+  const client = createDevClient(chainId, rpcUrl)
+  const token = controlToken(client, usdc, account(ACCOUNTS - 1).address)
+
+  async function prepare() {
+    // anvil logs every call to its output; --silent would also hide the port.
+    await client.setLoggingEnabled(false)
+    await token.install()
+    await client.setCode({ address: MULTICALL3_ADDRESS, bytecode: multicall3.deployedBytecode as Hex })
+    // The contracts are then part of a block that no reorg or rollback to genesis can take.
+    await client.mine({ blocks: 1 })
+    if (blockTimeSeconds) await setIntervalMining(blockTimeSeconds)
+  }
+
+  async function setIntervalMining(seconds: number) {
+    await client.setAutomine(false)
+    await client.setIntervalMining({ interval: seconds })
+  }
+
+  try {
+    await prepare()
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+
+  return {
+    rpcUrl,
+    chainId,
+    network: `eip155:${chainId}`,
+    usdc,
+    client,
+    pid: anvil.pid,
+    mint: token.mint,
+    balanceOf: token.balanceOf,
+    fundEth: (address, wei) => client.setBalance({ address, value: wei }),
+    account,
+    async newBuyer({ micro = 0n } = {}) {
+      const buyer = accountOf(generatePrivateKey())
+      if (micro > 0n) await token.mint(buyer.address, micro)
+      return buyer
+    },
+    mine: (blocks = 1) => client.mine({ blocks }),
+    setAutomine: (on) => client.setAutomine(on),
+    setIntervalMining,
+    pauseToken: () => token.setPaused(true),
+    unpauseToken: () => token.setPaused(false),
+    blacklist: (address) => token.setBlacklisted(address, true),
+    unblacklist: (address) => token.setBlacklisted(address, false),
+    snapshot: () => client.snapshot(),
+    revert: (id) => client.revert({ id }),
+    async increaseTime(seconds) {
+      await client.increaseTime({ seconds })
+      await client.mine({ blocks: 1 })
+    },
+    async reorg(depth, replay = []) {
+      const pairs = replay.map(({ raw, block }) => [raw, block])
+      await client.request({ method: 'anvil_reorg', params: [depth, pairs] } as never)
+    },
+    deployWallet1271: (owner) => deployTestWallet(client, owner),
+    transfersTo: token.transfersTo,
+    stop: anvil.stop,
+  }
+}
+
+function account(index: number): DevAccount {
+  if (!Number.isInteger(index) || index < 0 || index >= ACCOUNTS) {
+    throw new Error(`account(${index}): the dev chain has accounts 0 to ${ACCOUNTS - 1}.`)
+  }
+  const { privateKey } = mnemonicToAccount(MNEMONIC, { addressIndex: index }).getHdKey()
+  return accountOf(bytesToHex(privateKey!))
+}
+
+function accountOf(privateKey: Hex): DevAccount {
+  const account = privateKeyToAccount(privateKey)
+  return { privateKey, account, address: account.address }
+}

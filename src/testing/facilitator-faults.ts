@@ -1,0 +1,79 @@
+/**
+ * How a facilitator can fail, in the order of how far it gets.
+ *
+ * - `disconnect` the connection is cut without an answer; nothing is broadcast
+ * - `error-500` an error; nothing is broadcast
+ * - `hang` never answers; nothing is broadcast
+ * - `late` does its real work after `ms`, or when `faults.release()` is called if no `ms` is given
+ * - `refuse` a well-formed no; nothing is broadcast
+ * - `lie-success` success with a random hash; nothing is broadcast
+ * - `other-hash` success with the hash of another transaction (`hash`, or else the last one it sent); nothing is broadcast
+ * - `garbage` bytes that are not JSON
+ * - `html` a web page with status 200
+ * - `huge` a valid-looking answer of `bytes` (default 32 MiB)
+ * - `broadcast-then-500`, `broadcast-then-hang`, `broadcast-then-refuse`, `broadcast-then-disconnect`
+ *   the transaction is in the mempool before the fault happens; it does not wait for the block
+ */
+export type Fault =
+  | 'disconnect'
+  | 'error-500'
+  | 'hang'
+  | 'late'
+  | 'refuse'
+  | 'lie-success'
+  | 'other-hash'
+  | 'garbage'
+  | 'html'
+  | 'huge'
+  | 'broadcast-then-500'
+  | 'broadcast-then-hang'
+  | 'broadcast-then-refuse'
+  | 'broadcast-then-disconnect'
+
+export type FaultOptions = { ms?: number; hash?: `0x${string}`; bytes?: number }
+
+export type FaultyOperation = 'verify' | 'settle' | 'supported'
+
+export type PlannedFault = { fault: Fault; options: FaultOptions }
+
+/** A plan of faults: each `next` serves one call, in order; `always` serves the calls that have none. */
+export function createFaultPlan() {
+  const queued: Record<FaultyOperation, PlannedFault[]> = { verify: [], settle: [], supported: [] }
+  const standing: Partial<Record<FaultyOperation, PlannedFault>> = {}
+  let waiting: (() => void)[] = []
+
+  return {
+    /** The next call of this operation fails this way. */
+    next(operation: FaultyOperation, fault: Fault, options: FaultOptions = {}): void {
+      queued[operation].push({ fault, options })
+    },
+    /** Every call of this operation fails this way, until `clear`. */
+    always(operation: FaultyOperation, fault: Fault, options: FaultOptions = {}): void {
+      standing[operation] = { fault, options }
+    },
+    /** No more faults; what was `late` goes on. */
+    clear(): void {
+      for (const operation of ['verify', 'settle', 'supported'] as const) {
+        queued[operation] = []
+        delete standing[operation]
+      }
+      this.release()
+    },
+    /** Lets all `late` calls without `ms` go on. */
+    release(): void {
+      const released = waiting
+      waiting = []
+      for (const go of released) go()
+    },
+    /** Which fault this call gets; used by the facilitator. */
+    take(operation: FaultyOperation): PlannedFault | undefined {
+      return queued[operation].shift() ?? standing[operation]
+    },
+    /** Resolves at `release`; used by the facilitator. */
+    untilReleased(): Promise<void> {
+      return new Promise((go) => waiting.push(go))
+    },
+  }
+}
+
+export type FaultPlan = ReturnType<typeof createFaultPlan>

@@ -1,0 +1,48 @@
+import type { Store } from '../ports.ts'
+import type { Bench } from './store-bench.ts'
+import { compareWithModel } from './store-model.ts'
+import { readChecks } from './store-read-checks.ts'
+import { stepChecks } from './store-step-checks.ts'
+
+export interface OpenStore {
+  store: Store
+  /** Closes the store and opens it again on the same data; absent where nothing outlives the process. */
+  reopen?(): Promise<Store>
+  close(): Promise<void>
+}
+
+export interface ConformanceCheck {
+  name: string
+  run(): Promise<void>
+}
+
+/**
+ * What every store must do, as named checks for any test runner. `open` gives each check an empty store.
+ *
+ * @example
+ * describe('my store', () => {
+ *   for (const { name, run } of storeConformance(open, { runs: 200 })) test(name, run)
+ * })
+ */
+export function storeConformance(
+  open: () => Promise<OpenStore>,
+  { runs }: { runs: number },
+): ConformanceCheck[] {
+  const random = ({ store, reopen }: Bench) => compareWithModel(store, runs, reopen)
+  const all = {
+    ...readChecks,
+    ...stepChecks,
+    [`${runs} random command sequences answer as a plain map does`]: random,
+  }
+  return Object.entries(all).map(([name, check]) => ({
+    name,
+    async run() {
+      const opened = await open()
+      try {
+        await check({ store: opened.store, reopen: opened.reopen?.bind(opened) })
+      } finally {
+        await opened.close()
+      }
+    },
+  }))
+}

@@ -1,0 +1,125 @@
+import type { AuditEntry, Put, RowBase, SignedAuthorization, TableName, Tables } from '../ports.ts'
+
+const address = `0x${'a1'.repeat(20)}` as const
+const hash = `0x${'b2'.repeat(32)}` as const
+const auth: SignedAuthorization = {
+  from: address,
+  to: address,
+  value: '1000000',
+  validAfter: '0',
+  validBefore: '1750000900',
+  nonce: hash,
+  signature: `0x${'c3'.repeat(65)}`,
+}
+
+const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
+  challenges: {
+    requestId: 'request-1',
+    transport: 'http',
+    kind: 'route',
+    itemId: 'weather',
+    resourceId: 'default',
+    resource: { method: 'GET', path: '/weather?city=%C3%A9&q="\'\\' },
+    fingerprint: 'f'.repeat(64),
+    amount: '340282366920938463463374607431768211455',
+    network: 'eip155:84532',
+    asset: address,
+    payTo: address,
+    clientAgentId: null,
+    state: 'PENDING',
+    createdAt: 1_750_000_000_000,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    claimed: false,
+    liveAuth: null,
+    receipt: null,
+    payer: null,
+    txHash: null,
+    paidAt: null,
+    leaseUntil: null,
+    deliveryTries: 0,
+    failure: null,
+    result: null,
+    refundTxHash: null,
+  },
+  requests: { challengeId: 'challenge-1' },
+  authorizations: {
+    challengeId: 'challenge-1',
+    auth,
+    saltHash: null,
+    phase: 'CLAIMED',
+    fromHeight: 0,
+    walletTx: null,
+    sends: 0,
+    packLimit: null,
+    reason: null,
+  },
+  receipts: {
+    challengeId: 'challenge-1',
+    role: 'pays',
+    payer: address,
+    value: '1000000',
+    txHash: hash,
+    logIndex: 1,
+    blockNumber: 30_000_000,
+    blockHash: hash,
+    fromHeight: 0,
+    finalized: false,
+    lost: false,
+  },
+  seen: { receipt: 'receipt-1' },
+  refunds: {
+    challengeId: 'challenge-1',
+    movesState: true,
+    recipient: address,
+    value: '1000000',
+    auth: null,
+    phase: 'WAITING',
+    attempts: 0,
+    fromHeight: 0,
+    walletTx: null,
+    txHash: null,
+    reason: null,
+  },
+  walletTxs: {
+    wallet: address,
+    nonce: 7,
+    calls: [auth, auth],
+    members: ['a', 'b'],
+    maxFeePerGas: '1000000000',
+    maxPriorityFeePerGas: '1',
+    gas: 200_000,
+    raw: `0x${'d4'.repeat(500)}`,
+    hashes: [hash],
+    phase: 'SENT',
+    createdAt: 1_750_000_000_000,
+  },
+  outbox: { challengeId: 'challenge-1', event: 'payment-received' },
+}
+
+export const ALL_TABLES = Object.keys(bodies) as TableName[]
+
+/** A full row of any table, new unless `base` says otherwise. */
+export function sampleRow<N extends TableName>(
+  table: N,
+  base: Partial<RowBase> & { key: string },
+): Tables[N] {
+  // Cloned, so that a check may do what it likes to its row.
+  const row = { version: 0, ref: null, dueAt: null, ...structuredClone(bodies[table]), ...base }
+  return row as RowBase as Tables[N]
+}
+
+export function samplePut(table: TableName, base: Partial<RowBase> & { key: string }): Put {
+  return { table, row: sampleRow(table, base) } as Put
+}
+
+export function sampleAudit(challengeId: string, event: string): AuditEntry {
+  return {
+    at: 1_750_000_000_000,
+    challengeId,
+    requestId: 'request-1',
+    event,
+    fromState: null,
+    toState: 'PENDING',
+    actor: 'buyer',
+  }
+}

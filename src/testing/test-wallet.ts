@@ -1,0 +1,30 @@
+import { type Address, type Hex, numberToHex } from 'viem'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import type { DevClient } from './dev-client.ts'
+import artifact from './test-wallet-1271.json' with { type: 'json' }
+
+const MODES = ['honest', 'refuses', 'refuses-on-chain', 'burns-gas'] as const
+
+/**
+ * How the wallet answers `isValidSignature`: truthfully; never yes; yes in a simulation but no in a transaction; or
+ * not at all, after consuming all gas.
+ */
+export type WalletMode = (typeof MODES)[number]
+
+/** A smart-contract wallet (EIP-1271). A new mode holds at once, also for what waits in the mempool. */
+export type TestWallet = { address: Address; owner: Address; setMode(mode: WalletMode): Promise<void> }
+
+/** Puts a TestWallet1271 of `owner` at a fresh address, without a transaction. */
+export async function deployTestWallet(client: DevClient, owner: Address): Promise<TestWallet> {
+  const address = privateKeyToAddress(generatePrivateKey())
+  const { slot, offset } = artifact.slots.mode // shares its slot with `owner`
+  const setMode = (mode: WalletMode) =>
+    client.setStorageAt({
+      address,
+      index: numberToHex(slot, { size: 32 }),
+      value: numberToHex((BigInt(MODES.indexOf(mode)) << BigInt(offset * 8)) | BigInt(owner), { size: 32 }),
+    })
+  await client.setCode({ address, bytecode: artifact.deployedBytecode as Hex })
+  await setMode('honest')
+  return { address, owner, setMode }
+}

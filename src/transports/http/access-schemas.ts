@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import {
+  type AccessGrant,
+  AccessRequestSchema,
+  DEFAULT_RESOURCE_ID,
+  type ResourceResponse,
+} from '../../protocol/access.ts'
+import { IdString } from '../../protocol/catalog.ts'
+
+/** `extensions.svc` of a 402: how to ask, and what the payment buys. */
+export interface SvcExtension {
+  inputSchema: object
+  outputSchema: object
+  description: string
+}
+
+const text = { type: 'string' } as const
+
+// Keyed by the interfaces, so that a field added there cannot be forgotten here.
+const GRANT_PROPERTIES: Record<keyof AccessGrant, object> = {
+  type: { const: 'AccessGrant' },
+  challengeId: text,
+  requestId: text,
+  accessToken: { ...text, description: 'credential, normally a JWT; send it as Authorization: Bearer' },
+  tokenType: { const: 'Bearer' },
+  resourceEndpoint: { ...text, format: 'uri' },
+  resourceId: text,
+  planId: text,
+  txHash: text,
+  explorerUrl: { ...text, format: 'uri' },
+  expiresAt: { ...text, format: 'date-time' },
+}
+
+const RESPONSE_PROPERTIES: Record<keyof ResourceResponse, object> = {
+  type: { const: 'ResourceResponse' },
+  challengeId: text,
+  requestId: text,
+  routeId: text,
+  txHash: text,
+  explorerUrl: { ...text, format: 'uri' },
+  resource: {
+    type: 'object',
+    properties: { status: { type: 'integer' }, body: {}, contentType: text, encoding: { const: 'base64' } },
+    required: ['status', 'body'],
+  },
+}
+
+const shared = { requestId: true, challengeId: true, clientAgentId: true } as const
+
+/** Builds the two extensions, for a plan and for a route, once. */
+export function accessSchemas(baseUrl: string): { plan: SvcExtension; route: SvcExtension } {
+  const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
+    .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
+    .required({ planId: true })
+  const routeInput = AccessRequestSchema.pick({ routeId: true, resource: true, ...shared }).required({
+    routeId: true,
+    resource: true,
+  })
+  const how = `Sign the EIP-3009 authorization that accepts[0] asks for and send the same POST ${baseUrl}/x402/access again with header payment-signature: base64 of {x402Version, payload {signature, authorization}, accepted}.`
+  return {
+    plan: {
+      inputSchema: inputSchema(planInput),
+      outputSchema: outputSchema(GRANT_PROPERTIES, ['expiresAt']),
+      description: `${how} The answer is an AccessGrant. Prices and plans: GET ${baseUrl}/discover.`,
+    },
+    route: {
+      inputSchema: inputSchema(routeInput),
+      outputSchema: outputSchema(RESPONSE_PROPERTIES, []),
+      description: `${how} The answer is a ResourceResponse. Prices and routes: GET ${baseUrl}/discover.`,
+    },
+  }
+}
+
+function inputSchema(schema: z.ZodType): object {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}
+
+function outputSchema(properties: Record<string, object>, optional: string[]): object {
+  const required = Object.keys(properties).filter((name) => !optional.includes(name))
+  return { type: 'object', properties, required }
+}

@@ -1,0 +1,100 @@
+import type { Intent } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
+import { IdString } from '../../protocol/catalog.ts'
+import type { PaymentPayload } from '../../protocol/payment.ts'
+import { decodePayment } from './decode-payment.ts'
+import { nameFault } from './name-fault.ts'
+import { type BodyLimits, readBody } from './read-body.ts'
+
+export type DecodedAccess =
+  | { kind: 'intent'; intent: Intent }
+  /** Neither body nor payment says what is to be bought. */
+  | { kind: 'nothing-asked' }
+  | { kind: 'fault'; error: GatewayError; httpStatus?: number }
+
+/** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
+export async function decodeAccess(request: Request, limits: BodyLimits): Promise<DecodedAccess> {
+  const header = request.headers.get('payment-signature')
+  const payment = header === null ? undefined : decodePayment(header)
+  if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
+  const read = await readBody(request, limits)
+  if (read.kind === 'fault') return read
+  const body = parseBody(read.text)
+  if (body instanceof GatewayError) return { kind: 'fault', error: body }
+  const requestId = chooseRequestId(body.requestId, request.headers.get('idempotency-key'))
+  if (requestId instanceof GatewayError) return { kind: 'fault', error: requestId }
+  return intentOf({ ...body, requestId }, payment)
+}
+
+function parseBody(text: string): AccessRequest | GatewayError {
+  if (text.trim() === '') return {}
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const position = /position (\d+)/.exec(String(error))?.[1]
+    const where = position === undefined ? '' : ` (at position ${position})`
+    return refuse(`the body is not valid JSON${where}; expected an object such as {"planId": "…"}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const found = value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
+    return refuse(`the body is ${found}; expected a JSON object such as {"planId": "…"}`)
+  }
+  const parsed = AccessRequestSchema.safeParse(value)
+  if (!parsed.success) return refuse(`the body is malformed: ${nameFault(parsed.error)}`)
+  if (parsed.data.planId !== undefined && parsed.data.routeId !== undefined) {
+    return refuse('the body names planId and routeId; send one of them')
+  }
+  return parsed.data
+}
+
+/** `Idempotency-Key` is another name of requestId; its draft standard writes it in quotes. */
+function chooseRequestId(
+  fromBody: string | undefined,
+  header: string | null,
+): string | undefined | GatewayError {
+  if (header === null) return fromBody
+  const key = IdString.safeParse(header.replace(/^"(.*)"$/, '$1'))
+  if (!key.success) return refuse(`the Idempotency-Key header ${key.error.issues[0]!.message}`)
+  if (fromBody !== undefined && fromBody !== key.data) {
+    return refuse('requestId of the body and the Idempotency-Key header differ; send one, or the same twice')
+  }
+  return key.data
+}
+
+/**
+ * What the body leaves out is taken from the buyer's echo of our requirements. Where both speak, the body's word
+ * goes on and the engine compares it with the echo: an authorization bound elsewhere must be reported first.
+ */
+function intentOf(body: AccessRequest, payment: PaymentPayload | undefined): DecodedAccess {
+  const echo = payment?.accepted?.extra
+  const named = body.planId !== undefined || body.routeId !== undefined
+  const planId = named ? body.planId : echo?.planId
+  const routeId = named ? body.routeId : echo?.routeId
+  const challengeId = body.challengeId ?? echo?.challengeId
+  if (planId !== undefined && routeId !== undefined) {
+    return {
+      kind: 'fault',
+      error: refuse('accepted.extra names planId and routeId; echo accepts[] unchanged'),
+    }
+  }
+  const findable = payment !== undefined && challengeId !== undefined
+  if (planId === undefined && routeId === undefined && !findable) return { kind: 'nothing-asked' }
+  const intent: Intent = { transport: 'http' }
+  if (planId !== undefined) intent.planId = planId
+  if (routeId !== undefined) intent.routeId = routeId
+  if (challengeId !== undefined) intent.challengeId = challengeId
+  const requestId = body.requestId ?? echo?.requestId
+  if (requestId !== undefined) intent.requestId = requestId
+  const resourceId = body.resourceId ?? echo?.resourceId
+  if (resourceId !== undefined) intent.resourceId = resourceId
+  if (body.resource !== undefined) intent.resource = body.resource
+  if (body.clientAgentId !== undefined) intent.clientAgentId = body.clientAgentId
+  if (payment !== undefined) intent.payment = payment
+  return { kind: 'intent', intent }
+}
+
+function refuse(message: string): GatewayError {
+  return new GatewayError('INVALID_REQUEST', message)
+}

@@ -1,0 +1,48 @@
+/** Headers that do not depend on the request, made once. */
+
+const EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, WWW-Authenticate, Retry-After, x-svc-code'
+
+// The official client sends Access-Control-Expose-Headers as a request header: browsers then ask leave for it.
+const ALLOWED = [
+  'PAYMENT-SIGNATURE',
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Idempotency-Key',
+  'Mcp-Session-Id',
+  'Mcp-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+  'Last-Event-ID',
+  'X-A2A-Extensions',
+  'A2A-Extensions',
+  'A2A-Version',
+  'Access-Control-Expose-Headers',
+].join(', ')
+
+/** Any origin, never credentials: nothing here is guarded by a cookie. */
+export const CORS_HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+} as const
+
+export const PREFLIGHT_HEADERS = {
+  ...CORS_HEADERS,
+  'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
+  'access-control-allow-headers': ALLOWED,
+  'access-control-max-age': '7200',
+} as const
+
+export const JSON_HEADERS = { ...CORS_HEADERS, 'content-type': 'application/json' } as const
+
+/** A challenge or a failure: true for this moment only. */
+export const UNPAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store' } as const
+
+/** Belongs to one buyer: a shared cache that kept it would hand a credential to the next one. */
+export const PAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store, private' } as const
+
+/** Makes `www-authenticate` for a challenge id. */
+export function authenticateWith(baseUrl: string): (challengeId: string) => string {
+  const head = `Payment realm="${baseUrl}", accept="exact", challenge="`
+  return (challengeId) => `${head}${challengeId}"`
+}

@@ -1,0 +1,45 @@
+/**
+ * What our own node:http bridge offers beside the Fetch standard. Web streams and Response objects cost several
+ * times the work of a 402; a request that carries this key may be read and answered without them.
+ */
+export const NATIVE_BODY = Symbol('paystile.native-body')
+
+/** Receives a body piece by piece. */
+export interface BodySink {
+  chunk(bytes: Uint8Array): void
+  end(): void
+  fail(error: unknown): void
+}
+
+/** Starts to push; the returned function stops it, and leaves the connection open for the answer. */
+export type BodySource = (sink: BodySink) => () => void
+
+/** undefined: this request has no body. */
+export function bodySourceOf(request: Request): BodySource | undefined {
+  if (NATIVE_BODY in request) return request[NATIVE_BODY] as BodySource | undefined
+  const body = request.body
+  return body === null ? undefined : (sink) => pushFrom(body, sink)
+}
+
+export function acceptsLightResponse(request: Request): boolean {
+  return NATIVE_BODY in request
+}
+
+function pushFrom(body: NonNullable<Request['body']>, sink: BodySink): () => void {
+  const reader = body.getReader()
+  let stopped = false
+  const push = async () => {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (stopped) return
+      if (done) return sink.end()
+      sink.chunk(value)
+    }
+  }
+  push().catch((error: unknown) => sink.fail(error))
+  return () => {
+    stopped = true
+    // A body that was left half read may hold a socket: say that nobody wants the rest.
+    reader.cancel().catch(() => {})
+  }
+}

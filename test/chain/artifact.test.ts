@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
+import { expect, test } from 'vitest'
+import multicall3 from '../../src/testing/test-multicall3.json' with { type: 'json' }
+import usdc from '../../src/testing/test-usdc.json' with { type: 'json' }
+import wallet from '../../src/testing/test-wallet-1271.json' with { type: 'json' }
+import { usdcAbi } from '../../src/testing/usdc-abi.ts'
+
+const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+
+test('every artifact is what its source compiles to', { timeout: 60_000 }, async () => {
+  // Rejects, with the name of the file, on any difference.
+  await promisify(execFile)(process.execPath, [here('build.mjs'), '--check'])
+})
+
+test.each([
+  ['TestUsdc', usdc],
+  ['TestWallet1271', wallet],
+  ['TestMulticall3', multicall3],
+])('%s names the source that it was made from', (name, artifact) => {
+  const source = readFileSync(here(`${name}.sol`))
+  expect(artifact.sourceSha256).toBe(createHash('sha256').update(source).digest('hex'))
+  expect(artifact.deployedBytecode).toMatch(/^0x[0-9a-f]{200,}$/)
+})
+
+test('TestUsdc has all that the typed interface promises', () => {
+  const selectors = (abi: Abi) =>
+    abi.flatMap((item) => {
+      if (item.type === 'function') return [`${item.stateMutability} ${toFunctionSelector(item)}`]
+      return item.type === 'event' ? [toEventSelector(item)] : []
+    })
+  const compiled = new Set(selectors(usdc.abi as Abi).map((selector) => selector.replace('pure', 'view')))
+  expect(selectors(usdcAbi).filter((selector) => !compiled.has(selector))).toEqual([])
+})
+
+test('Multicall3 has the selectors of the public one', () => {
+  const selectors = (multicall3.abi as Abi).flatMap((item) =>
+    item.type === 'function' ? [toFunctionSelector(item)] : [],
+  )
+  // aggregate, aggregate3, aggregate3Value, tryAggregate, getBlockNumber, getCurrentBlockTimestamp, getEthBalance,
+  // getBlockHash, getChainId
+  const known = [
+    '252dba42',
+    '82ad56cb',
+    '174dea71',
+    'bce38bd7',
+    '42cbb15c',
+    '0f28c97d',
+    '4d2301cc',
+    'ee82ac5e',
+    '3408e470',
+  ]
+  expect(selectors).toEqual(expect.arrayContaining(known.map((selector) => `0x${selector}`)))
+})

@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { GatewayOptions } from '../../src/config/options.ts'
+import { createGateway, type Gateway } from '../../src/gateway.ts'
+import type { AccessGrant, ChallengeStatus } from '../../src/protocol/access.ts'
+import { decodeJsonObject } from '../../src/protocol/base64.ts'
+import type { ErrorBody } from '../../src/protocol/error-codes.ts'
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../../src/protocol/payment.ts'
+import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
+import {
+  type DevAccount,
+  type DevChain,
+  paymentHeader,
+  signAuthorization,
+  startDevChain,
+  startFacilitator,
+  type TestFacilitator,
+} from '../../src/testing/index.ts'
+
+export const PRICE = 1_000_000n
+export const TOKEN_SECRET = 'a shared secret of more than thirty-two bytes'
+
+export type Strategy = 'gas-wallet' | 'facilitator'
+
+/** A chain, a gateway on it over real HTTP, and everything needed to buy there and to look at the money. */
+export interface World {
+  chain: DevChain
+  gateway: Gateway
+  facilitator: TestFacilitator | undefined
+  baseUrl: string
+  seller: DevAccount
+  dataDir: string
+  /** POST /x402/access. */
+  access(body: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** Asks for terms and answers the 402. */
+  terms(body?: Record<string, unknown>): Promise<PaymentRequired>
+  /** Signs for these terms, without sending. */
+  sign(buyer: DevAccount, accepted: PaymentRequirements, overrides?: SignOverrides): Promise<string>
+  /** Terms, signature, payment. */
+  buy(buyer: DevAccount, body?: Record<string, unknown>): Promise<Answer>
+  status(challengeId: string): Promise<ChallengeStatus>
+  /** Polls until the challenge is in this state; the test's own timeout bounds it. */
+  until(challengeId: string, state: ChallengeStatus['state']): Promise<ChallengeStatus>
+  sellerBalance(): Promise<bigint>
+  /** Closes and opens the gateway again on the same data. */
+  restart(options?: Partial<GatewayOptions>): Promise<void>
+  stop(): Promise<void>
+}
+
+type SignOverrides = Parameters<typeof signAuthorization>[0]['overrides']
+
+export interface Answer {
+  status: number
+  headers: Headers
+  /** The fields of every kind of answer; a test looks at those it expects. */
+  body: Partial<Omit<AccessGrant, 'type'> & Omit<ErrorBody, 'type'> & PaymentRequired> & { type?: string; extensions?: unknown }
+  receipt: SettleResponse | undefined
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}
+
+/** Turns an HTTP response into what tests look at. */
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text()
+  const receipt = response.headers.get('payment-response')
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? {} : JSON.parse(text),
+    receipt: receipt === null ? undefined : (decodeJsonObject(receipt) as unknown as SettleResponse),
+  }
+}
+
+export async function startWorld(
+  settings: { strategy?: Strategy; store?: 'memory' | 'embedded'; blockTimeSeconds?: number } & {
+    options?: Partial<GatewayOptions>
+  } = {},
+): Promise<World> {
+  const { strategy = 'gas-wallet', store = 'memory', blockTimeSeconds } = settings
+  const chain = await startDevChain({ ...(blockTimeSeconds && { blockTimeSeconds }) })
+  const facilitator = strategy === 'facilitator' ? await startFacilitator({ chain }) : undefined
+  const seller = chain.account(0)
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-e2e-'))
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const optionsOf = (more: Partial<GatewayOptions>): GatewayOptions => ({
+    walletAddress: seller.address,
+    network: 'testnet',
+    baseUrl,
+    rpcUrl: chain.rpcUrl,
+    plans: [
+      { planId: 'basic', unitAmount: '$1.00', description: 'One hour of everything' },
+      { planId: 'pro', unitAmount: '$2.50' },
+    ],
+    ...(facilitator
+      ? { facilitatorUrl: facilitator.url }
+      : { gasWalletPrivateKey: chain.account(1).privateKey }),
+    refundWalletPrivateKey: seller.privateKey,
+    tokenSecret: TOKEN_SECRET,
+    store: store === 'memory' ? 'memory' : { dataDir },
+    pollIntervalMs: 25,
+    refundIntervalSeconds: 1,
+    rateLimitPerMinute: 0,
+    onAlert: () => undefined,
+    ...settings.options,
+    ...more,
+  })
+  let gateway: Gateway
+  let server: HttpServer
+  const open = async (more: Partial<GatewayOptions> = {}) => {
+    gateway = await createGateway(optionsOf(more))
+    server = await serveHttp({ handler: gateway.fetch, port, host: '127.0.0.1' })
+  }
+  const close = async () => {
+    await server.close()
+    await gateway.close()
+  }
+  await open()
+  const world: World = {
+    chain,
+    get gateway() {
+      return gateway
+    },
+    facilitator,
+    baseUrl,
+    seller,
+    dataDir,
+    async access(body, headers = {}) {
+      const response = await fetch(`${baseUrl}/x402/access`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+      return answerOf(response)
+    },
+    async terms(body = { planId: 'basic' }) {
+      const { status, headers, body: answer } = await world.access(body)
+      if (status !== 402) throw new Error(`expected 402, got ${status}: ${JSON.stringify(answer)}`)
+      return decodeJsonObject(headers.get('payment-required') ?? '') as unknown as PaymentRequired
+    },
+    async sign(buyer, accepted, overrides) {
+      const signed = await signAuthorization({
+        account: buyer.account,
+        requirements: accepted,
+        ...(overrides && { overrides }),
+      })
+      return paymentHeader({ accepted, ...signed })
+    },
+    async buy(buyer, body = { planId: 'basic' }) {
+      const required = await world.terms(body)
+      const header = await world.sign(buyer, required.accepts[0]!)
+      return world.access(body, { 'payment-signature': header })
+    },
+    async status(challengeId) {
+      const response = await fetch(`${baseUrl}/x402/challenges/${challengeId}`)
+      return (await response.json()) as ChallengeStatus
+    },
+    async until(challengeId, state) {
+      for (;;) {
+        const found = await world.status(challengeId)
+        if (found.state === state) return found
+        // Finality needs blocks, and an idle test chain makes none.
+        await chain.mine(1)
+        await new Promise((turn) => setTimeout(turn, 50))
+      }
+    },
+    sellerBalance: () => chain.balanceOf(seller.address),
+    async restart(more) {
+      await close()
+      await open(more)
+    },
+    async stop() {
+      await close()
+      await facilitator?.stop()
+      await chain.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+  return world
+}
