@@ -65,7 +65,11 @@ export interface RequestRow extends RowBase {
   challengeId: string
 }
 
-export type AttemptPhase = 'CLAIMED' | 'BROADCAST' | 'CONFIRMED' | 'ABANDONED' | 'DEAD'
+/**
+ * RELEASED: claimed once and certainly never sent; as good as absent. The row stays for a while, because a row that is
+ * removed and inserted again starts at version 1, and a stale holder of the old one could write the new one.
+ */
+export type AttemptPhase = 'CLAIMED' | 'BROADCAST' | 'CONFIRMED' | 'ABANDONED' | 'DEAD' | 'RELEASED'
 
 export interface SignedAuthorization extends Authorization {
   signature: Hex

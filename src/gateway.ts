@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GatewayOptions, OptionLabels } from './config/options.ts'
+import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
 import type { ResolvedConfig } from './config/resolved-config.ts'
 import type { GrantPlaces } from './delivery/grant.ts'
@@ -16,10 +16,10 @@ import { ConfigError, GatewayError } from './errors.ts'
 import type { Alerts, Chain, Clock, Delivery, Settlement, Store } from './ports.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import { buildCatalog } from './rules/catalog.ts'
+import { createRateLimit } from './server/rate-limit.ts'
 import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
 import { createSignatures } from './settlement/signatures.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
-import { createRateLimit } from './server/rate-limit.ts'
 
 /** A running gateway. */
 export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'purchase'> {
@@ -48,8 +48,8 @@ const clock: Clock = { now: Date.now, sleep: (ms) => sleep(ms, undefined, { ref:
  * })
  * const response = await gateway.fetch(new Request('http://localhost:3000/discover'))
  */
-export async function createGateway(options: GatewayOptions, labels: OptionLabels = {}): Promise<Gateway> {
-  const config = resolveConfig(options, labels)
+export async function createGateway(options: GatewayOptions, source: OptionSource = {}): Promise<Gateway> {
+  const config = resolveConfig(options, source)
   const alerts = createAlerts(config)
   const chain = createChainClient({ rpcUrl: config.network.rpcUrl, network: config.network })
   const domain = createDomainCheck(config, chain)
@@ -102,7 +102,7 @@ export async function createGateway(options: GatewayOptions, labels: OptionLabel
   const startedAt = clock.now()
   const rateLimit = createRateLimit({ perMinute: config.rateLimitPerMinute })
   const discovery = discoveryOf(config)
-  engine.start()
+  await engine.start()
   return {
     fetch: createHttpHandler({
       engine,

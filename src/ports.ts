@@ -65,12 +65,15 @@ export type Committed = { kind: 'applied' } | { kind: 'conflict'; table: TableNa
 export interface Store {
   /** For logs and /health, e.g. `sqlite`. */
   readonly name: string
+  /** No other process can have it open: whoever held a lease before us is dead. */
+  readonly exclusive: boolean
   /** Applies the step if every row still has the version that was read (0: is absent); stores version + 1. */
   commit(step: Step): Promise<Committed>
   get<N extends TableName>(table: N, keys: readonly string[]): Promise<Array<Tables[N] | undefined>>
+  /** In the order of their keys. */
   list<N extends TableName>(table: N, ref: string): Promise<Array<Tables[N]>>
   /**
-   * Takes up to `limit` rows with dueAt <= now, oldest first, and postpones each to `untilMs` with a new version
+   * Takes up to `limit` rows with dueAt <= now, oldest first (equals by key), and postpones each to `untilMs` with a new version
    * in the same step. The new version is the fence: whoever held the row before can no longer write it.
    */
   takeDue<N extends TableName>(

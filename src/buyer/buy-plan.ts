@@ -56,7 +56,9 @@ export async function buyPlan(
   const text = await response.text()
   const grant = response.status === 200 ? grantOf(text) : undefined
   if (!payment && response.status === 402) {
-    throw new BuyerError('OFFER_UNREADABLE', 'the 402 carries no x402 v2 offer; nothing was signed', { requestId })
+    throw new BuyerError('OFFER_UNREADABLE', 'the 402 carries no x402 v2 offer; nothing was signed', {
+      requestId,
+    })
   }
   if (!grant || !payment) throw refusal(response, text, requestId)
   const receipt = receiptOf(response) ?? {

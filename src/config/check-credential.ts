@@ -15,7 +15,7 @@ export function readCredential(reader: OptionReader, needed: boolean): Credentia
     )
   }
   if (given.length === 0 && needed) {
-    const example = reader.example('tokenSecret', 'the output of: openssl rand -hex 32')
+    const example = `the output of "openssl rand -hex 32" as ${reader.label('tokenSecret')}`
     reader.miss(STEPS, `plans need one of them, for example ${example}`)
   }
   const secret = reader.text('issueTokenApiSecret') ?? null

@@ -53,7 +53,7 @@ export function readSecretKey(reader: OptionReader, store: StoreConfig): SecretK
   }
   if (store.kind === 'embedded') return { kind: 'generated', dataDir: store.dataDir }
   if (store.kind === 'custom') {
-    const example = reader.example('secretKey', 'the output of: openssl rand -hex 32')
+    const example = `the output of "openssl rand -hex 32" as ${reader.label('secretKey')}`
     reader.miss(['secretKey'], `a store of your own needs it, for example ${example}`)
   }
   return { kind: 'ephemeral' }

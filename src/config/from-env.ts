@@ -36,7 +36,6 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind }> = {
   MAX_BODY_BYTES: { option: 'maxBodyBytes', kind: 'whole number' },
   REQUEST_TIMEOUT_SECONDS: { option: 'requestTimeoutSeconds', kind: 'whole number' },
   RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
-  CORS_ORIGINS: { option: 'corsOrigins', kind: 'text' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
 }
 

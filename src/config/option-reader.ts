@@ -69,7 +69,8 @@ export function createOptionReader(
       return undefined
     },
     url(option, example) {
-      const text = reader.text(option)
+      // The parser forgives blanks around a URL; appending a path to it would not.
+      const text = reader.text(option)?.trim()
       if (text === undefined) return undefined
       const fault = urlFault(text)
       if (fault === undefined) return text

@@ -27,7 +27,7 @@ export type CallbackCredential =
  *
  * @example
  * const options: GatewayOptions = {
- *   walletAddress: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+ *   walletAddress: process.env.WALLET ?? '',
  *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
  *   tokenSecret: process.env.TOKEN_SECRET,
  * }
@@ -98,8 +98,6 @@ export interface GatewayOptions {
   requestTimeoutSeconds?: number
   /** Unpaid requests per minute and address; 0 is off. Default 600. */
   rateLimitPerMinute?: number
-  /** Default: any origin. Credentials are never allowed. */
-  corsOrigins?: readonly string[]
   /** Believe `X-Forwarded-*`. Default false. */
   trustProxy?: boolean
 
@@ -157,7 +155,6 @@ const KNOWN: Record<OptionName, true> = {
   maxBodyBytes: true,
   requestTimeoutSeconds: true,
   rateLimitPerMinute: true,
-  corsOrigins: true,
   trustProxy: true,
   onPaymentReceived: true,
   onRefund: true,

@@ -8,10 +8,10 @@ import { readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { addressFault } from './check-wallet.ts'
 import { didYouMean } from './did-you-mean.ts'
-import { createOptionReader, type OptionReader } from './option-reader.ts'
+import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
 import { type GatewayOptions, OPTION_NAMES, type OptionSource } from './options.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
-import { baseUrlFault, templateFault, urlFault } from './url-fault.ts'
+import { baseUrlFault, templateFault } from './url-fault.ts'
 
 /** `config` is there if and only if nothing is wrong and nothing is missing. */
 export interface CheckedConfig {
@@ -22,10 +22,9 @@ export interface CheckedConfig {
 
 // Named in DECISIONS and asked for by sellers: saying "unknown option" would send them on a search.
 const NOT_YET: Record<string, string> = {
-  databaseUrl: 'Postgres is not supported by this version; leave it out to use the embedded store.',
-  redisUrl: 'Redis is not supported by this version; leave it out to use the embedded store.',
+  databaseUrl: 'is set, but this version has no Postgres store yet; leave it out to use the embedded store.',
+  redisUrl: 'is set, but this version has no Redis store yet; leave it out to use the embedded store.',
 }
-const EXAMPLE_WALLET = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
 
 /**
  * Checks every option and fills in defaults. Pure: no file, network or clock.
@@ -41,6 +40,12 @@ export function resolveConfig(options: GatewayOptions, source: OptionSource = {}
 
 /** Like {@link resolveConfig}, but tells what is missing from what is wrong, and throws nothing. */
 export function checkConfig(options: GatewayOptions, source: OptionSource = {}): CheckedConfig {
+  if (typeof options !== 'object' || options === null) {
+    return {
+      faults: [`createGateway was given ${kindOf(options)}; it takes an object of options.`],
+      missing: [],
+    }
+  }
   const reader = createOptionReader(options, source)
   refuseUnknown(reader, options)
   const network = readNetwork(reader)
@@ -60,7 +65,6 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const rest = {
     agentName: reader.text('agentName') ?? 'paystile',
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',
-    corsOrigins: readCorsOrigins(reader),
     trustProxy: reader.flag('trustProxy'),
     hooks: readHooks(reader),
     onAlert: reader.callback('onAlert'),
@@ -70,7 +74,8 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   }
   const facilitatorUrl = settlement.kind === 'facilitator' ? settlement.url : chain.facilitatorUrl
   const config: ResolvedConfig = {
-    ...{ ...limits, ...rest },
+    ...limits,
+    ...rest,
     walletAddress,
     network: { ...chain, facilitatorUrl },
     plans,
@@ -89,8 +94,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
 function refuseUnknown(reader: OptionReader, options: GatewayOptions): void {
   for (const [key, value] of Object.entries(options)) {
     if ((OPTION_NAMES as readonly string[]).includes(key) || value === undefined) continue
-    const fault = NOT_YET[key] ?? `is not an option${didYouMean(key, OPTION_NAMES) || '.'}`
-    reader.faults.push(`${key} ${NOT_YET[key] ? 'is set: ' : ''}${fault}`)
+    reader.faults.push(`${key} ${NOT_YET[key] ?? `is not an option${didYouMean(key, OPTION_NAMES) || '.'}`}`)
   }
 }
 
@@ -111,10 +115,9 @@ function readWallet(reader: OptionReader, network: Network | undefined): Address
   const text = reader.text('walletAddress')?.trim()
   if (text === undefined) {
     if (reader.value('walletAddress') === undefined) {
-      const example = reader.example('walletAddress', EXAMPLE_WALLET)
-      reader.missing.push(
-        `${reader.label('walletAddress')} is missing; it receives the USDC, for example ${example}`,
-      )
+      // Not a real address on purpose: a copied one would send the money to a stranger.
+      const example = reader.example('walletAddress', '0x and 40 hex digits')
+      reader.miss(['walletAddress'], `it receives the USDC, for example ${example}`)
     }
     return undefined
   }
@@ -141,7 +144,7 @@ function readBaseUrl(reader: OptionReader): string {
 }
 
 function readResourceEndpoint(reader: OptionReader, baseUrl: string): string {
-  const template = reader.text('resourceEndpoint') ?? `${baseUrl}/resource/{resourceId}`
+  const template = reader.text('resourceEndpoint')?.trim() ?? `${baseUrl}/resource/{resourceId}`
   const fault = templateFault(template)
   if (fault) {
     const example = reader.example('resourceEndpoint', 'https://api.example.com/v1/{resourceId}')
@@ -161,19 +164,6 @@ function readChain(reader: OptionReader, network: Network | undefined): Network 
     rpcUrl: rpcUrl ?? network.rpcUrl,
     explorerTxUrl: explorerTxUrl ?? network.explorerTxUrl,
   }
-}
-
-function readCorsOrigins(reader: OptionReader): 'any' | string[] {
-  const origins = reader.texts('corsOrigins', ',')
-  if (origins === undefined || (origins.length === 1 && origins[0] === '*')) return 'any'
-  const bad = origins.find((origin) => urlFault(origin) !== undefined || new URL(origin).origin !== origin)
-  if (bad !== undefined) {
-    reader.fault(
-      'corsOrigins',
-      `has ${JSON.stringify(bad.slice(0, 60))}, which is no origin; for example "https://shop.example.com"`,
-    )
-  }
-  return origins
 }
 
 function readHooks(reader: OptionReader): ResolvedConfig['hooks'] {

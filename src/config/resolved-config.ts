@@ -52,7 +52,6 @@ export interface ResolvedConfig extends Limits {
   store: StoreConfig
   secretKey: SecretKeyConfig
   credential: CredentialConfig
-  corsOrigins: 'any' | string[]
   trustProxy: boolean
   hooks: Hooks
   onAlert: GatewayOptions['onAlert']

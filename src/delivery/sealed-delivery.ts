@@ -68,11 +68,12 @@ export function createSealedDelivery(
   issue: (order: Order) => Promise<Issued>,
   { seal, places, alerts }: SealedDeliveryConfig,
 ): Delivery {
-  async function issueAndTell(order: Order): Promise<Issued> {
+  async function issuePlan(order: Order): Promise<Issued> {
     const fault = planOnlyFault(order)
     const issued: Issued = fault ? { kind: 'failed', reason: fault } : await issue(order)
-    if (issued.kind === 'failed') {
-      alerts.raise('delivery-failed', `challenge ${order.challengeId}: ${issued.detail ?? issued.reason}`)
+    // The engine tells the operator the reason; what the buyer must not see is told here.
+    if (issued.kind === 'failed' && issued.detail) {
+      alerts.raise('delivery-failed', `challenge ${order.challengeId}: ${issued.detail}`)
     }
     return issued
   }
@@ -81,7 +82,7 @@ export function createSealedDelivery(
     instant: false,
 
     async deliver(order) {
-      const issued = await issueAndTell(order)
+      const issued = await issuePlan(order)
       if (issued.kind === 'failed') return { kind: 'failed', reason: issued.reason }
       return { kind: 'delivered', sealed: seal.seal(issued.credential, order.challengeId) }
     },
@@ -90,7 +91,7 @@ export function createSealedDelivery(
       const kept = readCredential(seal.open(sealed, order.challengeId), 'the sealed result')
       if (kept.kind === 'issued') return buildGrant(order, kept.credential, places)
       // The key is lost or the seller changed over: the idempotency key makes this the same sale, not a second one.
-      const issued = await issueAndTell(order)
+      const issued = await issuePlan(order)
       if (issued.kind === 'failed') {
         throw new UnavailableError(
           `the credential of challenge ${order.challengeId}`,

@@ -31,6 +31,8 @@ export interface Sink {
 const MAX_BATCH = 200
 const STALE_LOOKS = 5
 const NONCE_RACES = 8
+/** Far longer than any stale holder of the claim can live. */
+const RELEASED_KEPT_MS = 24 * 3_600_000
 
 export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   let queue: Array<{ attempt: AuthorizationRow; resolve: (looked: Looked) => void }> = []
@@ -158,9 +160,9 @@ export async function release(
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { code: error.code } }
+  const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt: facts.at + RELEASED_KEPT_MS }
   const applied = await commit(core, {
-    puts: [putChallenge(withoutLive(challenge, attempt.key))],
-    removes: [{ table: 'authorizations', key: attempt.key, version: attempt.version }],
+    puts: [putChallenge(withoutLive(challenge, attempt.key)), { table: 'authorizations', row: released }],
     audit: [auditEntry(challenge, 'payment-released', facts)],
   })
   looked.set(attempt.key, applied ? { kind: 'released', error } : { kind: 'taken' })

@@ -6,7 +6,7 @@ import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
-import { runJobs } from './jobs.ts'
+import { runJobs, voidLeases } from './jobs.ts'
 import { openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerBudget } from './payer-budget.ts'
@@ -53,7 +53,8 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     runJobs: () => runJobs(core, resolver),
-    start() {
+    async start() {
+      if (core.store.exclusive) await voidLeases(core)
       jobs ??= loop()
     },
     async stop() {

@@ -7,7 +7,7 @@ import { type CatalogItem, findSubject } from '../rules/catalog.ts'
 import { parseChallengeId, provesTerms } from '../rules/challenge-id.ts'
 import { newChallenge, termsOf } from '../rules/terms.ts'
 import { type Core, getOne, randomText } from './core.ts'
-import { draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
+import { challengeOfRequest, draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
 import type { Intent } from './outcome.ts'
 import { alreadyRedeemed, otherPurchase } from './refusals.ts'
 
@@ -18,7 +18,7 @@ export type Found =
   /** This very authorization was claimed before, for this challenge. */
   | { kind: 'bound'; attempt: AuthorizationRow; challenge: ChallengeRow }
   /** `inserts` must be stored with the claim: the challenge has lived in its id alone so far. */
-  | { kind: 'open'; challenge: ChallengeRow; inserts: Put[] }
+  | { kind: 'open'; challenge: ChallengeRow; inserts: Put[]; released?: AuthorizationRow | undefined }
   | { kind: 'failed'; error: GatewayError }
 
 type Ids = Pick<Intent, 'planId' | 'routeId' | 'requestId' | 'resourceId' | 'challengeId'>
@@ -35,7 +35,7 @@ export function attemptKey(core: Core, payment: PaymentPayload): string {
 export async function findChallenge(core: Core, intent: PaidIntent): Promise<Found> {
   const echo: Ids = intent.payment.accepted?.extra ?? {}
   const attempt = await getOne(core, 'authorizations', attemptKey(core, intent.payment))
-  if (attempt) {
+  if (attempt && attempt.phase !== 'RELEASED') {
     const challenge = await getOne(core, 'challenges', attempt.challengeId)
     if (!challenge) throw new Error(`authorization ${attempt.key} names no stored challenge`)
     const strangers =
@@ -50,8 +50,11 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
   const named = { ...echo, ...definedIds(intent), resource: intent.resource }
   const sold = findSubject(core.config.catalog, named)
   if (sold instanceof GatewayError) return fail(sold)
-  if (named.challengeId !== undefined) return byChallengeId(core, intent, named, named.challengeId, sold)
-  return byRequestId(core, intent, named.requestId, sold)
+  const found =
+    named.challengeId === undefined
+      ? await byRequestId(core, intent, named.requestId, sold)
+      : await byChallengeId(core, intent, named, named.challengeId, sold)
+  return found.kind === 'open' ? { ...found, released: attempt } : found
 }
 
 interface Sold {
@@ -119,14 +122,13 @@ async function byRequestId(
   requestId: string | undefined,
   { subject, item }: Sold,
 ): Promise<Found> {
-  const pointer = requestId === undefined ? undefined : await getOne(core, 'requests', requestId)
-  const known = pointer && (await getOne(core, 'challenges', pointer.challengeId))
+  const known = requestId === undefined ? undefined : (await challengeOfRequest(core, requestId))?.challenge
   if (known) {
     if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
     return { kind: 'open', challenge: known, inserts: [] }
   }
   const draft = draftChallenge(core, intent, subject, item, requestId ?? `req-${randomText(core, 16)}`)
-  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft, pointer)] }
+  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft)] }
 }
 
 function definedIds(intent: Intent): Ids {

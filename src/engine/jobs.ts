@@ -12,6 +12,19 @@ import { cannotSettle } from './refusals.ts'
 import { type Resolver, resolveAttempts } from './resolve.ts'
 
 const BATCH = 100
+const ALL = 100_000
+
+/** After a crash, on a store that is ours alone: nobody holds a lease any more, so nobody has to wait for one. */
+export async function voidLeases(core: Core): Promise<void> {
+  const now = core.clock.now()
+  const longest = now + Math.max(core.config.leaseMs, core.config.deliveryLeaseMs)
+  for (const table of ['authorizations', 'walletTxs', 'outbox'] as const) {
+    await core.store.takeDue(table, longest, now, ALL)
+  }
+  const challenges = await core.store.takeDue('challenges', longest, now, ALL)
+  const held = challenges.filter((challenge) => challenge.leaseUntil !== null)
+  await Promise.all(held.map((row) => commit(core, { puts: [putChallenge({ ...row, leaseUntil: null })] })))
+}
 
 /** One pass over all work that is due. Every row is taken under a fence, so any number of instances may do this. */
 export async function runJobs(core: Core, resolver: Resolver): Promise<void> {
@@ -66,6 +79,9 @@ async function resumeAttempts(
   const phase = (wanted: AuthorizationRow['phase']) => rows.filter((row) => row.phase === wanted)
   const lapsed = cannotSettle('the first try was interrupted before anything was sent')
   await each(core, 'authorizations', phase('CLAIMED'), (row) => release(core, row, lapsed, new Map()))
+  await each(core, 'authorizations', phase('RELEASED'), ({ key, version }) =>
+    commit(core, { puts: [], removes: [{ table: 'authorizations', key, version }] }),
+  )
   const broadcast = phase('BROADCAST')
   if (broadcast.length > 0) await resolver.adopt(broadcast)
   const abandoned = phase('ABANDONED')

@@ -52,23 +52,23 @@ export async function openChallenge(
   }
   const requestId = intent.requestId ?? `req-${randomText(core, 16)}`
   for (let race = 0; race < MAX_RACES; race++) {
-    const pointer = await getOne(core, 'requests', requestId)
-    const existing = pointer && (await getOne(core, 'challenges', pointer.challengeId))
+    const known = await challengeOfRequest(core, requestId)
+    const existing = known?.challenge
     const answer = existing && answerExisting(core, existing, subject)
     if (answer) return answer
     const draft = draftChallenge(core, intent, subject, item, requestId)
     const at = core.clock.now()
-    const puts = [putChallenge(draft), requestPointer(draft, pointer)]
+    const puts = [putChallenge(draft), requestPointer(draft, known?.pointer)]
     const audit = [auditEntry(draft, 'challenge-opened', { at, actor: 'buyer' })]
-    if (existing?.state === 'PENDING') {
-      const expired = applyEvent(
-        existing,
-        'expired',
-        { at, actor: 'gateway' },
-        { dueAt: sweepAt(core, existing) },
-      )
-      puts.push(putChallenge(expired.row))
-      audit.push(...expired.audit)
+    if (existing) {
+      // The old challenge is part of the step even where it does not change: a pointer alone may be swept and made
+      // anew at the same version, and two challenges would then share one requestId.
+      const dueAt = sweepAt(core, existing)
+      const facts = { at, actor: 'gateway' as const }
+      const expired =
+        existing.state === 'PENDING' ? applyEvent(existing, 'expired', facts, { dueAt }) : undefined
+      puts.push(putChallenge(expired?.row ?? existing))
+      audit.push(...(expired?.audit ?? []))
     }
     if (await commit(core, { puts, audit })) {
       return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
@@ -76,6 +76,20 @@ export async function openChallenge(
   }
   const error = new GatewayError('INTERNAL_ERROR', `Too many requests at once for requestId ${requestId}.`)
   return { kind: 'failed', error }
+}
+
+/** The newest challenge of a request. Pointer and challenge are swept in one step, so one without the other is a race. */
+export async function challengeOfRequest(
+  core: Core,
+  requestId: string,
+): Promise<{ pointer: RequestRow; challenge: ChallengeRow } | undefined> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const pointer = await getOne(core, 'requests', requestId)
+    if (!pointer) return undefined
+    const challenge = await getOne(core, 'challenges', pointer.challengeId)
+    if (challenge) return { pointer, challenge }
+  }
+  throw new Error(`requestId ${requestId} points to no stored challenge`)
 }
 
 /** When an expired challenge may be forgotten; never, once a payment was claimed for it. */

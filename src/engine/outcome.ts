@@ -44,7 +44,7 @@ export interface Engine {
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
   runJobs(): Promise<void>
-  /** Jobs every `intervalMs` until stopped; `stop` waits for what is in flight. */
-  start(): void
+  /** Resolves when what a crash left is picked up; the jobs then run until `stop`, which waits for what is in flight. */
+  start(): Promise<void>
   stop(): Promise<void>
 }

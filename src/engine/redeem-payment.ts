@@ -1,11 +1,11 @@
 import { GatewayError } from '../errors.ts'
-import type { AuthorizationRow, ChallengeRow, Put, SignedAuthorization } from '../ports.ts'
+import type { AuthorizationRow, ChallengeRow, SignedAuthorization } from '../ports.ts'
 import { checkAgreement } from '../rules/check-payment.ts'
 import { ownsAttempt, saltHashOf } from '../rules/ownership.ts'
 import { auditEntry, putChallenge } from './apply-event.ts'
 import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
-import { attemptKey, findChallenge, type PaidIntent } from './find-challenge.ts'
+import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
 import type { Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
 import {
@@ -80,7 +80,7 @@ export async function redeemPayment(
     }
     const unavailable = await core.settlement.unavailable()
     if (unavailable) return failed(core, cannotSettle(unavailable))
-    const attempt = await claim(core, challenge, found.inserts, auth, intent)
+    const attempt = await claim(core, found, auth, intent)
     if (!attempt) continue
     const looked = await parts.broadcaster.add(attempt)
     if (looked.kind === 'released') {
@@ -100,15 +100,14 @@ export async function redeemPayment(
 /** T1. The insert is the claim: of all settlements racing on this nonce or this challenge exactly one wins. */
 async function claim(
   core: Core,
-  challenge: ChallengeRow,
-  inserts: readonly Put[],
+  { challenge, inserts, released }: Extract<Found, { kind: 'open' }>,
   auth: SignedAuthorization,
   intent: PaidIntent,
 ): Promise<AuthorizationRow | undefined> {
   const at = core.clock.now()
   const attempt: AuthorizationRow = {
     key: attemptKey(core, intent.payment),
-    version: 0,
+    version: released?.version ?? 0,
     ref: challenge.key,
     dueAt: at + core.config.leaseMs,
     challengeId: challenge.key,

@@ -50,7 +50,7 @@ export async function settledOutcome(
       getOne(core, 'authorizations', authKey),
       getOne(core, 'challenges', challengeId),
     ])
-    if (!challenge || !attempt) return undefined
+    if (!challenge || !attempt || attempt.phase === 'RELEASED') return undefined
     const decided = await decide(core, challenge, attempt, !waited)
     if (decided) return decided
     if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
@@ -83,7 +83,9 @@ async function decide(
     case 'CANCELLED':
       return failed(core, challengeClosed(challenge))
     default:
-      if (challenge.failure !== null && !first) return failed(core, deliveryFailed(challenge))
+      if (challenge.failure !== null && !first) {
+        return { kind: 'failed', error: deliveryFailed(challenge), receipt: settledReceipt(challenge) }
+      }
       return failed(core, refunded(challenge))
   }
 }

@@ -96,14 +96,11 @@ export function createTender({
   const submit = (raw: WalletTxRow['raw']): Promise<Submitted> =>
     chain.submit(raw).catch(() => 'unknown' as const)
 
-  /** The calls of a closed row, from the rows of those that it carried. */
+  /** The calls of a closed row: its own, or those that {@link withoutCalls} left to the members' rows. */
   async function callsOf(row: WalletTxRow): Promise<SignedAuthorization[]> {
-    if (row.calls.length > 0 || row.members.length === 0) return row.calls
-    const [payments, refunds] = await Promise.all([
-      store.get('authorizations', row.members),
-      store.get('refunds', row.members),
-    ])
-    return row.members.flatMap((_, index) => payments[index]?.auth ?? refunds[index]?.auth ?? [])
+    if (row.calls.length > 0) return row.calls
+    const payments = await store.get('authorizations', row.members)
+    return payments.flatMap((payment) => payment?.auth ?? [])
   }
 
   /**
@@ -188,8 +185,7 @@ export function createTender({
     const over = due.filter((row) => isMined(row) || row.nonce < state.nonce)
     await Promise.all(
       over.map((row) =>
-        // The calls are also in the members' own rows.
-        put({ ...row, phase: isMined(row) ? 'MINED' : 'REPLACED', ref: null, dueAt: null, calls: [] }),
+        put(withoutCalls({ ...row, phase: isMined(row) ? 'MINED' : 'REPLACED', ref: null, dueAt: null })),
       ),
     )
     const closed = new Set(over.map(({ nonce }) => nonce))
@@ -229,4 +225,13 @@ export function createTender({
   }
 
   return { tend, raise }
+}
+
+/**
+ * What a closed row carried is also in the rows of its members, so it need not keep it. A refund is no such case: it
+ * goes by the key of the payment that it returns, whose row holds another authorization.
+ */
+function withoutCalls(row: WalletTxRow): WalletTxRow {
+  const kept = row.calls.every(({ from, nonce }, index) => row.members[index]!.endsWith(`:${from}:${nonce}`))
+  return kept ? { ...row, calls: [] } : row
 }

@@ -31,11 +31,17 @@ function errorText(data: string): string {
   return body.subarray(64, 64 + Math.min(length, 1024)).toString('utf8')
 }
 
-/** A failed `eth_call`: did the code revert, or could the node not run it? */
+/** A failed `eth_call`: did the called code fail, or could the node not run it? */
 export function isRevert({ code, message, data }: { code: number; message: string; data?: string }): boolean {
+  if (code === 3 || data?.startsWith('0x')) return true
+  return /revert|out ?of ?gas|gas required exceeds|opcode|invalid jump|stack (under|over)flow|EVM error/i.test(
+    message,
+  )
+}
+
+/** The node has no time for us just now, which says nothing about the call. */
+export function isBusy({ code, message }: { code: number; message: string }): boolean {
   return (
-    code === 3 ||
-    data?.startsWith('0x') === true ||
-    /revert|out ?of ?gas|invalid opcode|gas required exceeds/i.test(message)
+    code === -32005 || code === 429 || /rate.?limit|too many requests|capacity|timed? ?out/i.test(message)
   )
 }

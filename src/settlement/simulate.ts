@@ -10,7 +10,7 @@ import {
   encodeAggregate3,
   MULTICALL3,
 } from './multicall.ts'
-import { isRevert, reasonOfRevert } from './revert-reason.ts'
+import { isBusy, isRevert, reasonOfRevert } from './revert-reason.ts'
 import type { Rpc } from './rpc.ts'
 import { readBlock, readHex, readNumber, toQuantity } from './rpc-values.ts'
 import { encodeAuthorizationState, encodeTransfer, isEncodable } from './token-calls.ts'
@@ -88,8 +88,11 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     }
     const answer = await rpc.attempt('eth_call', [request, 'latest'])
     if (answer.ok) return { kind: 'ok', alone: true }
-    if (!isRevert(answer.error)) throw new UnavailableError(`the RPC (eth_call: ${answer.error.message})`)
-    return { kind: 'fails', reason: reasonOfRevert(answer.error.data ?? '', answer.error.message) }
+    const { error } = answer
+    if (isRevert(error)) return { kind: 'fails', reason: reasonOfRevert(error.data ?? '', error.message) }
+    if (isBusy(error)) throw new UnavailableError(`the RPC (eth_call: ${error.message})`)
+    // Code that trips the node up in a way of its own must spoil this one payment, not everybody's simulation.
+    return { kind: 'fails', reason: 'simulation_failed' }
   }
 
   /** The very block that a call ran on: usually the one that came with it. */

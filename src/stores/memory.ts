@@ -43,6 +43,8 @@ export function createMemoryStore(): Store {
 
   return {
     name: 'memory',
+    // A simulated restart goes on with the same object, and many instances may share it.
+    exclusive: false,
     commit: async (step) => apply(step),
     get: async (name, keys) => {
       return keys.map((key) => {

@@ -5,7 +5,7 @@
  * - `error-500` an error; nothing is broadcast
  * - `hang` never answers; nothing is broadcast
  * - `late` does its real work after `ms`, or when `faults.release()` is called if no `ms` is given
- * - `refuse` a well-formed no; nothing is broadcast
+ * - `refuse` a well-formed no, for `reason` (default `refused_by_test`); nothing is broadcast
  * - `lie-success` success with a random hash; nothing is broadcast
  * - `other-hash` success with the hash of another transaction (`hash`, or else the last one it sent); nothing is broadcast
  * - `garbage` bytes that are not JSON
@@ -30,7 +30,7 @@ export type Fault =
   | 'broadcast-then-refuse'
   | 'broadcast-then-disconnect'
 
-export type FaultOptions = { ms?: number; hash?: `0x${string}`; bytes?: number }
+export type FaultOptions = { ms?: number; hash?: `0x${string}`; bytes?: number; reason?: string }
 
 export type FaultyOperation = 'verify' | 'settle' | 'supported'
 

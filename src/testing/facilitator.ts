@@ -107,7 +107,7 @@ export async function startFacilitator({
         return reply(response, 500, { error: 'internal error (planned by the test)' })
       case 'refuse':
       case 'broadcast-then-refuse':
-        return reply(response, 200, verdict(operation, task, false, ''))
+        return reply(response, 200, verdict(operation, task, false, '', options.reason))
       case 'late':
         await (options.ms === undefined
           ? faults.untilReleased()
@@ -182,9 +182,15 @@ function authorizationOf({ payload }: Task): { from?: string; nonce?: string } {
 
 const nonceOf = (task: Task) => String(authorizationOf(task).nonce).toLowerCase()
 
-function verdict(operation: FaultyOperation, task: Task, yes: boolean, transaction: string): unknown {
+function verdict(
+  operation: FaultyOperation,
+  task: Task,
+  yes: boolean,
+  transaction: string,
+  refusal = 'refused_by_test',
+): unknown {
   const payer = authorizationOf(task).from
-  const reason = yes ? undefined : 'refused_by_test'
+  const reason = yes ? undefined : refusal
   return operation === 'verify'
     ? { isValid: yes, invalidReason: reason, payer }
     : { success: yes, errorReason: reason, transaction, network: task.requirements?.network, payer }

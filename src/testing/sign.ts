@@ -9,7 +9,7 @@ export type SignableRequirements = {
   amount: string
   payTo: string
   maxTimeoutSeconds: number
-  extra: Record<string, unknown>
+  extra: { name?: unknown; version?: unknown }
 }
 
 /** An EIP-3009 authorization as it travels: numbers are decimal strings. */

@@ -10,6 +10,7 @@ import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { ErrorBody } from '../../src/protocol/error-codes.ts'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../../src/protocol/payment.ts'
 import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
+import type { Address } from 'viem'
 import {
   type DevAccount,
   type DevChain,
@@ -35,6 +36,8 @@ export interface World {
   dataDir: string
   /** POST /x402/access. */
   access(body: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** POST /x402/access with a payment. */
+  pay(header: string, body?: unknown): Promise<Answer>
   /** Asks for terms and answers the 402. */
   terms(body?: Record<string, unknown>): Promise<PaymentRequired>
   /** Signs for these terms, without sending. */
@@ -45,12 +48,18 @@ export interface World {
   /** Polls until the challenge is in this state; the test's own timeout bounds it. */
   until(challengeId: string, state: ChallengeStatus['state']): Promise<ChallengeStatus>
   sellerBalance(): Promise<bigint>
+  /** What the chain logged between this buyer and the seller, in micro-units, oldest first. */
+  flows(buyer: { address: Address }): Promise<{ paid: bigint[]; refunded: bigint[] }>
+  /** Balances now; `changes` answers what everybody has gained or lost since. */
+  ledger(...buyers: Array<{ address: Address }>): Promise<{ changes(): Promise<{ seller: bigint; buyers: bigint[] }> }>
+  /** What the operator was told, oldest first. */
+  alerts: Array<{ kind: string; message: string }>
   /** Closes and opens the gateway again on the same data. */
   restart(options?: Partial<GatewayOptions>): Promise<void>
   stop(): Promise<void>
 }
 
-type SignOverrides = Parameters<typeof signAuthorization>[0]['overrides']
+export type SignOverrides = Parameters<typeof signAuthorization>[0]['overrides']
 
 export interface Answer {
   status: number
@@ -66,6 +75,15 @@ export async function freePort(): Promise<number> {
   const { port } = server.address() as AddressInfo
   await new Promise((closed) => server.close(closed))
   return port
+}
+
+/** Looks again and again until the answer is truthy; the test's own timeout bounds it. */
+export async function eventually<T>(look: () => Promise<T> | T): Promise<NonNullable<T>> {
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    await new Promise((turn) => setTimeout(turn, 25))
+  }
 }
 
 /** Turns an HTTP response into what tests look at. */
@@ -92,6 +110,7 @@ export async function startWorld(
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-e2e-'))
   const port = await freePort()
   const baseUrl = `http://127.0.0.1:${port}`
+  const alerts: World['alerts'] = []
   const optionsOf = (more: Partial<GatewayOptions>): GatewayOptions => ({
     walletAddress: seller.address,
     network: 'testnet',
@@ -110,7 +129,7 @@ export async function startWorld(
     pollIntervalMs: 25,
     refundIntervalSeconds: 1,
     rateLimitPerMinute: 0,
-    onAlert: () => undefined,
+    onAlert: (kind, message) => alerts.push({ kind, message }),
     ...settings.options,
     ...more,
   })
@@ -134,6 +153,7 @@ export async function startWorld(
     baseUrl,
     seller,
     dataDir,
+    alerts,
     async access(body, headers = {}) {
       const response = await fetch(`${baseUrl}/x402/access`, {
         method: 'POST',
@@ -142,6 +162,7 @@ export async function startWorld(
       })
       return answerOf(response)
     },
+    pay: (header, body = {}) => world.access(body, { 'payment-signature': header }),
     async terms(body = { planId: 'basic' }) {
       const { status, headers, body: answer } = await world.access(body)
       if (status !== 402) throw new Error(`expected 402, got ${status}: ${JSON.stringify(answer)}`)
@@ -158,7 +179,7 @@ export async function startWorld(
     async buy(buyer, body = { planId: 'basic' }) {
       const required = await world.terms(body)
       const header = await world.sign(buyer, required.accepts[0]!)
-      return world.access(body, { 'payment-signature': header })
+      return world.pay(header, body)
     },
     async status(challengeId) {
       const response = await fetch(`${baseUrl}/x402/challenges/${challengeId}`)
@@ -174,9 +195,28 @@ export async function startWorld(
       }
     },
     sellerBalance: () => chain.balanceOf(seller.address),
+    async flows({ address }) {
+      const between = async (from: Address, to: Address) => {
+        const transfers = await chain.transfersTo(to)
+        return transfers.filter((one) => one.from.toLowerCase() === from.toLowerCase()).map(({ value }) => value)
+      }
+      return { paid: await between(address, seller.address), refunded: await between(seller.address, address) }
+    },
+    async ledger(...buyers) {
+      const read = () => Promise.all([seller, ...buyers].map(({ address }) => chain.balanceOf(address)))
+      const before = await read()
+      return {
+        async changes() {
+          const [sellerGain = 0n, ...gains] = (await read()).map((now, index) => now - before[index]!)
+          return { seller: sellerGain, buyers: gains }
+        },
+      }
+    },
     async restart(more) {
       await close()
       await open(more)
+      // The client's pooled connections ended with the old server; it must notice before a test uses one.
+      await eventually(() => fetch(`${baseUrl}/health`).then(({ ok }) => ok, () => false))
     },
     async stop() {
       await close()

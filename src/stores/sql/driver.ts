@@ -37,6 +37,8 @@ export interface Dialect {
 
 export interface Driver {
   readonly name: string
+  /** No other process can have it open. */
+  readonly exclusive: boolean
   readonly dialect: Dialect
   /** Sees committed data only. */
   query(query: Query): Promise<Result>

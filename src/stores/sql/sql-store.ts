@@ -49,6 +49,7 @@ export function createSqlStore(driver: Driver): Store {
 
   return {
     name: driver.name,
+    exclusive: driver.exclusive,
     commit: async (input) => {
       if (closed !== undefined) throw unavailable()
       const step = prepareStep(input)

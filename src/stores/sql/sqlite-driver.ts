@@ -75,6 +75,7 @@ export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
 
   return {
     name: 'sqlite',
+    exclusive: true,
     dialect: sqlite,
     query: async (query) => {
       rollBack()

@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { styleText } from 'node:util'
+import { startDevChain } from '../testing/dev-chain.ts'
+import { BROKEN_PLAN, startDemoBackend } from './demo-backend.ts'
+import { clearSandbox, removeSandboxState, SANDBOX_DIR, writeSandboxState } from './sandbox-state.ts'
+
+const PLANS = [
+  { planId: 'hourly', unitAmount: '$0.25', description: 'Weather for an hour' },
+  { planId: 'daily', unitAmount: '$0.90', description: 'Weather for a day' },
+  { planId: BROKEN_PLAN, unitAmount: '$0.50', description: 'Cannot be delivered: shows a refund' },
+]
+const BUYER_MICRO = 100_000_000n
+
+/**
+ * A whole world on this machine: a chain with test USDC, a seller's API, and the standalone gateway as its own process
+ * on the embedded store, set up by nothing but environment variables.
+ */
+async function main(): Promise<void> {
+  const startedAt = Date.now()
+  clearSandbox()
+  const port = await choosePort(Number(process.env.PORT ?? 3000))
+  const baseUrl = `http://localhost:${port}`
+  const [chain, backend] = await Promise.all([startDevChain({ blockTimeSeconds: 1 }), startDemoBackend()])
+  const seller = chain.account(0)
+  const buyer = await chain.newBuyer({ micro: BUYER_MICRO })
+  const gateway = startGateway({
+    PORT: String(port),
+    BASE_URL: baseUrl,
+    SVC_NETWORK: chain.network,
+    RPC_URL: chain.rpcUrl,
+    SVC_WALLET_ADDRESS: seller.address,
+    GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+    REFUND_WALLET_PRIVATE_KEY: seller.privateKey,
+    PLANS: JSON.stringify(PLANS),
+    ISSUE_TOKEN_API: `${backend.url}/issue-token`,
+    RESOURCE_ENDPOINT: `${backend.url}/data/{resourceId}`,
+    AGENT_NAME: 'Sandbox weather',
+    AGENT_DESCRIPTION: 'A demo seller on a local chain',
+    DATA_DIR: join(SANDBOX_DIR, 'data'),
+    POLL_INTERVAL_MS: '100',
+    REFUND_INTERVAL_SECONDS: '2',
+  })
+
+  let stopping: Promise<void> | undefined
+  const stop = (code: number): void => {
+    stopping ??= (async () => {
+      removeSandboxState()
+      gateway.kill('SIGTERM')
+      await exited(gateway)
+      await Promise.all([chain.stop(), backend.close()])
+      process.exit(code)
+    })()
+  }
+  process.on('SIGINT', () => stop(0))
+  process.on('SIGTERM', () => stop(0))
+  gateway.on('exit', (code) => {
+    if (!stopping) console.error(`The gateway stopped by itself (exit code ${code}).`)
+    stop(code ?? 1)
+  })
+
+  await untilReady(baseUrl)
+  writeSandboxState({
+    baseUrl,
+    rpcUrl: chain.rpcUrl,
+    sellerAddress: seller.address,
+    buyerPrivateKey: buyer.privateKey,
+  })
+  show({
+    baseUrl,
+    rpcUrl: chain.rpcUrl,
+    seller: seller.address,
+    buyer,
+    seconds: (Date.now() - startedAt) / 1000,
+  })
+}
+
+function startGateway(env: Record<string, string>): ChildProcess {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  // Only what it needs: a stray variable of the developer's shell must not change the sandbox.
+  const { PATH = '', HOME = '' } = process.env
+  return spawn(process.execPath, [main, 'serve'], {
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+async function exited(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  await new Promise((done) => child.once('exit', done))
+}
+
+async function untilReady(baseUrl: string): Promise<void> {
+  for (;;) {
+    const ready = await fetch(`${baseUrl}/ready`).catch(() => undefined)
+    if (ready?.ok) return
+    await new Promise((turn) => setTimeout(turn, 50))
+  }
+}
+
+/** The wished port, or the next free one. */
+async function choosePort(wished: number): Promise<number> {
+  for (let port = wished; port < wished + 50; port++) {
+    const probe = createServer()
+    const free = await new Promise<boolean>((done) => {
+      probe.once('error', () => done(false))
+      probe.listen(port, () => done(true))
+    })
+    if (free) {
+      await new Promise((closed) => probe.close(closed))
+      return port
+    }
+  }
+  throw new Error(`No free port between ${wished} and ${wished + 49}; set PORT.`)
+}
+
+function show(facts: {
+  baseUrl: string
+  rpcUrl: string
+  seller: string
+  buyer: { address: string; privateKey: string }
+  seconds: number
+}): void {
+  const strong = (text: string): string => styleText('bold', text)
+  const rows: Array<[string, string]> = [
+    ['gateway', facts.baseUrl],
+    ['chain', `${facts.rpcUrl} (a local stand-in for Base Sepolia)`],
+    ['seller', facts.seller],
+    ['plans', PLANS.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`).join('  ·  ')],
+    ['buyer', `${facts.buyer.address} holds $100 of test USDC`],
+    ['buyer key', `${facts.buyer.privateKey} (worthless anywhere else)`],
+  ]
+  console.log(`\n${strong(`paystile sandbox is ready`)} after ${facts.seconds.toFixed(1)} s\n`)
+  for (const [name, value] of rows) console.log(`  ${name.padEnd(10)} ${value}`)
+  console.log(`\nTry, in a second terminal:\n
+  ${strong('npm run buy')}                           watch one purchase and one refund, step by step
+  curl ${facts.baseUrl}/discover          what an agent sees first
+  curl -i -X POST ${facts.baseUrl}/x402/access -H 'content-type: application/json' -d '{"planId":"hourly"}'
+
+Ctrl-C stops everything.`)
+}
+
+main().catch((cause: unknown) => {
+  console.error(cause instanceof Error ? cause.message : cause)
+  process.exit(1)
+})

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '../errors.ts'
+import { optionsFromEnv, VARIABLES } from './from-env.ts'
+import { checkConfig, resolveConfig } from './resolve-config.ts'
+
+const wallet = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
+const secret = 'correct-horse-battery-staple-0123456789'
+const good = {
+  SVC_WALLET_ADDRESS: wallet,
+  PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
+  TOKEN_SECRET: secret,
+}
+const files: Record<string, string> = {
+  '/run/secrets/token': `${secret}\n`,
+  '/run/secrets/short': 'hunter2\n',
+  '/run/secrets/empty': '\n',
+}
+const readFile = (path: string) => {
+  const text = files[path]
+  if (text === undefined) throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' })
+  return text
+}
+const read = (env: Record<string, string | undefined>) => optionsFromEnv(env, readFile)
+function linesOf(env: Record<string, string | undefined>) {
+  const { options, source } = read(env)
+  const { faults, missing } = checkConfig(options, source)
+  return { faults, missing }
+}
+
+describe('optionsFromEnv', () => {
+  test('the smallest environment starts', () => {
+    const { options, source, missing, port } = read(good)
+    expect(missing).toEqual([])
+    expect(port).toBe(3000)
+    expect(resolveConfig(options, source)).toMatchObject({
+      walletAddress: wallet.toLowerCase(),
+      baseUrl: 'http://localhost:3000',
+      store: { kind: 'embedded', dataDir: './data' },
+      credential: { kind: 'hs256', secret },
+    })
+  })
+
+  test('every variable reaches its option', () => {
+    const { options, source, port } = read({
+      ...good,
+      PORT: '8080',
+      SVC_NETWORK: 'mainnet',
+      AGENT_NAME: 'Weather',
+      AGENT_DESCRIPTION: 'All of it',
+      RESOURCE_ENDPOINT: 'https://api.example/{resourceId}',
+      GAS_WALLET_PRIVATE_KEY: 'ab'.repeat(32),
+      REFUND_WALLET_PRIVATE_KEY: 'cd'.repeat(32),
+      RPC_URL: 'https://rpc.example',
+      EXPLORER_TX_URL: 'https://scan.example/tx/',
+      DATA_DIR: '/data',
+      SVC_SECRET_KEY: secret,
+      TOKEN_TTL_SECONDS: '60',
+      CHALLENGE_TTL_SECONDS: '61',
+      SETTLE_WAIT_SECONDS: '62',
+      CONFIRMATIONS: '2',
+      POLL_INTERVAL_MS: '63',
+      REFUND_INTERVAL_SECONDS: '64',
+      REFUND_MIN_AGE_SECONDS: '65',
+      MAX_BODY_BYTES: '2048',
+      REQUEST_TIMEOUT_SECONDS: '66',
+      RATE_LIMIT_PER_MINUTE: '0',
+      TRUST_PROXY: '1',
+    })
+    expect(port).toBe(8080)
+    expect(resolveConfig(options, source)).toMatchObject({
+      network: {
+        id: 'eip155:8453',
+        rpcUrl: 'https://rpc.example',
+        explorerTxUrl: 'https://scan.example/tx/',
+      },
+      agentName: 'Weather',
+      agentDescription: 'All of it',
+      baseUrl: 'http://localhost:8080',
+      resourceEndpoint: 'https://api.example/{resourceId}',
+      settlement: { kind: 'gas-wallet', privateKeys: [`0x${'ab'.repeat(32)}`] },
+      refundWalletPrivateKey: `0x${'cd'.repeat(32)}`,
+      store: { kind: 'embedded', dataDir: '/data' },
+      secretKey: { kind: 'given', list: secret },
+      tokenTtlSeconds: 60,
+      challengeTtlSeconds: 61,
+      settleWaitSeconds: 62,
+      confirmations: 2,
+      pollIntervalMs: 63,
+      refundIntervalSeconds: 64,
+      refundMinAgeSeconds: 65,
+      maxBodyBytes: 2048,
+      requestTimeoutSeconds: 66,
+      rateLimitPerMinute: 0,
+      trustProxy: true,
+    })
+  })
+
+  test('what is missing is told apart from what is wrong, each with an example', () => {
+    expect(read({}).missing).toEqual([
+      'SVC_WALLET_ADDRESS is missing; it receives the USDC, for example SVC_WALLET_ADDRESS=0x and 40 hex digits',
+      `PLANS is missing; there is nothing to sell yet, for example PLANS='[{"planId":"basic","unitAmount":"$1.00"}]'`,
+      'TOKEN_SECRET, TOKEN_PRIVATE_KEY or ISSUE_TOKEN_API is missing; plans need one of them, for example the output of "openssl rand -hex 32" as TOKEN_SECRET',
+    ])
+    expect(linesOf({}).faults).toEqual([])
+  })
+
+  test('an example that is copied as it stands is refused: it can be nobody else’s wallet or secret', () => {
+    const copied = {
+      SVC_WALLET_ADDRESS: '0x and 40 hex digits',
+      PLANS: good.PLANS,
+      TOKEN_SECRET: 'openssl rand -hex 32',
+    }
+    expect(linesOf(copied).faults).toHaveLength(2)
+  })
+
+  test('an empty or blank variable is unset', () => {
+    const blank = Object.fromEntries(
+      Object.keys(VARIABLES).flatMap((name) => [
+        [name, ''],
+        [`${name}_FILE`, '  '],
+      ]),
+    )
+    expect(linesOf(blank)).toEqual(linesOf({}))
+    expect(linesOf({ ...blank, ...good, PORT: '' })).toEqual({ faults: [], missing: [] })
+  })
+
+  test.each<[Record<string, string>, string]>([
+    [{ SVC_WALLET_ADDRESS: wallet.slice(0, -1) }, 'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40.'],
+    [{ SVC_NETWORK: 'testnett' }, 'SVC_NETWORK "testnett" is unknown; did you mean "testnet"?'],
+    [
+      { PLANS: '[{"planId":"a","unitAmount":"$1,000"}]' },
+      'PLANS[0].unitAmount "$1,000" must not contain commas',
+    ],
+    [{ PLANS: '[{"planId":"a",}]' }, 'PLANS is no valid JSON at line 1, column 16, near "}]".'],
+    [{ PLANS: '[\n {planId: 1}]' }, 'PLANS is no valid JSON at line 2, column 3, near "planId: 1}]".'],
+    [{ PLANS: '[{"planId":"a"' }, 'PLANS is no valid JSON at line 1, column 15, where it ends too early.'],
+    [{ PLANS: '{}' }, 'PLANS is an object; it must be a list'],
+    [{ PLANS: 'null' }, 'PLANS is missing'],
+    [{ TOKEN_SECRET: 'hunter2' }, 'TOKEN_SECRET has 7 bytes'],
+    [{ TOKEN_TTL_SECONDS: '1h' }, 'TOKEN_TTL_SECONDS is "1h"; it must be a whole number.'],
+    [
+      { TOKEN_TTL_SECONDS: '0' },
+      'TOKEN_TTL_SECONDS is 0; it must be a whole number from 1 to 315360000, for example TOKEN_TTL_SECONDS=3600',
+    ],
+    [{ CONFIRMATIONS: '-1' }, 'CONFIRMATIONS is -1'],
+    [{ CONFIRMATIONS: '1.0' }, 'CONFIRMATIONS is "1.0"'],
+    [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY is "yes"; it must be true or false.'],
+    [{ PORT: '80x' }, 'PORT is "80x"; a port is a whole number from 0 to 65535, for example PORT=3000'],
+    [{ PORT: '65536' }, 'PORT is "65536"'],
+    [{ GAS_WALLET_PRIVATE_KEY: '0x12' }, 'GAS_WALLET_PRIVATE_KEY has 2 hex digits'],
+    [
+      { SVC_NETWORK: 'mainnet' },
+      'CDP_API_KEY_ID and CDP_API_KEY_SECRET are not set; the facilitator of mainnet needs them',
+    ],
+    [{ ISSUE_TOKEN_API: 'https://a.example' }, 'TOKEN_SECRET and ISSUE_TOKEN_API are both set'],
+    [
+      { DATABASE_URL: 'postgres://u:hunter2@db' },
+      'DATABASE_URL is set, but this version does not support it yet; leave it out.',
+    ],
+    [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL is set, but'],
+    [{ SVC_MANAGED_INFRA: 'redis' }, 'SVC_MANAGED_INFRA is set, but'],
+    [{ ROUTES: '[{"routeId":"r"}]' }, 'ROUTES is set, but'],
+    [{ PROXY_TO_BASE_URL: 'http://b' }, 'PROXY_TO_BASE_URL is set, but'],
+    [{ MCP_ENABLED: 'true' }, 'MCP_ENABLED is set, but'],
+    // files
+    [{ TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/run/secrets/short' }, 'TOKEN_SECRET_FILE has 7 bytes'],
+    [
+      { TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/nope' },
+      'TOKEN_SECRET_FILE names /nope, which cannot be read (ENOENT).',
+    ],
+    [
+      { TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/run/secrets/empty' },
+      'TOKEN_SECRET_FILE names /run/secrets/empty, which is empty.',
+    ],
+    [
+      { TOKEN_SECRET_FILE: '/run/secrets/token' },
+      'TOKEN_SECRET and TOKEN_SECRET_FILE are both set; keep one.',
+    ],
+    [{ DATABASE_URL_FILE: '/nope' }, 'DATABASE_URL_FILE is set, but'],
+    [{ PORT_FILE: '/nope' }, 'PORT_FILE names /nope, which cannot be read (ENOENT).'],
+  ])('%j is one line', (change, line) => {
+    const { faults, missing } = linesOf({ ...good, ...change })
+    expect([...missing, ...faults]).toEqual([expect.stringContaining(line)])
+    expect(faults.join()).not.toContain('hunter2')
+  })
+
+  test('a variable that is there but unreadable is wrong, never missing', () => {
+    expect(read({ ...good, PLANS: '[' }).missing).toEqual([])
+    expect(read({ ...good, SVC_WALLET_ADDRESS: '', SVC_WALLET_ADDRESS_FILE: '/nope' }).missing).toEqual([])
+  })
+
+  test('harmless values of what comes later are no fault', () => {
+    const later = { SVC_MANAGED_INFRA: 'none', ROUTES: '[]', MCP_ENABLED: 'false', A2A_ENABLED: '0' }
+    expect(linesOf({ ...good, ...later })).toEqual({ faults: [], missing: [] })
+  })
+
+  test('a secret comes from a file without its last line break', () => {
+    const { options, source } = read({
+      ...good,
+      TOKEN_SECRET: undefined,
+      TOKEN_SECRET_FILE: '/run/secrets/token',
+    })
+    expect(resolveConfig(options, source).credential).toEqual({ kind: 'hs256', secret })
+  })
+
+  test.each([
+    ['true', true],
+    ['TRUE', true],
+    ['1', true],
+    ['false', false],
+    ['0', false],
+  ])('TRUST_PROXY=%s is %s', (text, flag) => {
+    expect(read({ ...good, TRUST_PROXY: text }).options.trustProxy).toBe(flag)
+  })
+
+  test('a PEM may have its line breaks written as \\n', () => {
+    expect(
+      read({ TOKEN_PRIVATE_KEY: '-----BEGIN X-----\\nabc\\n-----END X-----' }).options.tokenPrivateKey,
+    ).toBe('-----BEGIN X-----\nabc\n-----END X-----')
+  })
+
+  test('all faults and all that is missing come in one error', () => {
+    const { options, source } = read({ PLANS: '[', TOKEN_TTL_SECONDS: 'x', SVC_NETWORK: 'moon', PORT: 'y' })
+    expect(() => resolveConfig(options, source)).toThrow(ConfigError)
+    const { faults, missing } = checkConfig(options, source)
+    expect([...missing, ...faults].map((line) => line.split(' ')[0])).toEqual([
+      'SVC_WALLET_ADDRESS',
+      'TOKEN_SECRET,',
+      'PORT',
+      'PLANS',
+      'TOKEN_TTL_SECONDS',
+      'SVC_NETWORK',
+    ])
+  })
+})

@@ -1,0 +1,149 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type * as delivery from '../delivery/issue-by-callback.ts'
+import type { Store } from '../ports.ts'
+import type { FetchResourceCredentials, GatewayOptions } from './options.ts'
+import { resolveConfig } from './resolve-config.ts'
+
+const wallet = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
+const secret = 'correct-horse-battery-staple-0123456789'
+const key = `0x${'ab'.repeat(32)}`
+const good: GatewayOptions = {
+  walletAddress: wallet,
+  plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+  tokenSecret: secret,
+}
+const route = { routeId: 'r', method: 'GET', path: '/r', unitAmount: '$0.01' } as const
+const rsa = (bits: number) =>
+  generateKeyPairSync('rsa', {
+    modulusLength: bits,
+    privateKeyEncoding: { format: 'pem', type: 'pkcs8' },
+    publicKeyEncoding: { format: 'pem', type: 'spki' },
+  })
+const pem = rsa(2048)
+const nothing = () => Promise.resolve(undefined)
+const customStore = (name: string) =>
+  Object.assign(
+    { name },
+    ...['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'].map((method) => ({
+      [method]: nothing,
+    })),
+  ) as Store
+
+/** As a caller without types would write it. */
+const withChange = (change: Record<string, unknown>) => ({ ...good, ...change }) as unknown as GatewayOptions
+
+describe('what is right', () => {
+  test('the smallest options give every default', () => {
+    expect(resolveConfig(good)).toEqual({
+      walletAddress: wallet.toLowerCase(),
+      network: expect.objectContaining({ id: 'eip155:84532', rpcUrl: 'https://sepolia.base.org' }),
+      plans: good.plans,
+      routes: [],
+      agentName: 'paystile',
+      agentDescription: 'API access for USDC',
+      baseUrl: 'http://localhost:3000',
+      resourceEndpoint: 'http://localhost:3000/resource/{resourceId}',
+      settlement: { kind: 'facilitator', url: 'https://x402.org/facilitator', auth: { kind: 'none' } },
+      refundWalletPrivateKey: null,
+      store: { kind: 'embedded', dataDir: './data' },
+      secretKey: { kind: 'generated', dataDir: './data' },
+      credential: { kind: 'hs256', secret },
+      tokenTtlSeconds: 3600,
+      challengeTtlSeconds: 900,
+      settleWaitSeconds: 30,
+      confirmations: 1,
+      pollIntervalMs: 1000,
+      refundIntervalSeconds: 60,
+      refundMinAgeSeconds: 300,
+      maxBodyBytes: 1_048_576,
+      requestTimeoutSeconds: 30,
+      rateLimitPerMinute: 600,
+      trustProxy: false,
+      hooks: {},
+      onAlert: undefined,
+    })
+  })
+
+  test.each([wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`, ` ${wallet} `])(
+    'the address %j is taken and canonical',
+    (walletAddress) => {
+      expect(resolveConfig({ ...good, walletAddress }).walletAddress).toBe(wallet.toLowerCase())
+    },
+  )
+
+  test('URLs lose their last slash where paths are appended, and the explorer gets one', () => {
+    const config = resolveConfig({
+      ...good,
+      baseUrl: ' https://a.example/pay// ',
+      facilitatorUrl: 'https://f.example/v2/',
+      explorerTxUrl: 'http://localhost:5100/tx',
+      rpcUrl: 'http://127.0.0.1:8545/',
+    })
+    expect(config.baseUrl).toBe('https://a.example/pay')
+    expect(config.resourceEndpoint).toBe('https://a.example/pay/resource/{resourceId}')
+    expect(config.network).toMatchObject({
+      facilitatorUrl: 'https://f.example/v2',
+      explorerTxUrl: 'http://localhost:5100/tx/',
+      rpcUrl: 'http://127.0.0.1:8545/',
+    })
+    expect(config.settlement).toMatchObject({ kind: 'facilitator', url: 'https://f.example/v2' })
+  })
+
+  test('gas wallets come as one key, a list in a text, or an array, with or without 0x', () => {
+    const other = 'CD'.repeat(32)
+    for (const gasWalletPrivateKey of [`${key}, ${other}`, [key, other]]) {
+      expect(resolveConfig({ ...good, gasWalletPrivateKey }).settlement).toEqual({
+        kind: 'gas-wallet',
+        privateKeys: [key, `0x${'cd'.repeat(32)}`],
+      })
+    }
+  })
+
+  test.each<[Record<string, unknown>, object]>([
+    [{ gasWalletPrivateKey: key }, { kind: 'gas-wallet', privateKeys: [key] }],
+    [{ facilitatorUrl: 'https://f.example' }, { kind: 'facilitator', auth: { kind: 'none' } }],
+    [{ createAuthHeaders: nothing }, { auth: { kind: 'headers', createAuthHeaders: nothing } }],
+    [{ cdpApiKeyId: 'i', cdpApiKeySecret: 's' }, { auth: { kind: 'cdp', apiKeyId: 'i', apiKeySecret: 's' } }],
+  ])('mainnet settles with %j', (change, settlement) => {
+    expect(resolveConfig(withChange({ ...change, network: 'mainnet' })).settlement).toMatchObject(settlement)
+  })
+
+  test.each<[Record<string, unknown>, object]>([
+    [{ tokenSecret: '', tokenPrivateKey: pem.privateKey }, { kind: 'rs256' }],
+    [{ tokenSecret: '', tokenPrivateKey: pem.privateKey + pem.publicKey }, { kind: 'rs256' }],
+    [{ tokenSecret: '', tokenPrivateKey: [pem.privateKey, pem.publicKey] }, { kind: 'rs256' }],
+    [{ tokenSecret: '', fetchResourceCredentials: nothing }, { kind: 'callback' }],
+    [
+      { tokenSecret: '', issueTokenApi: 'http://api:8080/t?x=1' },
+      { kind: 'api', url: 'http://api:8080/t?x=1', secret: null },
+    ],
+    [
+      { tokenSecret: '', issueTokenApi: 'http://api/', issueTokenApiSecret: 's' },
+      { kind: 'api', secret: 's' },
+    ],
+    [{ tokenSecret: '', plans: [], routes: [route] }, { kind: 'none' }],
+  ])('the credential step is the one that is given', (change, credential) => {
+    expect(resolveConfig(withChange(change)).credential).toMatchObject(credential)
+  })
+
+  test('the secret key belongs to the store', () => {
+    expect(resolveConfig({ ...good, store: 'memory' })).toMatchObject({
+      store: { kind: 'memory' },
+      secretKey: { kind: 'ephemeral' },
+    })
+    expect(resolveConfig({ ...good, store: { dataDir: '/var/lib/p' } }).secretKey).toEqual({
+      kind: 'generated',
+      dataDir: '/var/lib/p',
+    })
+    const store = customStore('mine')
+    expect(resolveConfig({ ...good, store, secretKey: `${secret}, ${secret}2` })).toMatchObject({
+      store: { kind: 'custom' },
+      secretKey: { kind: 'given', list: `${secret},${secret}2` },
+    })
+  })
+
+  test('the callback has one type here and in delivery, which may not import each other', () => {
+    expectTypeOf<FetchResourceCredentials>().toEqualTypeOf<delivery.FetchResourceCredentials>()
+  })
+})

@@ -1,0 +1,193 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { FetchHandler } from './node-bridge.ts'
+import { type HttpServer, type ServeHttpOptions, serveHttp } from './serve-http.ts'
+
+const servers: HttpServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close(0)
+})
+
+async function serve(handler: FetchHandler, options: Partial<ServeHttpOptions> = {}): Promise<HttpServer> {
+  const server = await serveHttp({ handler, port: 0, host: '127.0.0.1', ...options })
+  servers.push(server)
+  return server
+}
+
+/** A raw connection: what it received so far, and a promise for all of it. */
+async function dial(
+  port: number,
+): Promise<{ socket: Socket; received: () => string; ended: Promise<unknown> }> {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  // Not `once`: it rejects on the reset that some of these clients deserve.
+  const ended = new Promise((resolve) => socket.on('close', resolve))
+  await once(socket, 'connect')
+  return { socket, received: () => text, ended }
+}
+
+const hello: FetchHandler = async () => new Response('hello')
+const echo: FetchHandler = async (request) => new Response(await request.text())
+
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+describe('limits of the open door (attack 33)', () => {
+  test('8 MB of headers are answered 431', async () => {
+    const { port } = await serve(hello)
+    const { socket, received, ended } = await dial(port)
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n')
+    for (let sent = 0; sent < 8 && !socket.destroyed; sent++)
+      socket.write(`x-${sent}: ${'a'.repeat(1024 * 1024)}\r\n`)
+    await ended
+    expect(received()).toMatch(/^HTTP\/1\.1 431 /)
+    expect(received()).toContain('"httpStatus":431')
+  })
+
+  test('headers of 60 KiB reach the handler, so that it can explain', async () => {
+    const { url } = await serve(
+      async (request) => new Response(String(request.headers.get('payment-signature')?.length)),
+    )
+    const answer = await fetch(url, { headers: { 'payment-signature': 'a'.repeat(60_000) } })
+    expect(await answer.text()).toBe('60000')
+  })
+
+  test('headers that trickle in are answered 408', async () => {
+    const { port } = await serve(hello, { headersTimeoutMs: 100 })
+    const { socket, received, ended } = await dial(port)
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\nx-slow')
+    await ended
+    expect(received()).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  test('a body that trickles in is answered 408, and the handler learns that it is gone', async () => {
+    const { opened: failed, open } = gate()
+    const handler: FetchHandler = async (request) => {
+      await request.text().catch(open)
+      return new Response('too late')
+    }
+    const { port } = await serve(handler, { headersTimeoutMs: 100, requestTimeoutMs: 150 })
+    const { socket, received, ended } = await dial(port)
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nabc')
+    await ended
+    await failed
+    expect(received()).toMatch(/^HTTP\/1\.1 408 /)
+    expect(received()).not.toContain('too late')
+  })
+
+  test('an answer that does not wait for a huge body is still read by its sender, and then it is cut off', async () => {
+    const { port } = await serve(async () => new Response('too large', { status: 413 }))
+    const { socket, received, ended } = await dial(port)
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n')
+    const chunk = Buffer.alloc(256 * 1024)
+    const pump = () => {
+      while (!socket.destroyed && socket.write(chunk));
+    }
+    socket.on('drain', pump)
+    pump()
+    await ended
+    expect(received()).toMatch(/^HTTP\/1\.1 413 /)
+    expect(received()).toMatch(/connection: close/i)
+    expect(received()).toContain('too large')
+    expect(socket.bytesWritten).toBeLessThan(1_000_000_000)
+  })
+
+  test('what is not HTTP is answered 400', async () => {
+    const { port } = await serve(hello)
+    const { socket, received, ended } = await dial(port)
+    socket.write('\x16\x03\x01 hello\r\n\r\n')
+    await ended
+    expect(received()).toMatch(/^HTTP\/1\.1 400 /)
+  })
+})
+
+describe('closing', () => {
+  test('what is in flight is answered, idle connections are dropped, new ones refused', async () => {
+    const { opened, open } = gate()
+    const { opened: entered, open: enter } = gate()
+    const server = await serve(async (request) => {
+      if (!request.url.endsWith('/slow')) return new Response('fast')
+      enter()
+      await opened
+      return new Response('done')
+    })
+    const idle = await dial(server.port)
+    idle.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    const slow = await dial(server.port)
+    slow.socket.write('GET /slow HTTP/1.1\r\nhost: x\r\n\r\n')
+    await entered
+    const closed = server.close()
+    await idle.ended
+    await expect(fetch(server.url)).rejects.toThrow()
+    open()
+    await closed
+    await slow.ended
+    expect(slow.received()).toContain('done')
+    expect(slow.received()).toMatch(/connection: close/i)
+    expect(idle.received()).not.toMatch(/connection: close/i)
+  })
+
+  test('a handler whose client left is waited for', async () => {
+    const { opened, open } = gate()
+    const { opened: entered, open: enter } = gate()
+    let settled = false
+    const server = await serve(async () => {
+      enter()
+      await opened
+      settled = true
+      return new Response('granted')
+    })
+    const { socket, ended } = await dial(server.port)
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n')
+    await entered
+    socket.destroy()
+    await ended
+    let closed = false
+    const closing = server.close().then(() => {
+      closed = true
+    })
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(closed).toBe(false)
+    open()
+    await closing
+    expect(settled).toBe(true)
+  })
+
+  test('what outlasts the grace is cut, and closing twice is closing once', async () => {
+    const { opened: entered, open: enter } = gate()
+    const server = await serve(() => {
+      enter()
+      return new Promise<Response>(() => {})
+    })
+    const { socket, ended } = await dial(server.port)
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await entered
+    await Promise.all([server.close(20), server.close(20)])
+    await ended
+  })
+
+  test('a port that is taken rejects', async () => {
+    const { port } = await serve(hello)
+    await expect(serve(hello, { port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  })
+})
+
+test('requests share a connection, bodies and all', async () => {
+  const { port } = await serve(echo)
+  const { socket, received, ended } = await dial(port)
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\none')
+  socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\nconnection: close\r\n\r\ntwo')
+  await ended
+  expect(received()).toMatch(/one[\s\S]*two/)
+  expect(received().match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+})

@@ -1,0 +1,187 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { UnavailableError } from '../errors.ts'
+import type { SignedAuthorization } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
+import { findNetwork } from '../protocol/network.ts'
+import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
+import { startFacilitator, type TestFacilitator } from '../testing/facilitator.ts'
+import type { Fault } from '../testing/facilitator-faults.ts'
+import { type Authorization, signAuthorization } from '../testing/sign.ts'
+import { createFacilitator } from './facilitator-client.ts'
+import { createFacilitatorSettlement } from './facilitator-settlement.ts'
+
+const network = findNetwork('testnet')!
+const SELLER: Address = '0x00000000000000000000000000000000000000aa'
+let dev: DevChain
+let real: TestFacilitator
+let stub: Server
+let stubAnswer: { status: number; body: string } = { status: 200, body: '' }
+let stubHeaders: Record<string, unknown> = {}
+
+beforeAll(async () => {
+  dev = await startDevChain()
+  real = await startFacilitator({ chain: dev })
+  stub = createServer((request, response) => {
+    stubHeaders = request.headers
+    request.resume()
+    response.writeHead(stubAnswer.status).end(stubAnswer.body)
+  })
+  await new Promise<void>((resolve) => stub.listen(0, '127.0.0.1', resolve))
+})
+afterEach(() => real.faults.clear())
+afterAll(async () => {
+  stub.closeAllConnections()
+  stub.close()
+  await real.stop()
+  await dev.stop()
+})
+
+async function authorize(
+  micro = 1000n,
+  overrides: Partial<Authorization> = {},
+): Promise<SignedAuthorization> {
+  const buyer = await dev.newBuyer({ micro })
+  const requirements = {
+    scheme: 'exact',
+    network: network.id,
+    asset: network.asset,
+    amount: '1000',
+    payTo: SELLER,
+    maxTimeoutSeconds: 900,
+    extra: { ...network.domain },
+  }
+  const { authorization, signature } = await signAuthorization({
+    account: buyer.account,
+    requirements,
+    overrides,
+  })
+  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
+}
+
+const client = () => createFacilitator({ url: `${real.url}/`, network, timeoutMs: 400 })
+const stubUrl = () => `http://127.0.0.1:${(stub.address() as AddressInfo).port}`
+
+test('the real facilitator settles what we send, and names the transaction', async () => {
+  const patient = createFacilitator({ url: real.url, network })
+  const before = await dev.balanceOf(SELLER)
+  const answer = await patient.settle(await authorize())
+  expect(answer).toMatchObject({ kind: 'hint', txHash: real.broadcasts.at(-1)!.hash })
+  expect(await dev.balanceOf(SELLER)).toBe(before + 1000n)
+  expect(await patient.supported()).toMatchObject([
+    { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+  ])
+})
+
+test('its real refusals are refusals; a used nonce is not one', async () => {
+  const patient = createFacilitator({ url: real.url, network })
+  const past = `${Math.floor(Date.now() / 1000) - 100}`
+  expect(await patient.settle(await authorize(1000n, { validBefore: past }))).toEqual({
+    kind: 'refused',
+    reason: 'authorization_expired',
+  })
+  expect(await patient.settle(await authorize(999n))).toEqual({
+    kind: 'refused',
+    reason: 'insufficient_funds',
+  })
+  const tampered = { ...(await authorize()), value: '999' }
+  expect(await patient.settle(tampered)).toEqual({ kind: 'refused', reason: 'invalid_signature' })
+  const spent = await authorize(2000n)
+  expect(await patient.settle(spent)).toMatchObject({ kind: 'hint' })
+  expect(await patient.settle(spent)).toMatchObject({ kind: 'unknown' })
+})
+
+test.each<Fault>([
+  'disconnect',
+  'error-500',
+  'hang',
+  'refuse',
+  'garbage',
+  'html',
+  'huge',
+  'broadcast-then-500',
+  'broadcast-then-hang',
+  'broadcast-then-refuse',
+  'broadcast-then-disconnect',
+])('%s proves nothing', async (fault) => {
+  real.faults.next('settle', fault)
+  expect(await client().settle(await authorize())).toMatchObject({ kind: 'unknown' })
+})
+
+test.each<Fault>(['lie-success', 'other-hash'])('%s is no more than a hint', async (fault) => {
+  real.faults.next('settle', fault)
+  expect(await client().settle(await authorize())).toMatchObject({ kind: 'hint', txHash: expect.any(String) })
+})
+
+test.each<[string, string | undefined]>([
+  ['insufficient_funds', 'insufficient_funds'],
+  ['invalid_exact_evm_insufficient_balance', 'insufficient_funds'],
+  ['invalid_exact_evm_payload_authorization_valid_before', 'authorization_expired'],
+  ['invalid_exact_evm_payload_authorization_valid_after', 'authorization_not_yet_valid'],
+  ['invalid_exact_evm_signature', 'invalid_signature'],
+  ['invalid_exact_evm_payload_signature_address', 'invalid_signature'],
+  ['invalid_exact_evm_payload_authorization_from_address_kyt', 'blocked_address'],
+  ['invalid_payment_requirements', 'invalid_payment_requirements'],
+  ['invalid_exact_evm_token_name_mismatch', 'invalid_exact_evm_token_name_mismatch'],
+  ['invalid_exact_evm_nonce_already_used', undefined],
+  ['invalid_exact_evm_transaction_failed', undefined],
+  ['invalid_exact_evm_transaction_simulation_failed', undefined],
+  ['invalid_exact_evm_transfer_event_mismatch', undefined],
+  ['invalid_transaction_state', undefined],
+  ['settlement_pending', undefined],
+  ['unexpected_settle_error', undefined],
+  ['Execution reverted: insufficient_funds', undefined],
+])('%s is read as %s', async (errorReason, reason) => {
+  const auth = await authorize(0n)
+  const settle = (body: object, status = 200) => {
+    stubAnswer = { status, body: JSON.stringify({ success: false, errorReason, transaction: '', ...body }) }
+    return createFacilitator({ url: stubUrl(), network }).settle(auth)
+  }
+  const expected = reason ? { kind: 'refused', reason } : { kind: 'unknown' }
+  expect(await settle({})).toMatchObject(expected)
+  expect(await settle({ payer: auth.from }, 400)).toMatchObject(expected)
+  // Whatever the reason says: a transaction, a server fault or another payer make it worthless.
+  expect(await settle({ transaction: `0x${'ab'.repeat(32)}` })).toMatchObject({ kind: 'unknown' })
+  expect(await settle({}, 500)).toMatchObject({ kind: 'unknown' })
+  expect(await settle({ payer: SELLER })).toMatchObject({ kind: 'unknown' })
+})
+
+test('auth headers go to their endpoint; without them nothing is sent', async () => {
+  const auth = await authorize(0n)
+  stubAnswer = { status: 200, body: '{"success":true,"transaction":"not a hash"}' }
+  const createAuthHeaders = async () => ({ settle: { Authorization: 'Bearer s' }, supported: {} })
+  const signedIn = createFacilitator({ url: stubUrl(), network, createAuthHeaders })
+  expect(await signedIn.settle(auth)).toEqual({ kind: 'hint' })
+  expect(stubHeaders.authorization).toBe('Bearer s')
+  stubHeaders = {}
+  const broken = createFacilitator({
+    url: stubUrl(),
+    network,
+    createAuthHeaders: () => Promise.reject(new Error('no key')),
+  })
+  expect(await broken.settle(auth)).toEqual({ kind: 'unknown', reason: 'no key' })
+  expect(stubHeaders).toEqual({})
+  await expect(signedIn.supported()).rejects.toThrow(UnavailableError)
+})
+
+test('as settlement each authorization is a parcel of its own, with nothing to store', async () => {
+  const answers = [
+    { kind: 'hint' },
+    { kind: 'refused', reason: 'paused' },
+    { kind: 'unknown', reason: 'x' },
+  ] as const
+  let next = 0
+  const settlement = createFacilitatorSettlement({ settle: async () => answers[next++]! })
+  const auth = await authorize(0n)
+  const items = ['a', 'b', 'c'].map((key) => ({ key, auth, alone: false, packLimit: null }))
+  const parcels = await settlement.pack(items)
+  expect(parcels.map(({ members, puts, walletTx }) => ({ members, puts, walletTx }))).toEqual(
+    ['a', 'b', 'c'].map((key) => ({ members: [key], puts: [], walletTx: null })),
+  )
+  const sent = []
+  for (const parcel of parcels) sent.push(await parcel.send())
+  expect(sent).toEqual([{ kind: 'sent' }, { kind: 'refused', reason: 'paused' }, { kind: 'unknown' }])
+  expect(await settlement.unavailable()).toBeUndefined()
+  await settlement.tend()
+})

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Chain, Parcelable, SignedAuthorization, WalletTxRow } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
+import { findNetwork } from '../protocol/network.ts'
+import { createMemoryStore } from '../stores/memory.ts'
+import { type DevAccount, type DevChain, startDevChain } from '../testing/dev-chain.ts'
+import { createFakeClock } from '../testing/fake-clock.ts'
+import { type Authorization, signAuthorization } from '../testing/sign.ts'
+import { createChainClient } from './chain-client.ts'
+import { createGasWallet } from './gas-wallet.ts'
+import { createTxSigner } from './tx-signer.ts'
+
+const network = findNetwork('testnet')!
+const SELLER: Address = '0x00000000000000000000000000000000000000aa'
+let dev: DevChain
+let chain: Chain
+beforeAll(async () => {
+  dev = await startDevChain()
+  chain = createChainClient({ rpcUrl: dev.rpcUrl, network })
+})
+afterAll(() => dev.stop())
+
+async function authorize(
+  buyer: DevAccount,
+  overrides: Partial<Authorization> = {},
+): Promise<SignedAuthorization> {
+  const requirements = {
+    scheme: 'exact',
+    network: network.id,
+    asset: network.asset,
+    amount: '1000',
+    payTo: SELLER,
+    maxTimeoutSeconds: 900,
+    extra: { ...network.domain },
+  }
+  const { authorization, signature } = await signAuthorization({
+    account: buyer.account,
+    requirements,
+    overrides,
+  })
+  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
+}
+
+/** A gas wallet of its own per test, over an empty store. */
+function open(accountIndex: number) {
+  const store = createMemoryStore()
+  const clock = createFakeClock()
+  const signer = createTxSigner(dev.account(accountIndex).privateKey, network)
+  const alerts = { raise: () => {} }
+  const wallet = createGasWallet({
+    chain,
+    store,
+    clock,
+    alerts,
+    signers: [signer],
+    maxFeePerGasWei: 50_000_000_000n,
+  })
+  const rows = async () => {
+    const keys = [0, 1, 2].map((nonce) => `${signer.address}:${String(nonce).padStart(10, '0')}`)
+    return (await store.get('walletTxs', keys)).filter((row): row is WalletTxRow => row !== undefined)
+  }
+  return { store, clock, wallet, rows, address: signer.address }
+}
+
+const itemOf = (auth: SignedAuthorization, alone = false): Parcelable => ({
+  key: auth.nonce,
+  auth,
+  alone,
+  packLimit: null,
+})
+
+test('a batch pays everyone but the member that reverts, and a wallet with code goes alone', async () => {
+  const { wallet, store, rows, clock } = open(10)
+  const buyers = await Promise.all([1, 2, 3].map(() => dev.newBuyer({ micro: 1000n })))
+  const owner = await dev.newBuyer()
+  const smart = await dev.deployWallet1271(owner.address)
+  await dev.mint(smart.address, 1000n)
+  const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
+  auths.push(await authorize(owner, { from: smart.address }))
+  const looked = await chain.simulate(auths)
+  const from = looked.at.number
+  expect(looked.results.map((result) => result.kind === 'ok' && result.alone)).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ])
+  // Between look and send the second buyer's money goes elsewhere.
+  await dev.blacklist(buyers[1]!.address)
+  const parcels = await wallet.pack(auths.map((auth, index) => itemOf(auth, index === 3)))
+  expect(parcels.map(({ members }) => members.length)).toEqual([1, 3])
+  for (const parcel of parcels) {
+    expect(await store.commit({ puts: parcel.puts })).toEqual({ kind: 'applied' })
+    expect(await parcel.send()).toEqual({ kind: 'sent' })
+  }
+  expect(await dev.balanceOf(SELLER)).toBe(3000n)
+  const { found } = await chain.uses(
+    auths.map(({ from: payer, nonce }) => ({ payer, nonce })),
+    from,
+  )
+  expect(found).toHaveLength(3)
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED'])
+})
+
+test('50 in one transaction cost little more than half of 50 transactions, and fit the gas limit', async () => {
+  const { wallet, store, rows } = open(11)
+  const buyers = await Promise.all(Array.from({ length: 51 }, () => dev.newBuyer({ micro: 1000n })))
+  const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
+  const parcels = await wallet.pack(auths.map((auth) => itemOf(auth)))
+  expect(parcels.map(({ members }) => members.length)).toEqual([50, 1])
+  const before = await dev.balanceOf(SELLER)
+  for (const parcel of parcels) {
+    await store.commit({ puts: parcel.puts })
+    await parcel.send()
+  }
+  expect(await dev.balanceOf(SELLER)).toBe(before + 51_000n)
+  const [batch, single] = await Promise.all(
+    (await rows()).map(({ hashes }) => dev.client.getTransactionReceipt({ hash: hashes[0]! })),
+  )
+  expect(Number(batch!.gasUsed) / 50 / Number(single!.gasUsed)).toBeLessThan(0.75)
+})
+
+test('what was stored and never sent is sent, priced up while the base fee climbs, and mined once', async () => {
+  const { wallet, store, rows, clock } = open(12)
+  const auth = await authorize(await dev.newBuyer({ micro: 1000n }))
+  const [parcel] = await wallet.pack([itemOf(auth)])
+  await store.commit({ puts: parcel!.puts })
+  const before = await dev.balanceOf(SELLER)
+  await dev.setAutomine(false)
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect((await rows())[0]!.hashes).toHaveLength(1)
+  await dev.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 15_000_000_000n })
+  await dev.mine()
+  expect(await dev.balanceOf(SELLER)).toBe(before)
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect((await rows())[0]!.hashes).toHaveLength(2)
+  await dev.mine()
+  await dev.setAutomine(true)
+  expect(await dev.balanceOf(SELLER)).toBe(before + 1000n)
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect(await rows()).toMatchObject([{ phase: 'MINED', nonce: 0 }])
+})
+
+test('a nonce gap is filled and a nonce used elsewhere is given up', async () => {
+  const { wallet, store, rows, clock, address } = open(13)
+  const auths = await Promise.all([1, 2].map(async () => authorize(await dev.newBuyer({ micro: 1000n }))))
+  await wallet.pack([itemOf(auths[0]!)])
+  const [parcel] = await wallet.pack([itemOf(auths[1]!)])
+  await store.commit({ puts: parcel!.puts })
+  const before = await dev.balanceOf(SELLER)
+  await parcel!.send()
+  expect(await dev.balanceOf(SELLER)).toBe(before)
+  await clock.advance(4_000)
+  await wallet.tend()
+  await expect.poll(() => dev.balanceOf(SELLER), { interval: 10 }).toBe(before + 1000n)
+  expect((await rows()).map(({ nonce, calls }) => [nonce, calls.length])).toEqual([
+    [0, 0],
+    [1, 1],
+  ])
+
+  const [third] = await wallet.pack([itemOf(auths[0]!)])
+  await store.commit({ puts: third!.puts })
+  await dev.client.sendTransaction({ account: dev.account(13).account, to: address, value: 1n })
+  expect(await third!.send()).toEqual({ kind: 'unknown' })
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED', 'REPLACED'])
+})

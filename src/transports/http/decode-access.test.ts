@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest'
+import { encodeJson } from '../../protocol/base64.ts'
+import { decodeAccess } from './decode-access.ts'
+
+const limits = { maxBodyBytes: 1000, requestTimeoutMs: 1000 }
+
+const authorization = {
+  from: `0x${'11'.repeat(20)}`,
+  to: `0x${'22'.repeat(20)}`,
+  value: '1000000',
+  validAfter: '0',
+  validBefore: '1900000000',
+  nonce: `0x${'CD'.repeat(32)}`,
+}
+const payload = {
+  x402Version: 2,
+  payload: { signature: `0x${'AB'.repeat(65)}`, authorization },
+  accepted: {
+    scheme: 'exact',
+    extra: { planId: 'basic', challengeId: 'http-1', requestId: 'r-1', salt: 's' },
+  },
+}
+const paying = (value: unknown = payload) => ({ 'payment-signature': encodeJson(value) })
+
+function decode(body: unknown, headers: Record<string, string> = {}, limited = limits) {
+  const stream = body instanceof ReadableStream
+  return decodeAccess(
+    new Request('http://localhost/x402/access', {
+      method: 'POST',
+      headers,
+      body: stream || typeof body === 'string' ? body : JSON.stringify(body),
+      ...(stream && { duplex: 'half' as const }),
+    }),
+    limited,
+  )
+}
+
+async function intent(body: unknown, headers: Record<string, string> = {}) {
+  const decoded = await decode(body, headers)
+  if (decoded.kind !== 'intent') throw new Error(`expected an intent, got ${JSON.stringify(decoded)}`)
+  return decoded.intent
+}
+
+async function fault(body: unknown, headers: Record<string, string> = {}, limited = limits) {
+  const decoded = await decode(body, headers, limited)
+  if (decoded.kind !== 'fault') throw new Error(`expected a fault, got ${JSON.stringify(decoded)}`)
+  return decoded
+}
+
+describe('what the engine is asked', () => {
+  test('every field of the body arrives, and nothing else', async () => {
+    const resource = { method: 'post', path: '/a?b=1', body: { c: 1 } }
+    const body = {
+      routeId: 'quote',
+      requestId: 'r',
+      resourceId: 'x',
+      resource,
+      clientAgentId: 'agent://1',
+      other: 1,
+    }
+    expect(await intent(body)).toEqual({
+      transport: 'http',
+      routeId: 'quote',
+      requestId: 'r',
+      resourceId: 'x',
+      resource: { ...resource, method: 'POST' },
+      clientAgentId: 'agent://1',
+    })
+  })
+
+  test.each(['base64', 'base64url'] as const)(
+    'with an empty body a %s payment brings all ids',
+    async (encoding) => {
+      const header = Buffer.from(JSON.stringify(payload)).toString(encoding)
+      const understood = await intent('', { 'PAYMENT-SIGNATURE': header })
+      expect(understood).toMatchObject({ planId: 'basic', challengeId: 'http-1', requestId: 'r-1' })
+      expect(understood.payment!.payload.signature).toBe(`0x${'ab'.repeat(65)}`)
+      expect(understood.payment!.payload.authorization.nonce).toBe(`0x${'cd'.repeat(32)}`)
+    },
+  )
+
+  test('where body and echo differ the body goes on beside the echo, for the engine to judge', async () => {
+    const understood = await intent({ routeId: 'quote', requestId: 'mine' }, paying())
+    expect(understood).toMatchObject({ routeId: 'quote', requestId: 'mine', challengeId: 'http-1' })
+    expect(understood).not.toHaveProperty('planId')
+    expect(understood.payment!.accepted!.extra!.planId).toBe('basic')
+  })
+
+  test('a payment whose echo names only a challenge is for the engine to find', async () => {
+    expect(
+      await intent('', paying({ ...payload, accepted: { extra: { challengeId: 'http-9' } } })),
+    ).toMatchObject({
+      challengeId: 'http-9',
+    })
+  })
+
+  test('Idempotency-Key is another name of requestId, quoted or not', async () => {
+    expect(await intent({ planId: 'a' }, { 'idempotency-key': 'k-1' })).toMatchObject({ requestId: 'k-1' })
+    const both = await intent({ planId: 'a', requestId: 'k-1' }, { 'idempotency-key': '"k-1"' })
+    expect(both).toMatchObject({ requestId: 'k-1' })
+  })
+
+  test('x-payment is no payment', async () => {
+    expect(await intent({ planId: 'basic' }, { 'x-payment': encodeJson(payload) })).not.toHaveProperty(
+      'payment',
+    )
+  })
+})
+
+describe('what is refused', () => {
+  const unsigned = { ...payload, payload: { authorization } }
+  const twofold = { ...payload, accepted: { extra: { planId: 'a', routeId: 'b' } } }
+  const twice = `${encodeJson(payload)}, ${encodeJson(payload)}`
+  const brew = { method: 'BREW', path: '/' }
+  const cases: Array<[string, unknown, Record<string, string>, RegExp]> = [
+    ['invalid JSON', '{"planId":', {}, /not valid JSON/],
+    ['an array', '[1]', {}, /is an array/],
+    [
+      'no UTF-8',
+      new ReadableStream({ start: (c) => (c.enqueue(new Uint8Array([0xff])), c.close()) }),
+      {},
+      /UTF-8/,
+    ],
+    ['a number for planId', { planId: 7 }, {}, /planId: expected string, received number/],
+    [
+      'a requestId with blanks',
+      { planId: 'a', requestId: 'a b' },
+      {},
+      /requestId must be 1 to 128 characters/,
+    ],
+    ['an unknown method', { routeId: 'a', resource: brew }, {}, /resource\.method: expected one of/],
+    [
+      'a resource without path',
+      { routeId: 'a', resource: { method: 'GET' } },
+      {},
+      /resource\.path is missing; expected/,
+    ],
+    ['planId and routeId', { planId: 'a', routeId: 'b' }, {}, /planId and routeId/],
+    ['planId and routeId in the echo', '', paying(twofold), /planId and routeId/],
+    [
+      'two request ids',
+      { planId: 'a', requestId: 'x' },
+      { 'idempotency-key': 'y' },
+      /Idempotency-Key header differ/,
+    ],
+    [
+      'a bad Idempotency-Key',
+      { planId: 'a' },
+      { 'idempotency-key': 'a b' },
+      /Idempotency-Key header must be/,
+    ],
+    [
+      'no base64',
+      { planId: 'a' },
+      { 'payment-signature': '{}' },
+      /payment-signature header is not the base64/,
+    ],
+    [
+      'an empty payment',
+      { planId: 'a' },
+      { 'payment-signature': '' },
+      /payment-signature header is not the base64/,
+    ],
+    ['a payment that is an array', { planId: 'a' }, paying([payload]), /encoding of a JSON object/],
+    ['the payment twice', { planId: 'a' }, { 'payment-signature': twice }, /more than once/],
+    [
+      '9 KiB of payment',
+      { planId: 'a' },
+      paying({ pad: 'x'.repeat(9000) }),
+      /decodes to \d+ bytes; at most 8192/,
+    ],
+    ['version 1', { planId: 'a' }, paying({ ...payload, x402Version: 1 }), /x402Version must be 2/],
+    ['no signature', { planId: 'a' }, paying(unsigned), /payload\.signature is missing; expected string/],
+  ]
+  test.each(cases)('%s is INVALID_REQUEST and says what is wrong', async (_name, body, headers, message) => {
+    const { error } = await fault(body, headers)
+    expect(error.code).toBe('INVALID_REQUEST')
+    expect(error.message).toMatch(message)
+  })
+
+  test.each(['1e6', '0x10', '-1', ' 1', '', '01', '1'.repeat(80)])('attack 24: value %j', async (value) => {
+    const changed = {
+      ...payload,
+      payload: { ...payload.payload, authorization: { ...authorization, value } },
+    }
+    const { error } = await fault({ planId: 'basic' }, paying(changed))
+    expect(error.code).toBe('INVALID_REQUEST')
+    expect(error.message).toContain('payload.authorization.value')
+  })
+
+  test('a signature that is malformed is not repeated in the message', async () => {
+    const signature = `0x${'ab'.repeat(30)}zz`
+    const { error } = await fault('', paying({ ...payload, payload: { signature, authorization } }))
+    expect(error.message).toContain('payload.signature must be')
+    expect(error.message).not.toContain('abab')
+  })
+
+  test.each(['{}', '', ' ', '{"requestId":"r"}', '{"challengeId":"http-1"}'])(
+    '%j asks for nothing',
+    async (body) => {
+      expect(await decode(body)).toEqual({ kind: 'nothing-asked' })
+    },
+  )
+
+  test('a body over the limit, with its length declared or not', async () => {
+    const declared = await fault(
+      { planId: 'a', clientAgentId: 'x'.repeat(2000) },
+      { 'content-length': '2000' },
+    )
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(400)) })
+    for (const { error } of [declared, await fault(endless)]) expect(error.code).toBe('BODY_TOO_LARGE')
+  })
+
+  test('a body that never comes is a timeout, and one that breaks off is refused', async () => {
+    const late = await fault(new ReadableStream(), {}, { maxBodyBytes: 1000, requestTimeoutMs: 20 })
+    expect(late.httpStatus).toBe(408)
+    const broken = new ReadableStream({ start: (controller) => controller.error(new Error('reset')) })
+    expect((await fault(broken)).error.message).toContain('ended early')
+  })
+})

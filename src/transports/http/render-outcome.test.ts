@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest'
+import { GatewayError } from '../../errors.ts'
+import { decodeJsonObject } from '../../protocol/base64.ts'
+import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts'
+import type { PaymentRequired } from '../../protocol/payment.ts'
+import { createOutcomeRenderer } from './render-outcome.ts'
+import type { Reply } from './reply.ts'
+
+const baseUrl = 'https://api.example.com'
+const render = createOutcomeRenderer(baseUrl)
+const txHash = `0x${'ab'.repeat(32)}`
+const explorerUrl = `https://sepolia.basescan.org/tx/${txHash}`
+const network = 'eip155:84532'
+const payer = `0x${'11'.repeat(20)}`
+const receipt = { success: true, transaction: txHash, network, payer }
+const ids = { challengeId: 'http-1', requestId: 'r-1' }
+const grant = {
+  type: 'AccessGrant',
+  ...ids,
+  accessToken: 'token',
+  tokenType: 'Bearer',
+  resourceEndpoint: `${baseUrl}/data`,
+  resourceId: 'default',
+  planId: 'basic',
+  txHash,
+  explorerUrl,
+} as const
+
+function requiredFor(subject: { planId: string } | { routeId: string }): PaymentRequired {
+  return {
+    x402Version: 2,
+    error: 'Payment required',
+    resource: {
+      url: `${baseUrl}/x402/access`,
+      method: 'POST',
+      description: 'Caffè, 1 €',
+      mimeType: 'application/json',
+    },
+    accepts: [
+      {
+        scheme: 'exact',
+        network,
+        asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+        amount: '1000000',
+        payTo: `0x${'22'.repeat(20)}`,
+        maxTimeoutSeconds: 900,
+        extra: { name: 'USDC', version: '2', description: '', ...ids, salt: 's', ...subject },
+      },
+    ],
+    ...ids,
+  }
+}
+
+const bodyOf = (reply: Reply) => JSON.parse(reply.body!) as Record<string, unknown>
+const decoded = (reply: Reply, header: string) => decodeJsonObject(reply.headers[header] ?? '')
+
+describe('the 402', () => {
+  test('the header is the whole offer in base64, and the body adds the schemas', () => {
+    const required = requiredFor({ planId: 'basic' })
+    const reply = render.outcome({ kind: 'challenge', required })
+    expect(reply.status).toBe(402)
+    expect(reply.headers['payment-required']).toMatch(/^[A-Za-z0-9+/]+=*$/)
+    expect(decoded(reply, 'payment-required')).toEqual(required)
+    const { extensions, ...rest } = bodyOf(reply)
+    expect(rest).toEqual(required)
+    expect(extensions).toMatchObject({
+      svc: {
+        inputSchema: {
+          type: 'object',
+          required: ['planId'],
+          properties: { planId: { type: 'string' }, requestId: {}, resourceId: { default: 'default' } },
+        },
+        outputSchema: { properties: { accessToken: {}, type: { const: 'AccessGrant' } } },
+        description: expect.stringContaining('payment-signature'),
+      },
+    })
+    expect(reply.headers['www-authenticate']).toBe(
+      'Payment realm="https://api.example.com", accept="exact", challenge="http-1"',
+    )
+    expect(reply.headers['cache-control']).toBe('no-store')
+    expect(reply.headers).not.toHaveProperty('x-svc-code')
+  })
+
+  test('of a route asks for routeId and resource and promises a ResourceResponse', () => {
+    const reply = render.outcome({ kind: 'challenge', required: requiredFor({ routeId: 'quote' }) })
+    expect(bodyOf(reply)).toMatchObject({
+      extensions: {
+        svc: {
+          inputSchema: { required: ['routeId', 'resource'] },
+          outputSchema: { properties: { type: { const: 'ResourceResponse' } } },
+        },
+      },
+    })
+  })
+})
+
+describe('what was paid for', () => {
+  const response = { type: 'ResourceResponse', ...ids, routeId: 'quote', txHash, explorerUrl } as const
+  const resource = { ...response, resource: { status: 200, body: { price: 1 } } }
+  const payment = { txHash, explorerUrl, payer, amount: '1', network, ...ids }
+
+  test('attack 31: is for its buyer alone and carries the receipt', () => {
+    const replies: Array<[Reply, object]> = [
+      [render.outcome({ kind: 'granted', grant, receipt, cached: false }), grant],
+      [render.outcome({ kind: 'resource', response: resource, receipt, cached: false }), resource],
+      [render.outcome({ kind: 'paid', payment, receipt }), payment],
+    ]
+    for (const [reply, body] of replies) {
+      expect(reply.status).toBe(200)
+      expect(bodyOf(reply)).toEqual(body)
+      expect(reply.headers['cache-control']).toBe('no-store, private')
+      expect(decoded(reply, 'payment-response')).toEqual(receipt)
+      expect(reply.headers).not.toHaveProperty('x-svc-code')
+    }
+  })
+
+  test('is the same when it comes from the cache, and says so', () => {
+    const reply = render.outcome({ kind: 'granted', grant, receipt, cached: true })
+    expect(reply.body).toBe(render.outcome({ kind: 'granted', grant, receipt, cached: false }).body)
+    expect(reply.headers['x-svc-code']).toBe('PROOF_ALREADY_REDEEMED')
+    const again = render.outcome({ kind: 'resource', response: resource, receipt, cached: true })
+    expect(again.headers['x-svc-code']).toBe('PROOF_ALREADY_REDEEMED')
+  })
+})
+
+describe('a failure', () => {
+  test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
+    '%s has the status of the table and is never cached',
+    (code) => {
+      const reply = render.outcome({ kind: 'failed', error: new GatewayError(code, 'because') })
+      expect(reply.status).toBe(ERROR_CODES[code].httpStatus)
+      expect(reply.headers).toMatchObject({ 'x-svc-code': code, 'cache-control': 'no-store' })
+      const waits = code === 'SETTLEMENT_PENDING' || code === 'RATE_LIMITED'
+      expect(reply.headers['retry-after']).toBe(waits ? '5' : undefined)
+      expect(bodyOf(reply)).toMatchObject({
+        type: 'Error',
+        code,
+        message: 'because',
+        httpStatus: reply.status,
+      })
+    },
+  )
+
+  test('of a payment brings its receipt and a fresh offer in headers', () => {
+    const required = requiredFor({ planId: 'basic' })
+    const refused = { success: false, transaction: '', network, errorReason: 'insufficient_funds' }
+    const error = new GatewayError('PAYMENT_FAILED', 'no balance')
+    const reply = render.outcome({ kind: 'failed', error, required, receipt: refused })
+    expect(reply.status).toBe(402)
+    expect(decoded(reply, 'payment-required')).toEqual(required)
+    expect(decoded(reply, 'payment-response')).toEqual(refused)
+    expect(reply.headers['www-authenticate']).toContain('challenge="http-1"')
+    expect(reply.headers['cache-control']).toBe('no-store, private')
+    expect(bodyOf(reply)).toMatchObject({ type: 'Error', code: 'PAYMENT_FAILED' })
+  })
+
+  test('whose outcome is unknown names when to come back and where to look', () => {
+    const error = new GatewayError('SETTLEMENT_PENDING', 'wait', {
+      challengeId: 'http-1',
+      retryAfterSeconds: 2.5,
+    })
+    const reply = render.outcome({ kind: 'failed', error })
+    expect(reply.headers['retry-after']).toBe('3')
+    expect(bodyOf(reply)).toMatchObject({
+      statusUrl: 'https://api.example.com/x402/challenges/http-1',
+      retryAfterSeconds: 2.5,
+      retryable: true,
+    })
+  })
+})

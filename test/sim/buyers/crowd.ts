@@ -1,0 +1,117 @@
+import { useOf } from '../chain/branch.ts'
+import type { Code } from '../chain/token.ts'
+import { address, PLANS, type World } from '../world.ts'
+import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
+import { broadcastItself, cancelMeanwhile, drainMeanwhile, payLate, tamper } from './hostile.ts'
+import type { Buyer, Shop } from './shop.ts'
+import { authorizationsIn, intrude, type Public, steal } from './thief.ts'
+
+interface Role {
+  kind: string
+  honest: boolean
+  code?: Code
+  act(shop: Shop, buyer: Buyer): Promise<void>
+}
+
+function rolesFor(known: Public): Role[] {
+  const honest = { kind: 'honest', honest: true, act: buyHonestly }
+  return [
+    honest,
+    honest,
+    honest,
+    { kind: 'parallel', honest: true, act: buyInParallel },
+    { kind: 'forgetful', honest: true, act: buyForgetfully },
+    { kind: 'twice', honest: true, act: signTwice },
+    { kind: 'flipping', honest: true, code: 'flips', act: buyHonestly },
+    { kind: 'burning', honest: true, code: 'burns', act: buyHonestly },
+    { kind: 'turning', honest: true, code: 'turns', act: buyHonestly },
+    { kind: 'cancels', honest: false, act: cancelMeanwhile },
+    { kind: 'drains', honest: false, act: drainMeanwhile },
+    { kind: 'self-sent', honest: false, act: broadcastItself },
+    { kind: 'late', honest: true, act: payLate },
+    { kind: 'tampers', honest: false, act: tamper },
+    { kind: 'thief', honest: false, act: steal(known) },
+    { kind: 'intruder', honest: false, act: intrude(known) },
+  ]
+}
+
+export interface Crowd {
+  buyers: Buyer[]
+  codes: Map<Buyer['address'], Code>
+  tokens: Map<Buyer['address'], bigint>
+  /** Sends everybody shopping, each at its own time. */
+  begin(shop: Shop): void
+}
+
+export function drawCrowd(world: World): Crowd {
+  const { dice, scheduler, weather } = world
+  const buyers: Buyer[] = []
+  const acts = new Map<Buyer, Role['act']>()
+  const codes: Crowd['codes'] = new Map()
+  const tokens: Crowd['tokens'] = new Map()
+  let shop: Shop | undefined
+  const roles = rolesFor(publicKnowledge(() => shop!, buyers))
+  for (let index = 1; index <= weather.buyers; index++) {
+    const role = dice.pick(roles)
+    const name = `b${index}-${role.kind}`
+    const buyer: Buyer = {
+      name,
+      address: address('buyer', index),
+      kind: role.kind,
+      honest: role.honest,
+      planId: dice.pick([...PLANS.keys()]),
+      requestId: dice.chance(0.6) ? `order-${index}` : undefined,
+      payments: [],
+      grants: [],
+      refusals: [],
+      done: false,
+    }
+    buyers.push(buyer)
+    acts.set(buyer, role.act)
+    if (role.code) codes.set(buyer.address, role.code)
+    tokens.set(buyer.address, dice.chance(0.1) ? 0n : 20_000_000n)
+    world.count(`buyers ${role.kind}`)
+  }
+  // Bursts make batches; a lull lets one purchase end before the next begins.
+  const spreadMs = dice.pick([0, 1_000, weather.horizonMs / 3])
+  return {
+    buyers,
+    codes,
+    tokens,
+    begin(opened) {
+      shop = opened
+      for (const buyer of buyers) {
+        scheduler.after(dice.int(0, Math.round(spreadMs)), () => {
+          void acts.get(buyer)!(opened, buyer).then(() => {
+            buyer.done = true
+          })
+        })
+      }
+    },
+  }
+}
+
+function publicKnowledge(shop: () => Shop, buyers: readonly Buyer[]): Public {
+  return {
+    authorizations() {
+      const { chain } = shop()
+      const selfSent = new Set(
+        buyers.flatMap(({ kind, address: from }) => (kind === 'self-sent' ? [from] : [])),
+      )
+      const seen = authorizationsIn([...chain.branch.mined.map(({ tx }) => tx), ...chain.pool.values()])
+      // Who publishes an unused authorization gives it away; only once it is final is it nobody's any more.
+      return seen.filter(({ from, nonce }) => {
+        return buyers.some(({ address: own }) => own === from) &&
+          (!selfSent.has(from) || useOf(chain.final(), { payer: from, nonce }) !== undefined)
+      })
+    },
+    ids() {
+      return buyers.flatMap(({ payments }) =>
+        payments.flatMap(({ payment }) => {
+          const { requestId, challengeId, planId } = payment.accepted?.extra ?? {}
+          return requestId && challengeId && planId ? [{ requestId, challengeId, planId }] : []
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import type { PaymentPayload } from '../../../src/protocol/payment.ts'
+import { tokensOf } from '../chain/branch.ts'
+import { signAuthorization } from '../keys.ts'
+import { address } from '../world.ts'
+import { askTerms, type Buyer, paidIntent, payUntilKnown, type Shop, see, sign } from './shop.ts'
+
+const SINK = address('sink', 1)
+
+/** Pays, and meddles on the chain before, meanwhile or after. */
+function meddler(meddle: (shop: Shop, buyer: Buyer, payment: PaymentPayload) => void) {
+  return async (shop: Shop, buyer: Buyer): Promise<void> => {
+    const { dice, scheduler } = shop.world
+    const terms = await askTerms(shop, buyer)
+    if (!terms) return
+    const payment = sign(shop, buyer, terms)
+    if (dice.chance(0.3)) {
+      meddle(shop, buyer, payment)
+      await scheduler.sleep(dice.skewed(0, 20_000))
+    } else scheduler.after(dice.skewed(0, 30_000), () => meddle(shop, buyer, payment), true)
+    const reply = await payUntilKnown(shop, buyer, payment)
+    const again = typeof reply !== 'string' && reply.kind === 'failed' && reply.required
+    if (again && dice.chance(0.5)) await payUntilKnown(shop, buyer, sign(shop, buyer, again))
+  }
+}
+
+export const cancelMeanwhile = meddler(({ chain, world }, buyer, { payload }) => {
+  world.count('cancellations')
+  chain.send([{ kind: 'cancel', key: { payer: buyer.address, nonce: payload.authorization.nonce } }])
+})
+
+export const drainMeanwhile = meddler(({ chain, world }, buyer) => {
+  world.count('drained balances')
+  const value = tokensOf(chain.head(), chain.token.initial, buyer.address)
+  chain.send([{ kind: 'transfer', from: buyer.address, to: SINK, value }])
+})
+
+/** Sends its own authorization to the chain: any use pays, but one before our claim is not ours. */
+export const broadcastItself = meddler(({ chain, world }, _buyer, { payload }) => {
+  world.count('broadcast by buyers')
+  const { authorization, signature } = payload
+  chain.send([{ kind: 'authorized', auth: { ...authorization, signature } }])
+})
+
+/** Lets the challenge, or the validity of its own signature, run out before it pays. */
+export async function payLate(shop: Shop, buyer: Buyer): Promise<void> {
+  const { dice, scheduler, weather } = shop.world
+  const terms = await askTerms(shop, buyer)
+  if (!terms) return
+  const early = sign(shop, buyer, terms)
+  await scheduler.sleep(dice.int(Math.round(weather.config.challengeTtlMs * 0.7), weather.config.challengeTtlMs + 5_000))
+  await payUntilKnown(shop, buyer, dice.chance(0.3) ? early : sign(shop, buyer, terms))
+}
+
+/** Signs or says something else than what was asked. Nothing may come of it. */
+export async function tamper(shop: Shop, buyer: Buyer): Promise<void> {
+  const { dice } = shop.world
+  const terms = await askTerms(shop, buyer)
+  if (!terms) return
+  for (let turn = 0; turn < 3; turn++) {
+    const price = BigInt(terms.accepts[0]!.amount)
+    const payment = sign(
+      shop,
+      buyer,
+      terms,
+      dice.pick([
+        { value: String(price - 1n) },
+        { value: String(price + 1n) },
+        { value: '1' },
+        { to: SINK },
+        { to: buyer.address },
+        { validSeconds: 3 },
+        { validSeconds: 100_000 },
+        { validAfter: String(shop.chain.seconds() + 30) },
+      ]),
+    )
+    if (dice.chance(0.3)) payment.accepted!.amount = payment.payload.authorization.value
+    if (dice.chance(0.2)) {
+      // The right words under a signature of other words.
+      payment.payload.signature = signAuthorization(payment.payload.authorization)
+      payment.payload.authorization.value = String(price)
+      payment.payload.authorization.validBefore = String(shop.chain.seconds() + 60)
+      payment.payload.authorization.nonce = dice.hex(32)
+    }
+    const reply = see(shop, buyer, 'tampered', await shop.ask(paidIntent(shop, buyer, payment)))
+    if (typeof reply !== 'string' && reply.kind === 'granted') {
+      shop.world.violate('I3', `${buyer.name} was granted access for a tampered payment`)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { Intent, Outcome } from '../../../src/engine/outcome.ts'
+import type { AccessGrant } from '../../../src/protocol/access.ts'
+import type { Address } from '../../../src/protocol/hex.ts'
+import type { PaymentPayload, PaymentRequired } from '../../../src/protocol/payment.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
+import { signAuthorization } from '../keys.ts'
+import { PAY_TO, type World } from '../world.ts'
+
+/** What a buyer got: nothing, an unusable answer, or an outcome. */
+export type Reply = Outcome | 'broken' | 'error'
+
+export interface Shop {
+  world: World
+  chain: SimChain
+  /** One request to some instance; the way there and back takes time and may lose either. */
+  ask(intent: Intent): Promise<Reply>
+}
+
+/** One buyer, and all that it ever saw. Invariants read this, never what the engine thinks. */
+export interface Buyer {
+  name: string
+  address: Address
+  kind: string
+  /** Follows the rules: resends on unknown outcomes, keeps its balance, does not touch the chain. */
+  honest: boolean
+  planId: string
+  requestId: string | undefined
+  payments: Array<{ intent: Intent; payment: PaymentPayload }>
+  grants: AccessGrant[]
+  /** Codes of the failures it was told. */
+  refusals: string[]
+  done: boolean
+}
+
+export type Signing = { value?: string; to?: Address; validSeconds?: number; validAfter?: string }
+
+export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: Signing = {}): PaymentPayload {
+  const { dice } = shop.world
+  const [accepted] = required.accepts
+  if (!accepted) throw new Error('a 402 without requirements')
+  const validSeconds = how.validSeconds ?? dice.pick([15, 30, 60, 60, 300, 900])
+  const authorization = {
+    from: buyer.address,
+    to: how.to ?? PAY_TO,
+    value: how.value ?? accepted.amount,
+    validAfter: how.validAfter ?? '0',
+    validBefore: String(shop.chain.seconds() + validSeconds),
+    nonce: dice.hex(32),
+  }
+  shop.world.count('signed')
+  return {
+    x402Version: 2,
+    payload: { signature: signAuthorization(authorization), authorization },
+    accepted: structuredClone(accepted),
+  }
+}
+
+export function termsIntent({ planId, requestId }: Buyer): Intent {
+  return { transport: 'http', planId, ...(requestId !== undefined && { requestId }) }
+}
+
+/** The body of a paid request may repeat the ids or leave all to the echo. */
+export function paidIntent(shop: Shop, buyer: Buyer, payment: PaymentPayload): Intent {
+  const body = shop.world.dice.chance(0.5) ? termsIntent(buyer) : { transport: 'http' as const }
+  return { ...body, payment }
+}
+
+export function isUnknown(reply: Reply): boolean {
+  if (reply === 'broken' || reply === 'error') return true
+  if (reply.kind !== 'failed') return false
+  return ['SETTLEMENT_PENDING', 'INTERNAL_ERROR', 'RATE_LIMITED'].includes(reply.error.code)
+}
+
+/** Notes what the buyer saw. */
+export function see(shop: Shop, buyer: Buyer, what: string, reply: Reply): Reply {
+  const { world } = shop
+  const text = typeof reply === 'string' ? reply : reply.kind === 'failed' ? reply.error.code : reply.kind
+  world.note(buyer.name, () => `${what} <- ${text}${typeof reply !== 'string' && reply.kind === 'failed' ? ` (${reply.error.message})` : ''}`)
+  world.count(`reply ${text}`)
+  if (typeof reply === 'string') return reply
+  if (reply.kind === 'granted') {
+    if (reply.cached) world.count('cached grants')
+    buyer.grants.push(reply.grant)
+  }
+  if (reply.kind === 'failed') buyer.refusals.push(reply.error.code)
+  return reply
+}
+
+/** Asks for terms until it gets some, or a refusal that will not change. */
+export async function askTerms(shop: Shop, buyer: Buyer, tries = 12): Promise<PaymentRequired | undefined> {
+  const { dice, scheduler } = shop.world
+  for (let turn = 0; turn < tries; turn++) {
+    const reply = see(shop, buyer, 'terms', await shop.ask(termsIntent(buyer)))
+    if (typeof reply !== 'string' && reply.kind === 'challenge') return reply.required
+    if (!isUnknown(reply)) return undefined
+    await scheduler.sleep(dice.skewed(500, 20_000))
+  }
+  return undefined
+}
+
+/** Sends one payload again and again until its outcome is known. */
+export async function payUntilKnown(shop: Shop, buyer: Buyer, payment: PaymentPayload): Promise<Reply> {
+  const { dice, scheduler } = shop.world
+  const intent = paidIntent(shop, buyer, payment)
+  buyer.payments.push({ intent, payment })
+  const what = `pay ${payment.payload.authorization.nonce.slice(2, 8)}`
+  for (let turn = 0; ; turn++) {
+    const reply = see(shop, buyer, what, await shop.ask(structuredClone(intent)))
+    if (!isUnknown(reply) || turn >= 25) return reply
+    await scheduler.sleep(dice.skewed(500, 30_000))
+  }
+}

@@ -1,0 +1,96 @@
+import type { AuthKey, Block, SignedAuthorization } from '../../../src/ports.ts'
+import type { Address, Hex } from '../../../src/protocol/hex.ts'
+
+export type Action =
+  | { kind: 'authorized'; auth: SignedAuthorization }
+  | { kind: 'cancel'; key: AuthKey }
+  | { kind: 'transfer'; from: Address; to: Address; value: bigint }
+
+export interface Tx {
+  hash: Hex
+  /** Null: sent from an account of its own, whose nonce holds nobody up. */
+  lane: { wallet: Address; nonce: number; gas: number; maxFee: bigint; tip: bigint } | null
+  actions: Action[]
+}
+
+export type Log =
+  | { kind: 'used' | 'canceled'; index: number; key: AuthKey }
+  | { kind: 'transfer'; index: number; from: Address; to: Address; value: bigint }
+
+export interface SimBlock extends Block {
+  /** Virtual time at which it was made, which its timestamp only resembles. */
+  minedAt: number
+  /** What was final when it was made. */
+  finalized: number
+  baseFee: bigint
+}
+
+export interface Mined {
+  tx: Tx
+  block: SimBlock
+  success: boolean
+  logs: Log[]
+  feeWei: bigint
+}
+
+/** A chain of blocks. Every state is computed from what was mined, so that a reorganisation is a shorter list. */
+export interface Branch {
+  blocks: SimBlock[]
+  mined: Mined[]
+}
+
+/** A branch as seen from one of its blocks. */
+export interface View {
+  branch: Branch
+  block: SimBlock
+}
+
+export const FIRST_BLOCK = 100
+
+export function blockAt(branch: Branch, number: number): SimBlock {
+  const block = branch.blocks[number - FIRST_BLOCK]
+  if (!block) throw new Error(`no block ${number}`)
+  return block
+}
+
+function* minedIn({ branch, block }: View): Generator<Mined> {
+  for (const mined of branch.mined) {
+    if (mined.block.number > block.number) return
+    yield mined
+  }
+}
+
+export function tokensOf(view: View, initial: ReadonlyMap<Address, bigint>, account: Address): bigint {
+  let balance = initial.get(account) ?? 0n
+  for (const { logs } of minedIn(view)) {
+    for (const log of logs) {
+      if (log.kind !== 'transfer') continue
+      if (log.from === account) balance -= log.value
+      if (log.to === account) balance += log.value
+    }
+  }
+  return balance
+}
+
+/** The log that spent an authorization, and the one after it. */
+export function useOf(view: View, key: AuthKey): { mined: Mined; log: Log; next: Log | undefined } | undefined {
+  for (const mined of minedIn(view)) {
+    for (const [index, log] of mined.logs.entries()) {
+      if (log.kind === 'transfer' || log.key.payer !== key.payer || log.key.nonce !== key.nonce) continue
+      return { mined, log, next: mined.logs[index + 1] }
+    }
+  }
+  return undefined
+}
+
+export function nonceOf(view: View, wallet: Address): number {
+  let nonce = 0
+  for (const { tx } of minedIn(view)) if (tx.lane?.wallet === wallet) nonce++
+  return nonce
+}
+
+export function feesPaidBy(view: View, wallet: Address): bigint {
+  let fees = 0n
+  for (const { tx, feeWei } of minedIn(view)) if (tx.lane?.wallet === wallet) fees += feeWei
+  return fees
+}

@@ -1,0 +1,85 @@
+import type { AuthKey, Block, Chain, SimResult, Use } from '../../../src/ports.ts'
+import type { World } from '../world.ts'
+import { blockAt, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
+import type { SimChain } from './sim-chain.ts'
+import { refusal } from './token.ts'
+
+/** Authorizations whose look was answered from the past: the engine could not have known better. */
+export type StaleLooks = Set<string>
+
+/** The chain as a node shows it: perhaps some blocks behind, perhaps still on a branch that is gone. */
+export function createChainPort(world: World, chain: SimChain, staleLooks: StaleLooks): Chain {
+  const { dice, weather, scheduler } = world
+
+  function view(): View {
+    const head = chain.head()
+    if (world.calm || !dice.chance(weather.stale)) return head
+    world.count('stale answers')
+    const { orphan } = chain
+    if (orphan && orphan.untilMs > scheduler.now() && dice.chance(0.5)) {
+      return { branch: orphan.branch, block: orphan.branch.blocks.at(-1)! }
+    }
+    const behind = dice.int(1, weather.maxStaleBlocks)
+    const oldest = head.branch.blocks[0]!.number
+    return {
+      branch: head.branch,
+      block: blockAt(head.branch, Math.max(oldest, head.block.number - behind)),
+    }
+  }
+
+  function look(at: View, auth: Parameters<typeof refusal>[3]): SimResult {
+    if (useOf(at, { payer: auth.from, nonce: auth.nonce })) return { kind: 'used' }
+    const reason = refusal(chain.token, at, at.block.timestamp, auth)
+    if (reason !== undefined) return { kind: 'fails', reason }
+    const code = chain.token.codes.get(auth.from) ?? 'none'
+    return { kind: 'ok', alone: code === 'flips' || code === 'burns' }
+  }
+
+  return {
+    async head() {
+      const at = view()
+      return { latest: facts(at.block), finalized: facts(blockAt(at.branch, at.block.finalized)) }
+    },
+    async simulate(auths) {
+      const at = view()
+      if (at.block !== chain.head().block) {
+        for (const { from, nonce } of auths) staleLooks.add(`${from}:${nonce}`)
+      }
+      return { at: facts(at.block), results: auths.map((auth) => look(at, auth)) }
+    },
+    async uses(keys, fromHeight) {
+      const at = view()
+      const found = keys.flatMap((key) => describeUse(at, key) ?? [])
+      return { at: facts(at.block), found: found.filter(({ block }) => block.number >= fromHeight) }
+    },
+    async mined(hashes) {
+      const at = view()
+      return at.branch.mined
+        .filter(({ tx, block }) => block.number <= at.block.number && hashes.includes(tx.hash))
+        .map(({ tx, success, block }) => ({ hash: tx.hash, success, blockNumber: block.number }))
+    },
+    async submit(raw) {
+      return chain.submit(raw)
+    },
+    async wallet(address) {
+      const at = view()
+      const { baseFee: baseFeeWei, priorityFee: priorityFeeWei } = chain
+      return { nonce: nonceOf(at, address), balanceWei: chain.etherOf(address), baseFeeWei, priorityFeeWei }
+    },
+  }
+}
+
+function facts({ number, hash, timestamp }: SimBlock): Block {
+  return { number, hash, timestamp }
+}
+
+export function describeUse(at: View, key: AuthKey): Use | undefined {
+  const use = useOf(at, key)
+  if (!use) return undefined
+  const { mined, log, next } = use
+  const found = { key, block: facts(mined.block), txHash: mined.tx.hash }
+  if (log.kind === 'canceled') return { kind: 'canceled', ...found }
+  if (next?.kind !== 'transfer' || next.index !== log.index + 1) throw new Error('a use without its Transfer')
+  const { from, to, value, index } = next
+  return { kind: 'transfer', ...found, logIndex: index, from, to, value: value.toString() }
+}

@@ -1,0 +1,37 @@
+import type { Hex } from '../../src/protocol/hex.ts'
+
+/** All chance of a history comes from one seeded stream, so that a seed is the whole history. */
+export interface Dice {
+  /** In [0, 1). */
+  next(): number
+  /** Integer in [low, high]. */
+  int(low: number, high: number): number
+  chance(probability: number): boolean
+  pick<T>(items: readonly T[]): T
+  /** Often near `low`, now and then near `high`: most faults are small, the rare large one matters. */
+  skewed(low: number, high: number): number
+  hex(bytes: number): Hex
+  bytes(length: number): Uint8Array
+}
+
+/** mulberry32: 32 bits of state, plenty for one history, and fast. */
+export function createDice(seed: number): Dice {
+  let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+  const int = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))
+  const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => int(0, 255))
+  return {
+    next,
+    int,
+    chance: (probability) => next() < probability,
+    pick: (items) => items[int(0, items.length - 1)]!,
+    skewed: (low, high) => Math.floor(low + (high - low) * next() ** 4),
+    hex: (length) => `0x${Buffer.from(bytes(length)).toString('hex')}`,
+    bytes,
+  }
+}

@@ -1,0 +1,195 @@
+import type { EngineConfig } from '../../src/engine/core.ts'
+import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
+import { drawCrowd } from './buyers/crowd.ts'
+import { SimChain } from './chain/sim-chain.ts'
+import { createDice } from './dice.ts'
+import { type Instance, type Outside, startInstance } from './instance.ts'
+import { checkInvariants } from './invariants/check.ts'
+import { type Mutation, NO_MUTATION } from './mutation.ts'
+import { createRecordedStore } from './ports/recorded-store.ts'
+import { createScheduler } from './scheduler.ts'
+import { drawWeather, type Weather } from './weather.ts'
+import { address, createWorld, NETWORK, PAY_TO, PLANS, REFUND_WALLET, START_MS, type World } from './world.ts'
+
+/** After the faults, everything must come to rest within this time. */
+const REST_MS = 4 * 3_600_000
+const ETHER = 10n ** 18n
+
+export interface HistoryOptions {
+  logging?: boolean
+  mutation?: Partial<Mutation>
+  weather?: Partial<Weather>
+}
+
+export interface History {
+  violations: string[]
+  counters: Map<string, number>
+  log: string[]
+}
+
+/** One history: everything that happens in it follows from the seed. */
+export async function runHistory(seed: number, options: HistoryOptions = {}): Promise<History> {
+  const dice = createDice(seed)
+  const scheduler = createScheduler(START_MS)
+  const weather = { ...drawWeather(dice), ...options.weather }
+  const world = createWorld(dice, scheduler, weather, options.logging ?? false)
+  const mutation = { ...NO_MUTATION, ...options.mutation }
+  const crowd = drawCrowd(world)
+  const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
+  const initial = new Map([...crowd.tokens, [REFUND_WALLET, refundFunds]])
+  const chain = new SimChain(world, { initial, codes: crowd.codes })
+  const recorded = createRecordedStore(world, mutation.store)
+  const outside: Outside = {
+    world,
+    chain,
+    store: recorded.store,
+    issuer: { calls: new Map() },
+    staleLooks: new Set(),
+    config: configOf(weather),
+    mutation,
+    chainIsDown: drawOutages(world),
+    told: new Set(),
+  }
+  world.note('history', () => JSON.stringify(weather))
+  fundGas(world, chain)
+  keepMining(world, chain)
+  const cluster = startCluster(outside)
+  const shop: Shop = { world, chain, ask: (intent) => overTheNetwork(world, cluster.pick, intent) }
+  crowd.begin(shop)
+
+  const end = START_MS + weather.horizonMs
+  await scheduler.run(() => scheduler.now() >= end)
+  calmDown(outside, cluster)
+  const rested = (): boolean => crowd.buyers.every(({ done }) => done) && !recorded.isBusy()
+  await rest(world, rested)
+  await resendAll(shop, crowd.buyers)
+  await rest(world, rested)
+  await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside })
+  return { violations: world.violations, counters: world.counters, log: world.log }
+}
+
+function configOf(weather: Weather): EngineConfig {
+  return {
+    ...weather.config,
+    network: NETWORK,
+    payTo: PAY_TO,
+    baseUrl: 'http://gateway',
+    catalog: { plans: PLANS },
+    idKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
+    refundMinAgeMs: 10_000,
+    refundMaxAttempts: 5,
+    payerFailuresPerMinute: 0,
+  }
+}
+
+interface Cluster {
+  pick(): Instance | undefined
+  reviveAll(): void
+}
+
+/** Instances die and come back; what they knew and did not store is gone. */
+function startCluster(outside: Outside): Cluster {
+  const { world } = outside
+  const { dice, scheduler, weather } = world
+  const slots: Array<Instance | undefined> = []
+  let lives = 0
+  function start(slot: number): void {
+    if (slots[slot]) return
+    const name = `gw${slot}.${++lives}`
+    slots[slot] = startInstance(outside, name, () => {
+      slots[slot] = undefined
+      scheduler.after(dice.skewed(100, 30_000), () => start(slot))
+    })
+  }
+  for (let slot = 0; slot < weather.instances; slot++) start(slot)
+  return {
+    pick() {
+      const alive = slots.filter((instance) => instance !== undefined)
+      return alive.length > 0 ? dice.pick(alive) : undefined
+    },
+    reviveAll() {
+      for (const slot of slots.keys()) start(slot)
+    },
+  }
+}
+
+async function overTheNetwork(world: World, pick: () => Instance | undefined, intent: Parameters<Instance['ask']>[0]) {
+  const { dice, scheduler, weather } = world
+  if (!world.calm) await scheduler.sleep(dice.skewed(1, weather.maxLatencyMs))
+  const instance = pick()
+  if (!instance) return 'broken'
+  const reply = await instance.ask(intent)
+  if (world.calm) return reply
+  await scheduler.sleep(dice.skewed(1, weather.maxLatencyMs))
+  return dice.chance(weather.lostAnswer) ? 'broken' : reply
+}
+
+function drawOutages({ dice, scheduler, weather }: World): () => boolean {
+  const windows = Array.from({ length: weather.outages }, () => {
+    const from = START_MS + dice.int(0, weather.horizonMs)
+    return { from, to: from + dice.skewed(1_000, 60_000) }
+  })
+  return () => windows.some(({ from, to }) => scheduler.now() >= from && scheduler.now() < to)
+}
+
+function fundGas({ dice, scheduler, weather }: World, chain: SimChain): void {
+  for (let index = 1; index <= weather.gasWallets; index++) {
+    const wallet = address('gaswallt', index)
+    const empty = dice.chance(0.1)
+    chain.ether.set(wallet, empty ? 0n : ETHER)
+    if (empty) scheduler.after(dice.int(0, weather.horizonMs), () => chain.ether.set(wallet, ETHER), true)
+  }
+}
+
+function keepMining(world: World, chain: SimChain): void {
+  const { dice, scheduler, weather } = world
+  scheduler.after(
+    world.calm ? Math.max(weather.blockMs, 6_000) : weather.blockMs,
+    () => {
+      if (world.calm) chain.baseFee = 10_000_000n
+      else {
+        if (weather.feeSpikes && dice.chance(0.1)) chain.baseFee = BigInt(dice.pick([1, 3, 40, 200])) * 10_000_000n
+        if (dice.chance(weather.reorg)) chain.reorg(dice.int(1, weather.maxReorgDepth))
+      }
+      chain.mine()
+      keepMining(world, chain)
+    },
+    true,
+  )
+}
+
+function calmDown({ world, chain, config }: Outside, cluster: Cluster): void {
+  world.note('history', () => 'the faults are over')
+  world.calm = true
+  config.jobIntervalMs = Math.max(config.jobIntervalMs, 15_000)
+  for (const wallet of chain.ether.keys()) chain.ether.set(wallet, 10n * ETHER)
+  cluster.reviveAll()
+}
+
+/** Until nothing is left to do, and a little longer: what is over must stay over. */
+async function rest({ scheduler }: World, rested: () => boolean): Promise<void> {
+  const latest = scheduler.now() + REST_MS
+  await scheduler.run(() => rested() || scheduler.now() >= latest)
+  const until = scheduler.now() + 60_000
+  await scheduler.run(() => scheduler.now() >= until)
+}
+
+/** Every buyer sends what it signed once more: whoever was charged must get what it bought. */
+async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
+  let left = 0
+  for (const buyer of buyers.filter(({ honest }) => honest)) {
+    left++
+    void (async () => {
+      for (const { intent } of [...buyer.payments]) {
+        for (let turn = 0; turn < 100; turn++) {
+          const reply = see(shop, buyer, 'once more', await shop.ask(structuredClone(intent)))
+          if (!isUnknown(reply)) break
+          await shop.world.scheduler.sleep(10_000)
+        }
+      }
+      left--
+    })()
+  }
+  const latest = shop.world.scheduler.now() + REST_MS
+  await shop.world.scheduler.run(() => left === 0 || shop.world.scheduler.now() >= latest)
+}

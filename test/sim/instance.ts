@@ -1,0 +1,166 @@
+import { createEngine } from '../../src/engine/engine.ts'
+import type { EngineConfig, Ports } from '../../src/engine/core.ts'
+import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
+import type { Alerts, Chain, Clock, RefundSigner, Settlement, Store } from '../../src/ports.ts'
+import { createFacilitatorSettlement } from '../../src/settlement/facilitator-settlement.ts'
+import { createGasWallet } from '../../src/settlement/gas-wallet.ts'
+import { createChainPort, type StaleLooks } from './chain/chain-port.ts'
+import type { SimChain } from './chain/sim-chain.ts'
+import { createSimRefundSigner, createSimTxSigner, isSigned } from './keys.ts'
+import type { Mutation } from './mutation.ts'
+import { faultyCall, type Host, never } from './ports/faulty-call.ts'
+import { createStorePort } from './ports/recorded-store.ts'
+import { createSimDelivery, type Issuer } from './ports/sim-delivery.ts'
+import { createSimFacilitator } from './ports/sim-facilitator.ts'
+import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
+
+/** What outlives every instance. */
+export interface Outside {
+  world: World
+  chain: SimChain
+  store: Store
+  issuer: Issuer
+  staleLooks: StaleLooks
+  config: EngineConfig
+  mutation: Mutation
+  chainIsDown: () => boolean
+  /** Challenges whose payment, or refund, the seller was told of. */
+  told: Set<string>
+}
+
+/** One gateway process: the production engine and settlement over simulated ports. */
+export interface Instance extends Host {
+  /** Undefined: the connection broke, and the buyer knows nothing. */
+  ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
+}
+
+export function startInstance(outside: Outside, name: string, onCrash: () => void): Instance {
+  const { world } = outside
+  const { scheduler } = world
+  const open = new Set<() => void>()
+  let alive = true
+
+  const host: Host = {
+    name,
+    get alive() {
+      return alive
+    },
+    crash(why) {
+      if (!alive) return
+      alive = false
+      world.count('crashes')
+      world.note(name, () => `CRASH ${why}`)
+      for (const hangUp of open) hangUp()
+      onCrash()
+    },
+  }
+  const engine: Engine = createEngine(createPorts(outside, host), outside.config)
+  void engine.start()
+
+  return {
+    ...host,
+    get alive() {
+      return alive
+    },
+    async ask(intent) {
+      if (!alive) return 'broken'
+      const broken = new Promise<'broken'>((resolve) => {
+        const hangUp = (): void => resolve('broken')
+        open.add(hangUp)
+        // No buyer waits for ever.
+        scheduler.after(90_000, hangUp)
+      })
+      const outcome = engine.purchase(intent).catch((error: unknown) => {
+        const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+        // The store or the chain is away: a 500 is honest. Anything else is a bug of the engine.
+        if (!text.startsWith('UnavailableError')) world.violate('THROWS', text)
+        return 'error' as const
+      })
+      return Promise.race([outcome, broken])
+    },
+  }
+}
+
+function createPorts(outside: Outside, host: Host): Ports {
+  const { world, chain, mutation, chainIsDown, told } = outside
+  const { dice, weather, scheduler } = world
+  const skewMs = dice.int(-weather.maxSkewMs, weather.maxSkewMs)
+  const clock: Clock = {
+    now: () => scheduler.now() + (world.calm ? 0 : skewMs),
+    sleep: (ms) =>
+      new Promise((resolve) =>
+        scheduler.after(ms, () => {
+          if (host.alive) resolve()
+        }),
+      ),
+  }
+  const alerts: Alerts = {
+    raise(kind, message) {
+      world.count(`alert ${kind}`)
+      world.note(host.name, () => `ALERT ${kind} ${message}`)
+      const expected = kind !== 'job-failed' || message.includes('unavailable') || message.includes('the RPC answers')
+      if (!expected) world.violate('THROWS', message)
+    },
+  }
+  const store = createStorePort(world, host, outside.store)
+  const direct = mutation.chain(createChainPort(world, chain, outside.staleLooks), chain)
+  const call = <T>(label: string, effect: () => Promise<T>): Promise<T> =>
+    faultyCall(world, host, label, effect, chainIsDown)
+  const chainPort: Chain = {
+    head: () => call('head', () => direct.head()),
+    simulate: (auths) => call('simulate', () => direct.simulate(auths)),
+    uses: (keys, fromHeight) => call('uses', () => direct.uses(keys, fromHeight)),
+    mined: (hashes) => call('mined', () => direct.mined(hashes)),
+    submit: (raw) => call('submit', () => direct.submit(raw)),
+    wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
+  }
+  const ports: Ports = {
+    store,
+    chain: chainPort,
+    settlement: mutation.settlement(createSettlement(outside, host, chainPort, store, clock, alerts)),
+    signatures: {
+      async check(auth) {
+        if (!host.alive) return never()
+        const code = chain.token.codes.get(auth.from) ?? 'none'
+        const good = isSigned(auth)
+        if (code === 'none' || code === 'turns') return good ? 'eoa' : { invalid: 'not signed by the payer' }
+        return call('isValidSignature', async () => (good ? 'contract' : { invalid: 'the wallet says no' }))
+      },
+    },
+    delivery: createSimDelivery(world, host, outside.issuer),
+    refundSigner: refundSigner(outside),
+    clock,
+    random: mutation.random({ bytes: (length) => dice.bytes(length) }),
+    alerts,
+    hooks: {
+      async onPaymentReceived({ challengeId }) {
+        if (!world.calm && dice.chance(0.1)) throw new Error('the seller is asleep')
+        told.add(`paid ${challengeId}`)
+      },
+      async onRefund({ challengeId }) {
+        told.add(`refunded ${challengeId}`)
+      },
+    },
+  }
+  return mutation.ports(ports, outside)
+}
+
+function refundSigner({ world, mutation }: Outside): RefundSigner | undefined {
+  const { refunds } = world.weather
+  if (refunds === 'no-key') return undefined
+  return mutation.refundSigner(createSimRefundSigner(refunds === 'seller' ? PAY_TO : REFUND_WALLET))
+}
+
+function createSettlement(
+  { world, chain }: Outside,
+  host: Host,
+  chainPort: Chain,
+  store: Store,
+  clock: Clock,
+  alerts: Alerts,
+): Settlement {
+  const { strategy, gasWallets } = world.weather
+  if (strategy === 'facilitator') return createFacilitatorSettlement(createSimFacilitator(world, chain, host))
+  const signers = Array.from({ length: gasWallets }, (_, index) => createSimTxSigner(address('gaswallt', index + 1)))
+  return createGasWallet({ chain: chainPort, store, clock, alerts, signers })
+}

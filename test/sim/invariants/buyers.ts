@@ -1,0 +1,69 @@
+import { PAY_TO, REFUND_WALLET } from '../world.ts'
+import type { Buyer } from '../buyers/shop.ts'
+import type { Scene } from './check.ts'
+import { sum } from './ledger.ts'
+
+/** I2, I3, I7 and the promise to buyers, from what they saw and what the chain says. */
+export function checkBuyers(scene: Scene): void {
+  for (const buyer of scene.buyers) {
+    checkGrants(scene, buyer)
+    if (buyer.honest) checkPromise(scene, buyer)
+  }
+  checkRequests(scene)
+}
+
+/** I3, I7: who holds a result has paid for it, itself, on the chain. */
+function checkGrants({ world, income, receipts, authorizations }: Scene, buyer: Buyer): void {
+  const challengeIds = new Set(buyer.grants.map(({ challengeId }) => challengeId))
+  const tokens = new Set(buyer.grants.map(({ accessToken }) => accessToken))
+  if (tokens.size !== challengeIds.size) world.violate('I2', `${buyer.name} got different results for one purchase`)
+  for (const challengeId of challengeIds) {
+    const own = authorizations.filter((row) => row.challengeId === challengeId && row.auth.from === buyer.address)
+    const paid = own.some(({ key }) => income.has(key) && receipts.get(key)?.role === 'pays')
+    const lost = own.some(({ key }) => receipts.get(key)?.lost)
+    if (!paid && !lost) world.violate('I3', `${buyer.name} holds a result of ${challengeId} and did not pay for it`)
+  }
+  world.count('grants held', challengeIds.size)
+}
+
+/** A buyer that keeps to the rules is charged once at most, and has what it was charged for. */
+function checkPromise({ world, income, transfers, refunds, outside }: Scene, buyer: Buyer): void {
+  const paid = sum([...income.values()].filter(({ from }) => from === buyer.address).map(({ value }) => value))
+  const back = sum(
+    transfers
+      .filter(({ from, to }) => to === buyer.address && (from === REFUND_WALLET || from === PAY_TO))
+      .map(({ value }) => value),
+  )
+  const owed = sum(
+    [...refunds.values()]
+      .filter(({ recipient, phase }) => recipient === buyer.address && phase !== 'DONE' && phase !== 'VOID')
+      .map(({ value }) => BigInt(value)),
+  )
+  const price = BigInt(outside.config.catalog.plans.get(buyer.planId)!.amount)
+  const net = paid - back - owed
+  if (net > price) world.violate('I2', `${buyer.name} was charged ${net} for ${price}`)
+  if (net > 0n && buyer.grants.length === 0) {
+    world.violate('PROMISE', `${buyer.name} paid ${net} and has nothing; it was told ${buyer.refusals.join(' ')}`)
+  }
+}
+
+/** I2: one net charge per requestId, whatever its buyers did. */
+function checkRequests({ world, challenges, authorizations, income, transfers, refunds, recorded }: Scene): void {
+  const requests = new Map<string, Set<string>>()
+  for (const { key, requestId } of challenges.values()) {
+    requests.set(requestId, (requests.get(requestId) ?? new Set()).add(key))
+  }
+  const returned = new Map(transfers.map(({ nonce, value }) => [nonce as string, value]))
+  for (const [requestId, ids] of requests) {
+    const keys = authorizations.filter(({ challengeId }) => ids.has(challengeId)).map(({ key }) => key)
+    const paid = keys.flatMap((key) => income.get(key) ?? [])
+    const kept = paid.filter(({ key }) => {
+      const refund = refunds.get(key)
+      if (!refund) return true
+      const open = refund.phase !== 'DONE' && refund.phase !== 'VOID'
+      return !open && !(refund.auth && returned.has(refund.auth.nonce))
+    })
+    if (kept.length > 1) world.violate('I2', `request ${requestId} was charged ${kept.length} times`)
+  }
+  world.count('challenges stored', recorded.challengeIds.size)
+}

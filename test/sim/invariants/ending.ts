@@ -1,0 +1,31 @@
+import type { Scene } from './check.ts'
+
+const OVER = ['DELIVERED', 'EXPIRED', 'CANCELLED', 'REFUNDED', 'REFUND_FAILED']
+
+/** I12: every record ends. */
+export function checkEnding(scene: Scene): void {
+  const { world, challenges, authorizations, receipts, refunds, walletTxs, buyers } = scene
+  const noKey = world.weather.refunds === 'no-key'
+  for (const { key, state, liveAuth } of challenges.values()) {
+    world.count(`state ${state}`)
+    const waitsForKey = state === 'REFUND_PENDING' && noKey
+    if (!OVER.includes(state) && !waitsForKey) world.violate('I12', `challenge ${key} stays ${state}`)
+    if (liveAuth !== null) world.violate('I12', `challenge ${key} keeps a live attempt`)
+  }
+  for (const { key, phase } of authorizations) {
+    world.count(`attempts ${phase}`)
+    if (phase !== 'CONFIRMED' && phase !== 'DEAD') world.violate('I12', `attempt ${key.slice(-6)} stays ${phase}`)
+  }
+  for (const { key, finalized, lost } of receipts.values()) {
+    if (!finalized && !lost) world.violate('I12', `receipt ${key.slice(-6)} is never final`)
+  }
+  for (const { key, phase } of refunds.values()) {
+    world.count(`refunds ${phase}`)
+    const over = phase === 'DONE' || phase === 'FAILED' || phase === 'VOID' || (phase === 'WAITING' && noKey)
+    if (!over) world.violate('I12', `refund ${key.slice(-6)} stays ${phase}`)
+  }
+  for (const { nonce, phase } of walletTxs) {
+    if (phase === 'SENT') world.violate('I12', `wallet transaction ${nonce} stays ${phase}`)
+  }
+  for (const { name, done } of buyers) if (!done) world.violate('I12', `${name} waits for ever`)
+}

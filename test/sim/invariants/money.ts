@@ -1,0 +1,115 @@
+import { simRefundNonce } from '../keys.ts'
+import { PAY_TO, REFUND_WALLET } from '../world.ts'
+import type { Scene } from './check.ts'
+import { sum } from './ledger.ts'
+
+/** I1, I3, I4, I5, I6, I8: where every micro-unit went. */
+export function checkMoney(scene: Scene): void {
+  checkConservation(scene)
+  checkReceipts(scene)
+  checkRefunds(scene)
+  checkClaims(scene)
+}
+
+/** Is the money of this receipt still owed, with the operator told? */
+function isOwed(scene: Scene, key: string): boolean {
+  const refund = scene.refunds.get(key)
+  if (!refund || refund.phase === 'DONE' || refund.phase === 'VOID') return false
+  return refund.phase === 'FAILED' || scene.world.weather.refunds === 'no-key'
+}
+
+/** I1, per payer: what came in for a claim was delivered, went back, or is owed. Nothing else, to the unit. */
+function checkConservation(scene: Scene): void {
+  const { world, income, transfers, authorizations, challenges, receipts, refunds } = scene
+  const claimed = new Set(authorizations.map(({ key }) => key))
+  const payers = new Set([...income.values()].map(({ from }) => from))
+  for (const payer of payers) {
+    const paid = [...income.values()].filter(({ from, key }) => from === payer && claimed.has(key))
+    const returned = transfers.filter(({ to, from }) => to === payer && (from === REFUND_WALLET || from === PAY_TO))
+    const delivered = [...challenges.values()].filter(({ state, receipt, payer: from }) => {
+      return state === 'DELIVERED' && from === payer && !receipts.get(receipt ?? '')?.lost
+    })
+    const owed = [...refunds.values()].filter(({ key, recipient }) => recipient === payer && isOwed(scene, key))
+    const incoming = sum(paid.map(({ value }) => value))
+    const refunded = sum(returned.map(({ value }) => value))
+    const sold = sum(delivered.map(({ amount }) => BigInt(amount)))
+    const open = sum(owed.map(({ value }) => BigInt(value)))
+    if (incoming !== refunded + sold + open) {
+      world.violate('I1', `${payer.slice(-3)} paid ${incoming}; delivered ${sold}, refunded ${refunded}, owed ${open}`)
+    }
+    world.count('payments', paid.length)
+    world.count('delivered', delivered.length)
+    world.count('refund transfers', returned.length)
+    world.count('refunds owed', owed.length)
+  }
+}
+
+/** I3, I4: each receipt stands on one transfer of exactly its terms, and no two on the same. */
+function checkReceipts({ world, receipts, income, challenges, authorizations }: Scene): void {
+  const places = new Set<string>()
+  const paying = new Set<string>()
+  for (const receipt of receipts.values()) {
+    const transfer = income.get(receipt.key)
+    if (receipt.lost) world.count('receipts lost')
+    if (receipt.role === 'surplus') world.count('surplus receipts')
+    if (receipt.lost ? transfer : !transfer) {
+      world.violate('I3', `receipt ${receipt.key.slice(-6)} is ${receipt.lost ? 'lost but paid' : 'not on the chain'}`)
+    }
+    if (!transfer || receipt.lost) continue
+    const challenge = challenges.get(receipt.challengeId)
+    const exact =
+      transfer.from === receipt.payer &&
+      transfer.value === BigInt(receipt.value) &&
+      receipt.value === challenge?.amount &&
+      receipt.txHash === transfer.txHash &&
+      receipt.logIndex === transfer.logIndex
+    if (!challenge || !exact) {
+      world.violate('I3', `receipt ${receipt.key.slice(-6)} differs from its transfer`)
+      continue
+    }
+    const place = `${transfer.txHash}:${transfer.logIndex}`
+    if (places.has(place)) world.violate('I4', `transfer ${place} serves two receipts`)
+    places.add(place)
+    if (receipt.role !== 'pays') continue
+    if (paying.has(receipt.challengeId)) world.violate('I4', `${receipt.challengeId} is paid twice`)
+    paying.add(receipt.challengeId)
+    if (challenge.txHash !== transfer.txHash) {
+      world.violate('I3', `challenge ${challenge.key} names ${challenge.txHash}, the chain ${transfer.txHash}`)
+    }
+  }
+  for (const { key } of authorizations) {
+    if (income.has(key) && !receipts.has(key)) world.violate('I1', `the payment ${key.slice(-6)} has no receipt`)
+  }
+}
+
+/** I5, I6: each refund returns one receipt, once, to its payer, and no more than came. */
+function checkRefunds({ world, transfers, receipts, income }: Scene): void {
+  const nonces = new Map([...receipts.keys()].map((key) => [simRefundNonce(key), key]))
+  const returned = new Set<string>()
+  for (const { from, to, value, nonce } of transfers) {
+    if (from !== REFUND_WALLET && from !== PAY_TO) continue
+    const key = nonces.get(nonce)
+    const payment = key === undefined ? undefined : income.get(key)
+    if (key === undefined || !payment) {
+      world.violate('I5', `a refund of ${value} to ${to.slice(-3)} returns nothing that came in`)
+      continue
+    }
+    if (returned.has(key)) world.violate('I5', `receipt ${key.slice(-6)} was refunded twice`)
+    returned.add(key)
+    if (to !== payment.from || value > payment.value) {
+      world.violate('I6', `${value} went to ${to.slice(-3)} for ${payment.value} from ${payment.from.slice(-3)}`)
+    }
+  }
+}
+
+/** I8: what was used in a block made before the claim is not ours to deliver for. */
+function checkClaims({ world, income, recorded, outside, authorizations }: Scene): void {
+  for (const { key, auth } of authorizations) {
+    const transfer = income.get(key)
+    const claimedAt = recorded.claimedAt.get(key)
+    if (!transfer || claimedAt === undefined || transfer.block.minedAt >= claimedAt) continue
+    // A node that showed an older block hid the use: nobody could have known.
+    if (outside.staleLooks.has(`${auth.from}:${auth.nonce}`)) world.count('used before, seen stale')
+    else world.violate('I8', `${key.slice(-6)} was used ${claimedAt - transfer.block.minedAt} ms before its claim`)
+  }
+}

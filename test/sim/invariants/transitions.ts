@@ -1,0 +1,36 @@
+import type { Scene } from './check.ts'
+
+/** I9: the table of the specification, written a second time on purpose. */
+const LEGAL = new Set([
+  'PENDING>PAID',
+  'PENDING>EXPIRED',
+  'PENDING>CANCELLED',
+  'PAID>DELIVERED',
+  'PAID>REFUND_PENDING',
+  'PAID>EXPIRED',
+  'EXPIRED>REFUND_PENDING',
+  'CANCELLED>REFUND_PENDING',
+  'REFUND_PENDING>REFUNDED',
+  'REFUND_PENDING>REFUND_FAILED',
+  'REFUND_PENDING>EXPIRED',
+])
+
+export async function checkTransitions({ world, challenges, recorded, outside }: Scene): Promise<void> {
+  for (const challenge of challenges.values()) {
+    let state = 'PENDING'
+    for (const { fromState, toState, event } of await recorded.store.audit(challenge.key)) {
+      if (fromState !== state) world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
+      if (toState !== null && toState !== fromState && !LEGAL.has(`${fromState}>${toState}`)) {
+        world.violate('I9', `${challenge.key}: ${event} from ${fromState} to ${toState}`)
+      }
+      state = toState ?? state
+      if (event === 'paid' && !outside.told.has(`paid ${challenge.key}`)) {
+        world.violate('HOOK', `the seller was never told of ${challenge.key}`)
+      }
+      if (event === 'refund-confirmed' && !outside.told.has(`refunded ${challenge.key}`)) {
+        world.violate('HOOK', `the seller was never told of the refund of ${challenge.key}`)
+      }
+    }
+    if (state !== challenge.state) world.violate('I9', `${challenge.key} is ${challenge.state}; its log says ${state}`)
+  }
+}

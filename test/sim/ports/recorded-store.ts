@@ -1,0 +1,106 @@
+import type { Committed, Step, Store, TableName, Tables } from '../../../src/ports.ts'
+import { createMemoryStore } from '../../../src/stores/memory.ts'
+import type { World } from '../world.ts'
+import { faultyCall, type Host } from './faulty-call.ts'
+
+const TABLES: readonly TableName[] = [
+  'challenges',
+  'requests',
+  'authorizations',
+  'receipts',
+  'seen',
+  'refunds',
+  'walletTxs',
+  'outbox',
+]
+
+/** The one store of a history, which survives every crash, and what happened to it. */
+export interface RecordedStore {
+  store: Store
+  /** Virtual time of the newest insert of each authorization: its claim. */
+  claimedAt: Map<string, number>
+  challengeIds: Set<string>
+  /** Everything that is stored, read back from the store itself. */
+  readAll<N extends TableName>(table: N): Promise<Array<Tables[N]>>
+  /** Does any row still wait for a job? */
+  isBusy(): boolean
+}
+
+export function createRecordedStore(world: World, mutate: (store: Store) => Store): RecordedStore {
+  const memory = mutate(createMemoryStore())
+  const dueAt = new Map<string, number | null>()
+  const keys = new Map<TableName, Set<string>>(TABLES.map((table) => [table, new Set()]))
+  const claimedAt = new Map<string, number>()
+  const challengeIds = new Set<string>()
+  let waiting = 0
+
+  function setDue(table: TableName, key: string, due: number | null | undefined): void {
+    const id = `${table} ${key}`
+    if ((dueAt.get(id) ?? null) !== null) waiting--
+    if (due === undefined) dueAt.delete(id)
+    else dueAt.set(id, due)
+    if ((due ?? null) !== null) waiting++
+  }
+
+  function record({ puts, removes = [] }: Step): void {
+    for (const { table, row } of puts) {
+      keys.get(table)!.add(row.key)
+      setDue(table, row.key, row.dueAt)
+      if (table === 'authorizations' && row.version === 0) claimedAt.set(row.key, world.scheduler.now())
+      if (table === 'challenges') challengeIds.add(row.key)
+    }
+    for (const { table, key } of removes) setDue(table, key, undefined)
+  }
+
+  const store: Store = {
+    ...memory,
+    async commit(step): Promise<Committed> {
+      // Recorded before the answer, in the same turn: nothing can come between the two.
+      const result = await memory.commit(step)
+      if (result.kind === 'applied') record(step)
+      else world.count('conflicts')
+      return result
+    },
+    async takeDue(table, nowMs, untilMs, limit) {
+      const rows = await memory.takeDue(table, nowMs, untilMs, limit)
+      for (const { key, dueAt: due } of rows) setDue(table, key, due)
+      return rows
+    },
+  }
+  return {
+    store,
+    claimedAt,
+    challengeIds,
+    isBusy: () => waiting > 0,
+    async readAll(table) {
+      const rows = await memory.get(table, [...keys.get(table)!])
+      return rows.filter((row) => row !== undefined)
+    },
+  }
+}
+
+/** The store as one instance reaches it. */
+export function createStorePort(world: World, host: Host, store: Store): Store {
+  const call = <T>(label: () => string, effect: () => Promise<T>): Promise<T> =>
+    faultyCall(world, host, world.logging ? label() : 'store', effect)
+  return {
+    name: store.name,
+    exclusive: world.weather.instances === 1,
+    commit: (step) => call(() => `commit ${describe(step)}`, () => store.commit(step)),
+    get: (table, keys) => call(() => `get ${table} ${keys.length}`, () => store.get(table, keys)),
+    list: (table, ref) => call(() => `list ${table}`, () => store.list(table, ref)),
+    takeDue: (table, nowMs, untilMs, limit) =>
+      call(() => `takeDue ${table}`, () => store.takeDue(table, nowMs, untilMs, limit)),
+    audit: (challengeId) => call(() => 'audit', () => store.audit(challengeId)),
+    ping: async () => {},
+    close: async () => {},
+  }
+}
+
+function describe({ puts, removes = [] }: Step): string {
+  const written = puts.map(({ table, row }) => {
+    const state = 'state' in row ? row.state : 'phase' in row ? row.phase : ''
+    return `${table}.${row.key.slice(-6)}@${row.version}${state && `=${state}`}`
+  })
+  return [...written, ...removes.map(({ table, key }) => `-${table}.${key.slice(-6)}`)].join(' ')
+}

@@ -1,0 +1,57 @@
+import { runHistory } from './history.ts'
+
+const USAGE = 'npm run sim -- [--histories N] [--seed S] [--verbose]'
+
+/** Counters over many histories, so that one can see what was exercised. */
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2))
+  const totals = new Map<string, number>()
+  const failing: number[] = []
+  const began = process.hrtime.bigint()
+  for (let seed = options.seed; seed < options.seed + options.histories; seed++) {
+    const { violations, counters } = await runHistory(seed)
+    for (const [what, by] of counters) totals.set(what, (totals.get(what) ?? 0) + by)
+    if (violations.length === 0) continue
+    failing.push(seed)
+    if (failing.length > options.show) continue
+    // The same seed is the same history: the log is made only for those that somebody will read.
+    const { log } = await runHistory(seed, { logging: true })
+    if (options.show === 1 || options.verbose) console.error(log.join('\n'))
+    console.error(`\nseed ${seed}:\n  ${violations.join('\n  ')}`)
+    console.error(`  replay: npm run sim -- --seed ${seed} --histories 1`)
+  }
+  const seconds = Number(process.hrtime.bigint() - began) / 1e9
+  console.log(
+    [...totals]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([what, count]) => `${String(count).padStart(9)} ${what}`)
+      .join('\n'),
+  )
+  console.log(
+    `${options.histories} histories in ${seconds.toFixed(1)} s (${Math.round(options.histories / seconds)}/s), ` +
+      `${failing.length} with violations${failing.length > 0 ? `: seeds ${failing.slice(0, 20).join(' ')}` : ''}`,
+  )
+  process.exitCode = failing.length > 0 ? 1 : 0
+}
+
+function readOptions(args: readonly string[]) {
+  const options = { histories: 1000, seed: 1, verbose: false, show: 3 }
+  for (let index = 0; index < args.length; index++) {
+    const name = args[index]
+    if (name === '--verbose') options.verbose = true
+    else if (name === '--histories' || name === '--seed') {
+      const value = Number(args[++index])
+      if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${name} takes a whole number. ${USAGE}`)
+      options[name === '--seed' ? 'seed' : 'histories'] = value
+    } else throw new Error(`${name} is not an option. ${USAGE}`)
+  }
+  if (options.histories === 1) options.show = 1
+  return options
+}
+
+process.on('unhandledRejection', (error) => {
+  console.error('a promise was rejected and nobody noticed:', error)
+  process.exitCode = 1
+})
+
+await main()

@@ -1,0 +1,82 @@
+import type { Dice } from './dice.ts'
+
+/** What kind of history this is: drawn once, so that some are calm in one respect and wild in another. */
+export interface Weather {
+  strategy: 'gas-wallet' | 'facilitator'
+  instances: number
+  gasWallets: number
+  /** Per port call. */
+  crash: number
+  lostAnswer: number
+  rejected: number
+  maxLatencyMs: number
+  /** Milliseconds that an instance's clock is off. */
+  maxSkewMs: number
+  blockMs: number
+  /** That a block takes a given transaction. */
+  inclusion: number
+  dropped: number
+  finalityBlocks: number
+  /** Per block. */
+  reorg: number
+  maxReorgDepth: number
+  stale: number
+  maxStaleBlocks: number
+  outages: number
+  feeSpikes: boolean
+  instant: boolean
+  deliveryFails: number
+  refunds: 'funded' | 'poor' | 'no-key' | 'seller'
+  buyers: number
+  horizonMs: number
+  config: {
+    challengeTtlMs: number
+    settleWaitMs: number
+    pollIntervalMs: number
+    confirmations: number
+    refundIntervalMs: number
+    jobIntervalMs: number
+    leaseMs: number
+    deliveryLeaseMs: number
+  }
+}
+
+export function drawWeather(dice: Dice): Weather {
+  const { pick, int, chance } = dice
+  const horizonMs = pick([60_000, 120_000, 240_000, 600_000])
+  return {
+    strategy: pick(['gas-wallet', 'facilitator']),
+    instances: pick([1, 2, 2, 3]),
+    gasWallets: pick([1, 1, 2]),
+    crash: pick([0, 0.002, 0.01, 0.03]),
+    lostAnswer: pick([0, 0.01, 0.05]),
+    rejected: pick([0, 0.01, 0.05]),
+    maxLatencyMs: pick([20, 200, 2_000]),
+    maxSkewMs: pick([0, 0, 2_000, 600_000]),
+    blockMs: pick([1_000, 2_000, 2_000, 4_000]),
+    inclusion: pick([1, 0.7, 0.3]),
+    dropped: pick([0, 0, 0.03]),
+    finalityBlocks: pick([1, 4, 15, 40, 120]),
+    reorg: pick([0, 0, 0.02, 0.06]),
+    maxReorgDepth: pick([1, 3, 8, 30]),
+    stale: pick([0, 0, 0.1, 0.3]),
+    maxStaleBlocks: pick([1, 3, 10]),
+    outages: pick([0, 0, 1, 3]),
+    feeSpikes: chance(0.3),
+    instant: chance(0.5),
+    deliveryFails: pick([0, 0.2, 0.6]),
+    refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),
+    buyers: int(1, 5),
+    horizonMs,
+    config: {
+      challengeTtlMs: pick([20_000, 60_000, 300_000]),
+      settleWaitMs: pick([0, 2_000, 8_000]),
+      pollIntervalMs: pick([500, 1_000, 3_000]),
+      confirmations: pick([1, 1, 2, 4]),
+      refundIntervalMs: pick([10_000, 30_000]),
+      jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 30)),
+      leaseMs: pick([1_000, 5_000, 20_000]),
+      deliveryLeaseMs: pick([1_000, 5_000, 20_000]),
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import type { Network } from '../../src/protocol/network.ts'
+import { NETWORKS } from '../../src/protocol/network.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import type { Dice } from './dice.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Weather } from './weather.ts'
+
+export const START_MS = 1_700_000_000_000
+export const NETWORK: Network = NETWORKS[1]!
+export const PLANS = new Map([
+  ['basic', { amount: '1000000', description: 'basic' }],
+  ['pro', { amount: '2500000', description: 'pro' }],
+])
+
+export const address = (role: string, index: number): Address =>
+  `0x${Buffer.from(role.slice(0, 8).padEnd(8, '.')).toString('hex')}${index.toString(16).padStart(24, '0')}`
+
+export const PAY_TO = address('seller', 1)
+export const REFUND_WALLET = address('refunder', 1)
+
+/** What all parts of a history share. */
+export interface World {
+  dice: Dice
+  scheduler: Scheduler
+  weather: Weather
+  /** Faults are over: calls take no time and nothing goes wrong any more. */
+  calm: boolean
+  readonly logging: boolean
+  count(what: string, by?: number): void
+  counters: Map<string, number>
+  /** A compact line for the event log; the text is only made when somebody will read it. */
+  note(who: string, text: () => string): void
+  /** Something that can never be right, seen while it happens. */
+  violate(invariant: string, what: string): void
+  violations: string[]
+  log: string[]
+}
+
+export function createWorld(dice: Dice, scheduler: Scheduler, weather: Weather, logging: boolean): World {
+  const counters = new Map<string, number>()
+  const violations: string[] = []
+  const log: string[] = []
+  return {
+    dice,
+    scheduler,
+    weather,
+    calm: false,
+    logging,
+    counters,
+    violations,
+    log,
+    count(what, by = 1) {
+      counters.set(what, (counters.get(what) ?? 0) + by)
+    },
+    note(who, text) {
+      if (!logging) return
+      const seconds = ((scheduler.now() - START_MS) / 1000).toFixed(3)
+      log.push(`${seconds.padStart(9)} ${who.padEnd(9)} ${text()}`)
+    },
+    violate(invariant, what) {
+      violations.push(`${invariant}: ${what}`)
+    },
+  }
+}
