@@ -16,7 +16,7 @@ import { ConfigError, GatewayError } from './errors.ts'
 import type { Alerts, Chain, Clock, Delivery, Settlement, Store } from './ports.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import { buildCatalog } from './rules/catalog.ts'
-import { createRateLimit } from './server/rate-limit.ts'
+import { createRateLimit } from './transports/http/rate-limit.ts'
 import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
 import { createSignatures } from './settlement/signatures.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
@@ -42,7 +42,7 @@ const clock: Clock = { now: Date.now, sleep: (ms) => sleep(ms, undefined, { ref:
  *
  * @example
  * const gateway = await createGateway({
- *   walletAddress: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+ *   walletAddress: process.env.SVC_WALLET_ADDRESS,
  *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
  *   tokenSecret: process.env.TOKEN_SECRET,
  * })
@@ -55,8 +55,10 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
   const domain = createDomainCheck(config, chain)
   const atBoot = await domain.check()
   if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
-  if (atBoot.kind === 'unreachable')
-    alerts.raise('chain-unreachable', `${config.network.rpcUrl} does not answer; payments wait`)
+  if (atBoot.kind === 'unreachable') {
+    // The host alone: RPC URLs often carry an API key.
+    alerts.raise('chain-unreachable', `${new URL(config.network.rpcUrl).host} does not answer; payments wait`)
+  }
   const store = await openStore(config)
   const { settlement, ready: settlementReady } = await buildSettlement(config, { chain, store, alerts })
   const keys = await secretKeys(config)

@@ -204,6 +204,23 @@ export interface Delivery {
   open(order: Order, sealed: string): Promise<AccessGrant>
 }
 
+/** Any credential kind: a JWT, an API key, a signed URL. */
+export type CallbackCredential =
+  | string
+  | { accessToken: string; expiresAt?: string | Date; resourceEndpoint?: string }
+  | { token: string; expiresAt?: string | Date; resourceEndpoint?: string }
+
+/**
+ * The seller's own credential step. It may be called again for the same challengeId, after a crash or a lost key: the
+ * fourth argument's challengeId is the idempotency key.
+ */
+export type FetchResourceCredentials = (
+  planId: string,
+  resourceId: string,
+  walletAddress: string,
+  payment: { challengeId: string; txHash: string },
+) => CallbackCredential | Promise<CallbackCredential>
+
 /** The seller's own code. Failures never harm the buyer. */
 export interface Hooks {
   onPaymentReceived?(payment: SvcPayment): void | Promise<void>

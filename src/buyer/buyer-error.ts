@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../protocol/error-codes.ts'
 
-/** Why a purchase did not happen; `docs` of each code in {@link BuyerError}. */
+/** Why a purchase did not happen, and what that means for the money. */
 export type BuyerErrorCode =
   /** An option of `createBuyer` or an argument is unusable. */
   | 'BAD_OPTION'

@@ -12,7 +12,7 @@ import { NETWORKS } from '../protocol/network.ts'
 import { PaymentPayloadSchema } from '../protocol/payment.ts'
 import { type BuyerOptions, type BuyerStep, createBuyer, fileStorage, memoryStorage } from './index.ts'
 
-const [mainnet, testnet] = NETWORKS as [(typeof NETWORKS)[0], (typeof NETWORKS)[1]]
+const testnet = NETWORKS.find(({ word }) => word === 'testnet')!
 const account = privateKeyToAccount(generatePrivateKey())
 const txHash = `0x${'ab'.repeat(32)}`
 const grant = { type: 'AccessGrant', accessToken: 'token', tokenType: 'Bearer', planId: 'basic', txHash }

@@ -64,13 +64,23 @@ export async function sendUntilDecided(
       retryInSeconds: delayMs / 1000,
       ...(statusUrl !== undefined && { statusUrl }),
     })
-    await Promise.race([clock.sleep(delayMs), aborted(sending.signal)])
+    await sleepUnlessAborted(clock, delayMs, sending.signal)
+    sending.signal?.throwIfAborted()
   }
 }
 
-/** Resolves when the caller gives up; the next send then rejects at once. */
-function aborted(signal: AbortSignal | undefined): Promise<unknown> {
-  return new Promise((resolve) => signal?.addEventListener('abort', resolve, { once: true }))
+async function sleepUnlessAborted(
+  clock: BuyerClock,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!signal) return clock.sleep(ms)
+  const slept = new AbortController()
+  const aborted = new Promise<unknown>((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true, signal: slept.signal })
+  })
+  await Promise.race([clock.sleep(ms), aborted])
+  slept.abort()
 }
 
 /** Limits the wait for the head of an answer; a body may then stream for as long as it likes. */

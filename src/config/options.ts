@@ -1,4 +1,4 @@
-import type { AlertKind, Hooks, Store } from '../ports.ts'
+import type { AlertKind, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 
 /** Headers for each of the facilitator's endpoints, as the official x402 packages shape them. */
@@ -7,19 +7,6 @@ export type CreateAuthHeaders = () => Promise<{
   settle?: Record<string, string>
   supported?: Record<string, string>
 }>
-
-/** The seller's own credential step. The fourth argument names the payment; its challengeId is the idempotency key. */
-export type FetchResourceCredentials = (
-  planId: string,
-  resourceId: string,
-  walletAddress: string,
-  payment: { challengeId: string; txHash: string },
-) => CallbackCredential | Promise<CallbackCredential>
-
-export type CallbackCredential =
-  | string
-  | { accessToken: string; expiresAt?: string | Date; resourceEndpoint?: string }
-  | { token: string; expiresAt?: string | Date; resourceEndpoint?: string }
 
 /**
  * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are

@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { describe, expect, expectTypeOf, test } from 'vitest'
-import type * as delivery from '../delivery/issue-by-callback.ts'
+import { describe, expect, test } from 'vitest'
 import type { Store } from '../ports.ts'
-import type { FetchResourceCredentials, GatewayOptions } from './options.ts'
+import type { GatewayOptions } from './options.ts'
 import { resolveConfig } from './resolve-config.ts'
 
 const wallet = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
@@ -141,9 +140,5 @@ describe('what is right', () => {
       store: { kind: 'custom' },
       secretKey: { kind: 'given', list: `${secret},${secret}2` },
     })
-  })
-
-  test('the callback has one type here and in delivery, which may not import each other', () => {
-    expectTypeOf<FetchResourceCredentials>().toEqualTypeOf<delivery.FetchResourceCredentials>()
   })
 })

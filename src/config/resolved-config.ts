@@ -1,8 +1,8 @@
-import type { Hooks, Store } from '../ports.ts'
+import type { FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import type { CreateAuthHeaders, FetchResourceCredentials, GatewayOptions } from './options.ts'
+import type { CreateAuthHeaders, GatewayOptions } from './options.ts'
 
 export type SettlementConfig =
   | { kind: 'gas-wallet'; privateKeys: [Hex, ...Hex[]] }

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { UnavailableError } from '../errors.ts'
-import type { Order } from '../ports.ts'
-import { createCallbackDelivery, type FetchResourceCredentials } from './issue-by-callback.ts'
+import type { FetchResourceCredentials, Order } from '../ports.ts'
+import { createCallbackDelivery } from './issue-by-callback.ts'
 import { createSeal } from './seal.ts'
 import { parseSecretKeys } from './secret-keys.ts'
 

@@ -1,30 +1,10 @@
-import type { Delivery, Order } from '../ports.ts'
+import type { Delivery, FetchResourceCredentials, Order } from '../ports.ts'
 import {
   createSealedDelivery,
   type Issued,
   readCredential,
   type SealedDeliveryConfig,
 } from './sealed-delivery.ts'
-
-/** The payment behind a call; `challengeId` is the idempotency key: the same one asks for the same credential. */
-export interface CredentialPayment {
-  challengeId: string
-  txHash: string
-}
-
-/** Any credential kind: a JWT, an API key, a signed URL. */
-export type CallbackCredential =
-  | string
-  | { accessToken: string; expiresAt?: string | Date; resourceEndpoint?: string }
-  | { token: string; expiresAt?: string | Date; resourceEndpoint?: string }
-
-/** The seller's own code. It may be called again for the same challengeId, after a crash or a lost key. */
-export type FetchResourceCredentials = (
-  planId: string,
-  resourceId: string,
-  walletAddress: string,
-  payment: CredentialPayment,
-) => CallbackCredential | Promise<CallbackCredential>
 
 export interface CallbackDeliveryConfig extends SealedDeliveryConfig {
   fetchResourceCredentials: FetchResourceCredentials

@@ -82,6 +82,8 @@ async function sendAs(index: number, calls: SignedAuthorization[]): Promise<Hex>
   const { nonce } = await chain.wallet(signer.address)
   const { raw, hash } = await signer.sign({ nonce, calls, gas: 3_000_000, ...fees })
   expect(await chain.submit(raw)).toBe('accepted')
+  // anvil mines a moment after it has accepted.
+  await expect.poll(() => chain.mined([hash]), { interval: 10, timeout: 10_000 }).toHaveLength(1)
   return hash
 }
 
@@ -117,13 +119,14 @@ test('several uses in one transaction, a cancel and an unused one are told apart
     primaryType: 'CancelAuthorization',
     message: { authorizer: canceled.from, nonce: canceled.nonce },
   })
-  await dev.client.writeContract({
+  const cancelHash = await dev.client.writeContract({
     account: dev.account(1).account,
     address: dev.usdc,
     abi: usdcAbi,
     functionName: 'cancelAuthorization',
     args: [canceled.from, canceled.nonce, signature],
   })
+  await dev.client.waitForTransactionReceipt({ hash: cancelHash })
   // The filters on payers and nonces are independent: this pair matches both, and is nobody's.
   const crossed = { payer: first.from, nonce: second.nonce }
   const { at, found } = await chain.uses([...auths.map(keyOf), crossed], from)

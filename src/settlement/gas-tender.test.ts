@@ -236,6 +236,20 @@ test('a nonce that went to a foreign transaction is REPLACED', async () => {
   })
 })
 
+test('one that is mined between two answers of the node is MINED, not REPLACED', async () => {
+  const { wallet, store, fake, clock } = setUp()
+  const [parcel] = await settle(wallet, store, [item('a')])
+  const { wallet: read, mined } = fake.chain
+  const thenMine = <T>(answer: Promise<T>) => answer.finally(() => fake.mine())
+  Object.assign(fake.chain, {
+    wallet: (address: Address) => thenMine(read(address)),
+    mined: (hashes: Hex[]) => thenMine(mined(hashes)),
+  })
+  await clock.advance(12_000)
+  await wallet.tend()
+  expect((await stored(store, parcel!)).phase).toBe('MINED')
+})
+
 test('a gap under waiting transactions is filled with nothing', async () => {
   const { wallet, store, fake, clock } = setUp()
   const [lost] = await wallet.pack([item('lost')])

@@ -69,6 +69,10 @@ const itemOf = (auth: SignedAuthorization, alone = false): Parcelable => ({
   packLimit: null,
 })
 
+// anvil mines a moment after it has accepted.
+const sellerHas = (micro: bigint) =>
+  expect.poll(() => dev.balanceOf(SELLER), { interval: 10, timeout: 10_000 }).toBe(micro)
+
 test('a batch pays everyone but the member that reverts, and a wallet with code goes alone', async () => {
   const { wallet, store, rows, clock } = open(10)
   const buyers = await Promise.all([1, 2, 3].map(() => dev.newBuyer({ micro: 1000n })))
@@ -93,7 +97,7 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
     expect(await store.commit({ puts: parcel.puts })).toEqual({ kind: 'applied' })
     expect(await parcel.send()).toEqual({ kind: 'sent' })
   }
-  expect(await dev.balanceOf(SELLER)).toBe(3000n)
+  await sellerHas(3000n)
   const { found } = await chain.uses(
     auths.map(({ from: payer, nonce }) => ({ payer, nonce })),
     from,
@@ -115,7 +119,7 @@ test('50 in one transaction cost little more than half of 50 transactions, and f
     await store.commit({ puts: parcel.puts })
     await parcel.send()
   }
-  expect(await dev.balanceOf(SELLER)).toBe(before + 51_000n)
+  await sellerHas(before + 51_000n)
   const [batch, single] = await Promise.all(
     (await rows()).map(({ hashes }) => dev.client.getTransactionReceipt({ hash: hashes[0]! })),
   )
@@ -140,7 +144,7 @@ test('what was stored and never sent is sent, priced up while the base fee climb
   expect((await rows())[0]!.hashes).toHaveLength(2)
   await dev.mine()
   await dev.setAutomine(true)
-  expect(await dev.balanceOf(SELLER)).toBe(before + 1000n)
+  await sellerHas(before + 1000n)
   await clock.advance(12_000)
   await wallet.tend()
   expect(await rows()).toMatchObject([{ phase: 'MINED', nonce: 0 }])
@@ -157,7 +161,7 @@ test('a nonce gap is filled and a nonce used elsewhere is given up', async () =>
   expect(await dev.balanceOf(SELLER)).toBe(before)
   await clock.advance(4_000)
   await wallet.tend()
-  await expect.poll(() => dev.balanceOf(SELLER), { interval: 10 }).toBe(before + 1000n)
+  await sellerHas(before + 1000n)
   expect((await rows()).map(({ nonce, calls }) => [nonce, calls.length])).toEqual([
     [0, 0],
     [1, 1],
@@ -165,7 +169,12 @@ test('a nonce gap is filled and a nonce used elsewhere is given up', async () =>
 
   const [third] = await wallet.pack([itemOf(auths[0]!)])
   await store.commit({ puts: third!.puts })
-  await dev.client.sendTransaction({ account: dev.account(13).account, to: address, value: 1n })
+  const foreign = await dev.client.sendTransaction({
+    account: dev.account(13).account,
+    to: address,
+    value: 1n,
+  })
+  await dev.client.waitForTransactionReceipt({ hash: foreign })
   expect(await third!.send()).toEqual({ kind: 'unknown' })
   await clock.advance(12_000)
   await wallet.tend()

@@ -5,6 +5,7 @@ import { findNetwork } from '../protocol/network.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { type Authorization, signAuthorization } from '../testing/sign.ts'
 import { createChainClient } from './chain-client.ts'
+import { encodeTransfer } from './token-calls.ts'
 
 const network = findNetwork('testnet')!
 const SELLER: Address = '0x00000000000000000000000000000000000000aa'
@@ -100,11 +101,12 @@ test('a wrong signature and a paused token are told apart', async () => {
 test('used means used on the chain, before our own simulated transfer', async () => {
   const buyer = await dev.newBuyer({ micro: 5000n })
   const [spent, fresh] = [await authorize(buyer), await authorize(buyer)]
-  await dev.client.sendTransaction({
+  const hash = await dev.client.sendTransaction({
     account: dev.account(0).account,
     to: dev.usdc,
-    data: (await import('./token-calls.ts')).encodeTransfer(spent),
+    data: encodeTransfer(spent),
   })
+  await dev.client.waitForTransactionReceipt({ hash })
   const { results } = await chain.simulate([spent, fresh])
   expect(results).toEqual([{ kind: 'used' }, { kind: 'ok', alone: false }])
 })

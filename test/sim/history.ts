@@ -1,6 +1,7 @@
 import type { EngineConfig } from '../../src/engine/core.ts'
 import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { drawCrowd } from './buyers/crowd.ts'
+import { useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
 import { createDice } from './dice.ts'
 import { type Instance, type Outside, startInstance } from './instance.ts'
@@ -59,11 +60,13 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
 
   const end = START_MS + weather.horizonMs
   await scheduler.run(() => scheduler.now() >= end)
+  globalThis.EC=(globalThis.EC??0)-globalThis.EL
   calmDown(outside, cluster)
   const rested = (): boolean => crowd.buyers.every(({ done }) => done) && !recorded.isBusy()
   await rest(world, rested)
   await resendAll(shop, crowd.buyers)
   await rest(world, rested)
+  globalThis.EC+=globalThis.EL
   await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside })
   return { violations: world.violations, counters: world.counters, log: world.log }
 }
@@ -144,7 +147,7 @@ function fundGas({ dice, scheduler, weather }: World, chain: SimChain): void {
 function keepMining(world: World, chain: SimChain): void {
   const { dice, scheduler, weather } = world
   scheduler.after(
-    world.calm ? Math.max(weather.blockMs, 6_000) : weather.blockMs,
+    world.calm ? 10_000 : weather.blockMs,
     () => {
       if (world.calm) chain.baseFee = 10_000_000n
       else {
@@ -161,7 +164,8 @@ function keepMining(world: World, chain: SimChain): void {
 function calmDown({ world, chain, config }: Outside, cluster: Cluster): void {
   world.note('history', () => 'the faults are over')
   world.calm = true
-  config.jobIntervalMs = Math.max(config.jobIntervalMs, 15_000)
+  config.jobIntervalMs = 30_000
+  config.pollIntervalMs = 10_000
   for (const wallet of chain.ether.keys()) chain.ether.set(wallet, 10n * ETHER)
   cluster.reviveAll()
 }
@@ -174,15 +178,17 @@ async function rest({ scheduler }: World, rested: () => boolean): Promise<void> 
   await scheduler.run(() => scheduler.now() >= until)
 }
 
-/** Every buyer sends what it signed once more: whoever was charged must get what it bought. */
+/** Every buyer sends once more what took its money: whoever was charged must get what it bought. */
 async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
   let left = 0
   for (const buyer of buyers.filter(({ honest }) => honest)) {
     left++
     void (async () => {
-      for (const { intent } of [...buyer.payments]) {
+      for (const { intent, payment } of buyer.payments) {
+        const { from: payer, nonce } = payment.payload.authorization
+        if (useOf(shop.chain.head(), { payer, nonce }) === undefined) continue
         for (let turn = 0; turn < 100; turn++) {
-          const reply = see(shop, buyer, 'once more', await shop.ask(structuredClone(intent)))
+          const reply = see(shop, buyer, 'once more', await shop.ask(intent))
           if (!isUnknown(reply)) break
           await shop.world.scheduler.sleep(10_000)
         }

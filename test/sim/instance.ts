@@ -55,7 +55,7 @@ export function startInstance(outside: Outside, name: string, onCrash: () => voi
     },
   }
   const engine: Engine = createEngine(createPorts(outside, host), outside.config)
-  void engine.start()
+  engine.start().catch(() => host.crash('at boot'))
 
   return {
     ...host,

@@ -43,7 +43,7 @@ export interface Weather {
 
 export function drawWeather(dice: Dice): Weather {
   const { pick, int, chance } = dice
-  const horizonMs = pick([60_000, 120_000, 240_000, 600_000])
+  const horizonMs = pick([60_000, 90_000, 150_000, 300_000])
   return {
     strategy: pick(['gas-wallet', 'facilitator']),
     instances: pick([1, 2, 2, 3]),
@@ -70,11 +70,11 @@ export function drawWeather(dice: Dice): Weather {
     horizonMs,
     config: {
       challengeTtlMs: pick([20_000, 60_000, 300_000]),
-      settleWaitMs: pick([0, 2_000, 8_000]),
-      pollIntervalMs: pick([500, 1_000, 3_000]),
+      settleWaitMs: pick([0, 1_000, 4_000]),
+      pollIntervalMs: pick([1_000, 2_000, 5_000]),
       confirmations: pick([1, 1, 2, 4]),
       refundIntervalMs: pick([10_000, 30_000]),
-      jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 30)),
+      jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 15)),
       leaseMs: pick([1_000, 5_000, 20_000]),
       deliveryLeaseMs: pick([1_000, 5_000, 20_000]),
     },

@@ -39,7 +39,7 @@ export async function buyForgetfully(shop: Shop, buyer: Buyer): Promise<void> {
     const payment = sign(shop, buyer, terms)
     const intent = { ...termsIntent(buyer), payment }
     buyer.payments.push({ intent, payment })
-    const reply = see(shop, buyer, 'pay anew', await shop.ask(structuredClone(intent)))
+    const reply = see(shop, buyer, 'pay anew', await shop.ask(intent))
     if (typeof reply !== 'string' && reply.kind === 'granted') return
     await scheduler.sleep(dice.skewed(1_000, 30_000))
   }

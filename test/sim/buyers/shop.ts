@@ -51,7 +51,7 @@ export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: S
   return {
     x402Version: 2,
     payload: { signature: signAuthorization(authorization), authorization },
-    accepted: structuredClone(accepted),
+    accepted: { ...accepted, extra: { ...accepted.extra } },
   }
 }
 
@@ -105,7 +105,7 @@ export async function payUntilKnown(shop: Shop, buyer: Buyer, payment: PaymentPa
   buyer.payments.push({ intent, payment })
   const what = `pay ${payment.payload.authorization.nonce.slice(2, 8)}`
   for (let turn = 0; ; turn++) {
-    const reply = see(shop, buyer, what, await shop.ask(structuredClone(intent)))
+    const reply = see(shop, buyer, what, await shop.ask(intent))
     if (!isUnknown(reply) || turn >= 25) return reply
     await scheduler.sleep(dice.skewed(500, 30_000))
   }

@@ -39,7 +39,7 @@ export async function checkInvariants(ended: Ended): Promise<void> {
     transfers,
     income: byKey(incomeOf(transfers)),
     challenges: byKey(await recorded.readAll('challenges')),
-    authorizations: await recorded.readAll('authorizations'),
+    authorizations: (await recorded.readAll('authorizations')).filter(({ phase }) => phase !== 'RELEASED'),
     receipts: byKey(await recorded.readAll('receipts')),
     refunds: byKey(await recorded.readAll('refunds')),
     walletTxs: await recorded.readAll('walletTxs'),

@@ -19,6 +19,7 @@ export async function checkTransitions({ world, challenges, recorded, outside }:
   for (const challenge of challenges.values()) {
     let state = 'PENDING'
     for (const { fromState, toState, event } of await recorded.store.audit(challenge.key)) {
+      if (fromState === 'PENDING' && recorded.forgotten.has(challenge.key)) state = 'PENDING'
       if (fromState !== state) world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
       if (toState !== null && toState !== fromState && !LEGAL.has(`${fromState}>${toState}`)) {
         world.violate('I9', `${challenge.key}: ${event} from ${fromState} to ${toState}`)

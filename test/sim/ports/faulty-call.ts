@@ -45,7 +45,7 @@ export function faultyCall<T>(
         if (roll < crash) return host.crash(`after ${label}`)
         if (roll < crash + rejected + lostAnswer) return refuse('answer lost')
         world.note(host.name, () => `${label} -> ${brief(answer)}`)
-        if (dice.chance(0.5)) return resolve(answer)
+        if (dice.chance(0.7)) return resolve(answer)
         scheduler.after(latency(), () => {
           if (host.alive) resolve(answer)
         })

@@ -17,9 +17,11 @@ const TABLES: readonly TableName[] = [
 /** The one store of a history, which survives every crash, and what happened to it. */
 export interface RecordedStore {
   store: Store
-  /** Virtual time of the newest insert of each authorization: its claim. */
+  /** Virtual time of the newest claim of each authorization. */
   claimedAt: Map<string, number>
   challengeIds: Set<string>
+  /** Swept once. A clock far behind may take such an id for a fresh one: nothing had ever happened to it. */
+  forgotten: Set<string>
   /** Everything that is stored, read back from the store itself. */
   readAll<N extends TableName>(table: N): Promise<Array<Tables[N]>>
   /** Does any row still wait for a job? */
@@ -32,7 +34,15 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const keys = new Map<TableName, Set<string>>(TABLES.map((table) => [table, new Set()]))
   const claimedAt = new Map<string, number>()
   const challengeIds = new Set<string>()
+  const forgotten = new Set<string>()
   let waiting = 0
+
+  /** A released claim only waits to be swept, and a refund without a key for the operator. */
+  function isIdle(table: TableName, row: object): boolean {
+    const phase = 'phase' in row ? row.phase : undefined
+    const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
+    return phase === 'RELEASED' || waitsForKey
+  }
 
   function setDue(table: TableName, key: string, due: number | null | undefined): void {
     const id = `${table} ${key}`
@@ -45,11 +55,14 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   function record({ puts, removes = [] }: Step): void {
     for (const { table, row } of puts) {
       keys.get(table)!.add(row.key)
-      setDue(table, row.key, row.dueAt)
-      if (table === 'authorizations' && row.version === 0) claimedAt.set(row.key, world.scheduler.now())
+      setDue(table, row.key, isIdle(table, row) ? null : row.dueAt)
+      if (table === 'authorizations' && row.phase === 'CLAIMED') claimedAt.set(row.key, world.scheduler.now())
       if (table === 'challenges') challengeIds.add(row.key)
     }
-    for (const { table, key } of removes) setDue(table, key, undefined)
+    for (const { table, key } of removes) {
+      setDue(table, key, undefined)
+      if (table === 'challenges') forgotten.add(key)
+    }
   }
 
   const store: Store = {
@@ -63,7 +76,9 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     },
     async takeDue(table, nowMs, untilMs, limit) {
       const rows = await memory.takeDue(table, nowMs, untilMs, limit)
-      for (const { key, dueAt: due } of rows) setDue(table, key, due)
+      for (const row of rows) {
+        if (!isIdle(table, row)) setDue(table, row.key, row.dueAt)
+      }
       return rows
     },
   }
@@ -71,6 +86,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     store,
     claimedAt,
     challengeIds,
+    forgotten,
     isBusy: () => waiting > 0,
     async readAll(table) {
       const rows = await memory.get(table, [...keys.get(table)!])

@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fileStorage } from './file-storage.ts'
+import { memoryStorage } from './memory-storage.ts'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'paystile-storage-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const payment = (header: string) => ({
+  header,
+  subject: 's',
+  network: 'eip155:84532',
+  amount: '1',
+  validBefore: '2',
+})
+
+describe.each([
+  ['memory', () => memoryStorage()],
+  ['file', () => fileStorage(join(folder, 'payments'))],
+])('%s storage', (_name, open) => {
+  test('of many claims on one key one wins, and all are told which', async () => {
+    const storage = open()
+    const headers = Array.from({ length: 20 }, (_, index) => `h${index}`)
+    const winners = await Promise.all(headers.map((header) => storage.claim('k', payment(header))))
+    expect(new Set(winners.map(({ header }) => header)).size).toBe(1)
+    expect(await storage.get('k')).toEqual(winners[0])
+    expect(await storage.get('other')).toBeUndefined()
+  })
+
+  test('forgets only the very payment it is asked to', async () => {
+    const storage = open()
+    await storage.claim('k', payment('a'))
+    await storage.forget('k', payment('b'))
+    expect(await storage.get('k')).toEqual(payment('a'))
+    await storage.forget('k', payment('a'))
+    expect(await storage.get('k')).toBeUndefined()
+    await storage.forget('k', payment('a'))
+  })
+})
+
+test('files outlive the process, belong to their owner alone, and leave no drafts', async () => {
+  const path = join(folder, 'payments')
+  await fileStorage(path).claim('../../etc/x', payment('a'))
+  expect(await fileStorage(path).get('../../etc/x')).toEqual(payment('a'))
+  const files = readdirSync(path)
+  expect(files).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.json$/)])
+  expect(statSync(join(path, files[0]!)).mode & 0o777).toBe(0o600)
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+})
+
+test('a file that cannot be read stops the purchase: it may be a payment under way', async () => {
+  const storage = fileStorage(folder)
+  await storage.claim('k', payment('a'))
+  writeFileSync(join(folder, readdirSync(folder)[0]!), '{"header"')
+  await expect(storage.get('k')).rejects.toThrow()
+})
+
+test('memory is bounded', async () => {
+  const storage = memoryStorage(2)
+  for (const key of ['a', 'b', 'c']) await storage.claim(key, payment(key))
+  expect(await storage.get('a')).toBeUndefined()
+  expect(await storage.get('c')).toBeDefined()
+})

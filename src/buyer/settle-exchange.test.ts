@@ -1,0 +1,195 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import { encodeJson } from '../protocol/base64.ts'
+import { NETWORKS } from '../protocol/network.ts'
+import { type BuyerOptions, createBuyer, memoryStorage } from './index.ts'
+
+const testnet = NETWORKS.find(({ word }) => word === 'testnet')!
+const account = privateKeyToAccount(generatePrivateKey())
+const base = 'https://api.example.com'
+const success = encodeJson({ success: true, transaction: '0xab', network: testnet.id })
+const required = {
+  x402Version: 2,
+  accepts: [
+    {
+      scheme: 'exact',
+      network: testnet.id,
+      asset: testnet.asset,
+      amount: '5',
+      payTo: `0x${'22'.repeat(20)}`,
+    },
+  ],
+}
+const challenge = () =>
+  new Response(JSON.stringify(required), {
+    status: 402,
+    headers: { 'payment-required': encodeJson(required) },
+  })
+const granted = () => Response.json({ type: 'AccessGrant', accessToken: 't', txHash: '0xab' })
+const refused = (status: number, code: string) =>
+  Response.json({ type: 'Error', code, message: code }, { status, headers: { 'x-svc-code': code } })
+
+/** A buyer before a gateway that challenges the unpaid; `paid` answers payments, counted from 1. */
+function scene(paid: (count: number) => Response, options: Partial<BuyerOptions> = {}) {
+  const sent: string[] = []
+  const unpaid: Request[] = []
+  const clock = {
+    nowMs: 1_900_000_000_000,
+    now: () => clock.nowMs,
+    async sleep(ms: number) {
+      clock.nowMs += ms
+    },
+  }
+  const fakeFetch: typeof fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const header = request.headers.get('payment-signature')
+    if (header === null) {
+      unpaid.push(request)
+      return challenge()
+    }
+    expect(request.redirect).toBe('manual')
+    sent.push(header)
+    return paid(sent.length)
+  }
+  const buyer = createBuyer({ account, maxAmount: '$1.00', fetch: fakeFetch, clock, ...options })
+  return { buyer, sent, unpaid, clock }
+}
+const order = { planId: 'basic', requestId: 'r' }
+const distinct = (sent: string[]) => new Set(sent).size
+
+describe('a definite failure', () => {
+  test('is not answered with a second signature; only the next call makes one', async () => {
+    const { buyer, sent } = scene((count) => (count === 1 ? refused(402, 'PAYMENT_FAILED') : granted()))
+    await expect(buyer.buy(base, order)).rejects.toMatchObject({
+      code: 'PAYMENT_FAILED',
+      gateway: { code: 'PAYMENT_FAILED' },
+    })
+    expect(sent).toHaveLength(1)
+    await buyer.buy(base, order)
+    expect(distinct(sent)).toBe(2)
+  })
+
+  test('of a payment that has grown too old to be used is mended by one new signature', async () => {
+    const storage = memoryStorage()
+    const first = scene(() => refused(503, 'SETTLEMENT_PENDING'), { storage, maxWaitSeconds: 1 })
+    await expect(first.buyer.buy(base, order)).rejects.toMatchObject({ code: 'STILL_PENDING' })
+    const later = scene((count) => (count === 1 ? refused(402, 'PAYMENT_FAILED') : granted()), { storage })
+    later.clock.nowMs += 600_000
+    await later.buyer.buy(base, order)
+    expect(later.sent[0]).toBe(first.sent[0])
+    expect(distinct(later.sent)).toBe(2)
+  })
+
+  test('of an expired challenge opens a new one, and a gateway that only says expired gets two signatures at most', async () => {
+    const mended = scene((count) => (count === 1 ? refused(410, 'CHALLENGE_EXPIRED') : granted()))
+    await mended.buyer.buy(base, order)
+    expect([mended.unpaid.length, distinct(mended.sent)]).toEqual([2, 2])
+    const greedy = scene(() => refused(410, 'CHALLENGE_EXPIRED'))
+    await expect(greedy.buyer.buy(base, order)).rejects.toMatchObject({ code: 'REFUSED' })
+    expect(greedy.sent).toHaveLength(2)
+  })
+
+  test.each([
+    [502, 'DELIVERY_FAILED', 'REFUNDED'],
+    [410, 'CHALLENGE_REFUNDED', 'REFUNDED'],
+    [409, 'TX_ALREADY_REDEEMED', 'REFUSED'],
+    [400, 'INVALID_PROOF', 'REFUSED'],
+    [404, 'CHALLENGE_NOT_FOUND', 'REFUSED'],
+  ])(
+    '%i %s is told once, and the payment is kept: no later call under this id signs another',
+    async (status, code, told) => {
+      const { buyer, sent } = scene(() => refused(status, code))
+      for (let call = 0; call < 2; call++) {
+        await expect(buyer.buy(base, order)).rejects.toMatchObject({ code: told, gateway: { code } })
+      }
+      expect([sent.length, distinct(sent)]).toEqual([2, 1])
+    },
+  )
+
+  test('an answer that makes no sense keeps the payment too', async () => {
+    const { buyer, sent } = scene(() => Response.json({ hello: 1 }))
+    await expect(buyer.buy(base, order)).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER' })
+    await expect(buyer.buy(base, order)).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER' })
+    expect(distinct(sent)).toBe(1)
+  })
+})
+
+describe('the fetch that pays', () => {
+  const paidAnswer = (status = 200) =>
+    new Response('data', { status, headers: { 'payment-response': success } })
+
+  test('pays an offer and hands back the answer; body and headers go along both times', async () => {
+    const { buyer, sent, unpaid } = scene(() => paidAnswer())
+    const answer = await buyer.fetch(`${base}/quote`, {
+      method: 'POST',
+      body: 'hello',
+      headers: { 'x-mine': '1' },
+    })
+    expect([answer.status, await answer.text()]).toEqual([200, 'data'])
+    expect(sent).toHaveLength(1)
+    expect([await unpaid[0]!.text(), unpaid[0]!.headers.get('x-mine')]).toEqual(['hello', '1'])
+  })
+
+  test('takes an answer that came with a receipt as final, be it a 500, and repeats one without', async () => {
+    const final = scene(() => paidAnswer(500))
+    expect((await final.buyer.fetch(base)).status).toBe(500)
+    expect(final.sent).toHaveLength(1)
+    const unsure = scene((count) => (count < 3 ? new Response(null, { status: 500 }) : paidAnswer()))
+    expect((await unsure.buyer.fetch(base)).status).toBe(200)
+    expect([unsure.sent.length, distinct(unsure.sent)]).toEqual([3, 1])
+  })
+
+  test('pays anew for each call, unless an Idempotency-Key says that it is the same', async () => {
+    const { buyer, sent } = scene(() => paidAnswer())
+    await buyer.fetch(base)
+    await buyer.fetch(base)
+    expect(distinct(sent)).toBe(2)
+    const headers = { 'idempotency-key': 'k' }
+    await buyer.fetch(base, { headers })
+    await buyer.fetch(base, { headers })
+    expect([sent.length, distinct(sent)]).toEqual([4, 3])
+  })
+
+  test('refuses above the limit, and hands a 402 that is no x402 v2 to its caller', async () => {
+    const { buyer, sent } = scene(() => paidAnswer(), { maxAmount: '$0.000004' })
+    await expect(buyer.fetch(base)).rejects.toMatchObject({ code: 'OVER_LIMIT' })
+    const old: typeof fetch = async () => new Response('insert coin', { status: 402 })
+    const answer = await scene(() => paidAnswer(), { fetch: old }).buyer.fetch(base)
+    expect([answer.status, await answer.text()]).toEqual([402, 'insert coin'])
+    expect(sent).toEqual([])
+  })
+
+  test('stops when its caller aborts', async () => {
+    const abort = new AbortController()
+    const { buyer, sent } = scene(() => {
+      abort.abort()
+      return refused(503, 'SETTLEMENT_PENDING')
+    })
+    await expect(buyer.fetch(base, { signal: abort.signal })).rejects.toMatchObject({ name: 'AbortError' })
+    expect(sent).toHaveLength(1)
+  })
+})
+
+test('options that make no sense are refused before anything is asked', async () => {
+  expect(() => createBuyer({ account, maxAmount: '1.00' })).toThrow('maxAmount must start with "$"')
+  const { buyer, unpaid } = scene(granted)
+  await expect(buyer.buy('api.example.com', order)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  await expect(buyer.buy(base, { planId: 'a b' })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  expect(unpaid).toEqual([])
+})
+
+test('a watcher that throws does not stop a payment', async () => {
+  const onStep = () => {
+    throw new Error('terminal gone')
+  }
+  await expect(scene(granted, { onStep }).buyer.buy(base, order)).resolves.toMatchObject({ cached: false })
+})
+
+test('the catalog is handed over, and anything else is an error', async () => {
+  const catalog = { agentName: 'x', plans: [], routes: [] }
+  const seller: typeof fetch = async (input) =>
+    String(input) === `${base}/discover` ? Response.json(catalog) : new Response('no', { status: 404 })
+  const { buyer } = scene(granted, { fetch: seller })
+  expect(await buyer.discover(`${base}/`)).toEqual(catalog)
+  await expect(buyer.discover(`${base}/other`)).rejects.toMatchObject({ code: 'UNEXPECTED_ANSWER' })
+})
