@@ -1,5 +1,5 @@
 /** Plain facts: what is stored, and what the chain says. Types only; every layer may read them. */
-import type { ChallengeState, Resource } from './protocol/access.ts'
+import type { ChallengeState } from './protocol/access.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Authorization } from './protocol/payment.ts'
 
@@ -18,10 +18,19 @@ export interface RowBase {
 
 export type Transport = 'http' | 'a2a' | 'mcp'
 
+/** One exact call: what the buyer pays for, and nothing beside it. */
+export interface CalledResource {
+  method: string
+  /** With query. */
+  path: string
+  /** Empty without a body. */
+  bodyHash: string
+}
+
 /** What is sold: one plan for one resource id, or one exact call of a route. */
 export type Subject =
   | { kind: 'plan'; planId: string; resourceId: string }
-  | { kind: 'route'; routeId: string; resourceId: string; resource: Resource }
+  | { kind: 'route'; routeId: string; resourceId: string; resource: CalledResource }
 
 /** key = challengeId */
 export interface ChallengeRow extends RowBase {

@@ -13,7 +13,7 @@ import type {
   Tables,
   Use,
 } from './facts.ts'
-import type { AccessGrant, SvcPayment } from './protocol/access.ts'
+import type { AccessGrant, ResourceResponse, SvcPayment } from './protocol/access.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Authorization } from './protocol/payment.ts'
 
@@ -202,6 +202,27 @@ export interface Delivery {
   deliver(order: Order): Promise<Delivered>
   /** The buyer's copy of a sealed result. */
   open(order: Order, sealed: string): Promise<AccessGrant>
+}
+
+/** One exact call of a paid route, as it goes to the backend. Not stored: only its hash is. */
+export interface RouteCall {
+  method: string
+  /** With query. */
+  path: string
+  headers: Record<string, string>
+  body: Uint8Array | null
+}
+
+/** `ok`: a 2xx within every limit. Anything else leaves the challenge PAID, and the payment goes back. */
+export type Called =
+  | { ok: true; response: ResourceResponse; sealed: string }
+  | { ok: false; response: ResourceResponse; reason: string }
+
+/** The seller's API behind paid routes. Called only inside a request that carries the payment, never by a job. */
+export interface Backend {
+  call(order: Order, call: RouteCall): Promise<Called>
+  /** The stored answer of an earlier call; undefined when no key opens it. */
+  open(order: Order, sealed: string): Promise<ResourceResponse | undefined>
 }
 
 /** Any credential kind: a JWT, an API key, a signed URL. */

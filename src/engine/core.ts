@@ -1,5 +1,6 @@
 import type {
   Alerts,
+  Backend,
   Chain,
   ChallengeRow,
   Clock,
@@ -53,6 +54,8 @@ export interface Ports {
   settlement: Settlement
   signatures: Signatures
   delivery: Delivery
+  /** Needed for routes, unless they are all embedded. */
+  backend?: Backend
   refundSigner?: RefundSigner
   clock: Clock
   random: Random
@@ -94,7 +97,8 @@ export function randomText(core: Core, bytes: number): string {
 
 /** A fresh 402 for this challenge. */
 export function requireFor(core: Core, challenge: ChallengeTerms, error: string): PaymentRequired {
-  const item = core.config.catalog.plans.get(challenge.itemId)
+  const { plans, routes } = core.config.catalog
+  const item = (challenge.kind === 'plan' ? plans : routes).get(challenge.itemId)
   const description = item?.description ?? challenge.itemId
   return paymentRequired(challenge, core.config, description, randomText(core, 16), error)
 }

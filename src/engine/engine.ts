@@ -6,6 +6,7 @@ import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
+import { finishRoute } from './deliver-route.ts'
 import { runJobs, voidLeases } from './jobs.ts'
 import { openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
@@ -50,6 +51,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       const state = core.clock.now() < parsed.expiresAt ? 'PENDING' : 'EXPIRED'
       return { challengeId, state, expiresAt: new Date(parsed.expiresAt).toISOString() }
     },
+    finish: async (challengeId, lease, result) => void (await finishRoute(core, challengeId, lease, result)),
     cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     runJobs: () => runJobs(core, resolver),
@@ -82,7 +84,11 @@ async function cancelChallenge(core: Core, challengeId: string, actor: 'buyer' |
     const challenge = await getOne(core, 'challenges', challengeId)
     if (!challenge) return notFound(challengeId)
     if (challenge.state === 'CANCELLED') return statusOf(challenge)
-    if (challenge.state !== 'PENDING') return challengeClosed(challenge)
+    if (challenge.state === 'EXPIRED') return challengeClosed(challenge)
+    if (challenge.state !== 'PENDING') {
+      const message = `Challenge ${challengeId} is ${challenge.state}; only PENDING is cancelled.`
+      return new GatewayError('INVALID_REQUEST', message, { challengeId })
+    }
     if (challenge.liveAuth !== null) return settlementPending(challenge)
     const cancelled = applyEvent(
       challenge,

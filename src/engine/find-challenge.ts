@@ -5,7 +5,7 @@ import type { PaymentPayload } from '../protocol/payment.ts'
 import { authorizationKey } from '../rules/authorization-key.ts'
 import { type CatalogItem, findSubject } from '../rules/catalog.ts'
 import { parseChallengeId, provesTerms } from '../rules/challenge-id.ts'
-import { newChallenge, termsOf } from '../rules/terms.ts'
+import { bodyHashOf, newChallenge, termsOf } from '../rules/terms.ts'
 import { type Core, getOne, randomText } from './core.ts'
 import { challengeOfRequest, draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
 import type { Intent } from './outcome.ts'
@@ -47,7 +47,7 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
   )
   if (contradiction)
     return invalid(`${contradiction} in the request differs from accepted.extra.${contradiction}.`)
-  const named = { ...echo, ...definedIds(intent), resource: intent.resource }
+  const named = { ...echo, ...definedIds(intent), call: intent.call }
   const sold = findSubject(core.config.catalog, named)
   if (sold instanceof GatewayError) return fail(sold)
   const found =
@@ -151,8 +151,14 @@ function namesAnother(ids: Ids, challenge: ChallengeRow): boolean {
 /** A route's payment buys one exact call: the same method, path, query and body. */
 function sameCall(intent: Intent, challenge: ChallengeRow): boolean {
   if (challenge.kind === 'plan') return true
-  if (intent.resource === undefined) return false
+  if (intent.call === undefined) return false
+  const { method, path, body } = intent.call
   const { itemId: routeId, resourceId } = challenge
-  const fingerprint = subjectFingerprint({ kind: 'route', routeId, resourceId, resource: intent.resource })
+  const fingerprint = subjectFingerprint({
+    kind: 'route',
+    routeId,
+    resourceId,
+    resource: { method, path, bodyHash: bodyHashOf(body) },
+  })
   return fingerprint === challenge.fingerprint
 }

@@ -4,6 +4,7 @@ import { nextState } from '../rules/state-machine.ts'
 import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
 import { confirmPayments } from './confirm.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
+import { finalUses } from './final-uses.ts'
 import type { Resolver } from './resolve.ts'
 
 /**
@@ -20,11 +21,10 @@ export async function followReceipts(
     'authorizations',
     rows.map((row) => row.key),
   )
-  const { finalized } = await core.chain.head()
   const keys = attempts.flatMap((attempt) =>
     attempt ? [{ payer: attempt.auth.from, nonce: attempt.auth.nonce }] : [],
   )
-  const { found } = await core.chain.uses(keys, Math.min(...rows.map((row) => row.fromHeight)))
+  const { found, finalized } = await finalUses(core, keys, Math.min(...rows.map((row) => row.fromHeight)))
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
   await Promise.all(
     rows.map((receipt, index) => {

@@ -3,6 +3,7 @@ import { applyEvent, putChallenge } from './apply-event.ts'
 import { release } from './broadcast.ts'
 import { type Core, commit, getOne } from './core.ts'
 import { deliverPlan } from './deliver.ts'
+import { refundableAt } from './deliver-route.ts'
 import { followReceipts } from './follow-receipts.ts'
 import { sweepAt } from './open-challenge.ts'
 import { tellSeller } from './outbox.ts'
@@ -100,6 +101,7 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
     }
     case 'PAID': {
       if (challenge.kind === 'plan') return void (await deliverPlan(core, challenge))
+      if (facts.at < Math.max(refundableAt(core, challenge), challenge.leaseUntil ?? 0)) return
       const receipt =
         challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
       if (!receipt) throw new Error(`challenge ${challenge.key} is PAID without a receipt`)

@@ -1,13 +1,9 @@
 import type { GatewayError } from '../errors.ts'
-import type { Transport } from '../ports.ts'
-import type {
-  AccessGrant,
-  ChallengeStatus,
-  Resource,
-  ResourceResponse,
-  SvcPayment,
-} from '../protocol/access.ts'
+import type { RouteCall, Transport } from '../ports.ts'
+import type { AccessGrant, ChallengeStatus, ResourceResponse, SvcPayment } from '../protocol/access.ts'
 import type { PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
+
+export type { RouteCall }
 
 /** What a transport understood of a request. Ids are syntactically valid; nothing else has been checked. */
 export interface Intent {
@@ -17,7 +13,10 @@ export interface Intent {
   requestId?: string
   resourceId?: string
   challengeId?: string
-  resource?: Resource
+  /** Routes: the call to make once it is paid. */
+  call?: RouteCall
+  /** Routes: the seller's own handler delivers; the engine only charges. */
+  embedded?: boolean
   clientAgentId?: string
   /** Absent: the buyer asks for terms. */
   payment?: PaymentPayload
@@ -29,13 +28,22 @@ export type Outcome =
   | { kind: 'granted'; grant: AccessGrant; receipt: SettleResponse; cached: boolean }
   | { kind: 'resource'; response: ResourceResponse; receipt: SettleResponse; cached: boolean }
   /** Embedded routes: the seller's handler runs next. */
-  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse }
+  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse; lease: number }
   | { kind: 'failed'; error: GatewayError; required?: PaymentRequired; receipt?: SettleResponse }
 
 /** One engine serves every transport. */
 export interface Engine {
   /** Opens a challenge, or redeems the payment that the intent carries. Never throws for an expected failure. */
   purchase(intent: Intent): Promise<Outcome>
+  /**
+   * Embedded routes: the seller's handler has answered, or failed. `lease` is that of the `paid` outcome: a handler that
+   * took so long that another request delivered meanwhile changes nothing.
+   */
+  finish(
+    challengeId: string,
+    lease: number,
+    result: { ok: true } | { ok: false; reason: string },
+  ): Promise<void>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
   /** Only PENDING without a live attempt can be cancelled. */

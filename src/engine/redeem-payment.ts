@@ -5,6 +5,7 @@ import { ownsAttempt, saltHashOf } from '../rules/ownership.ts'
 import { auditEntry, putChallenge } from './apply-event.ts'
 import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
+import type { Handover } from './deliver-route.ts'
 import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
 import type { Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
@@ -32,6 +33,7 @@ export async function redeemPayment(
 ): Promise<Outcome> {
   const deadline = core.clock.now() + core.config.settleWaitMs
   const { payment } = intent
+  const waiting = { deadline, handover: handoverOf(intent) }
   let verified = false
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await findChallenge(core, intent)
@@ -43,7 +45,12 @@ export async function redeemPayment(
       if (!ownsAttempt(found.attempt, payment)) {
         return failed(core, live ? settlementPending(challenge) : alreadyRedeemed(challenge))
       }
-      const outcome = await settledOutcome(core, challenge.key, found.attempt.key, deadline)
+      const outcome = await settledOutcome(core, {
+        ...waiting,
+        challengeId: challenge.key,
+        authKey: found.attempt.key,
+        fresh: false,
+      })
       if (outcome) return outcome
       continue
     }
@@ -56,20 +63,20 @@ export async function redeemPayment(
       signature: payment.payload.signature,
     }
     if (!verified) {
-      const limited = parts.budget.refusal(auth.from)
-      if (limited) return failed(core, limited)
       const signature = await core.signatures.check(auth)
+      // Says nothing of the payer that it names: forgeries must not use up a stranger's budget.
       if (typeof signature === 'object') {
-        parts.budget.countFailure(auth.from)
         return failed(
           core,
           new GatewayError('INVALID_PROOF', signature.invalid, { challengeId: challenge.key }),
           challenge,
         )
       }
+      const limited = parts.budget.refusal(auth.from)
+      if (limited) return failed(core, limited)
       verified = true
     }
-    if (challenge.state !== 'PENDING') return releaseToPayer(core, challenge, auth, deadline)
+    if (challenge.state !== 'PENDING') return releaseToPayer(core, challenge, auth, waiting)
     if (challenge.liveAuth !== null) {
       // Another authorization is in flight: this one is never sent. Its outcome answers both.
       const rival = await getOne(core, 'authorizations', challenge.liveAuth)
@@ -87,7 +94,12 @@ export async function redeemPayment(
       if (looked.error.code !== 'SETTLEMENT_PENDING') parts.budget.countFailure(auth.from)
       return failed(core, looked.error, looked.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
     }
-    const outcome = await settledOutcome(core, challenge.key, attempt.key, deadline)
+    const outcome = await settledOutcome(core, {
+      ...waiting,
+      challengeId: challenge.key,
+      authKey: attempt.key,
+      fresh: true,
+    })
     if (outcome) {
       if (outcome.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED')
         parts.budget.countFailure(auth.from)
@@ -95,6 +107,11 @@ export async function redeemPayment(
     }
   }
   return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this payment.'))
+}
+
+/** Routes without a call never get as far as a delivery: they are refused as RESOURCE_REQUIRED. */
+function handoverOf({ call, embedded }: PaidIntent): Handover {
+  return call && !embedded ? { kind: 'call', call } : { kind: 'embedded' }
 }
 
 /** T1. The insert is the claim: of all settlements racing on this nonce or this challenge exactly one wins. */
@@ -147,11 +164,16 @@ async function releaseToPayer(
   core: Core,
   challenge: ChallengeRow,
   auth: SignedAuthorization,
-  deadline: number,
+  waiting: { deadline: number; handover: Handover },
 ): Promise<Outcome> {
   if (challenge.payer !== auth.from || challenge.receipt === null) return failed(core, otherPayer(challenge))
   const { results } = await core.chain.simulate([auth])
   if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
-  const outcome = await settledOutcome(core, challenge.key, challenge.receipt, deadline)
+  const outcome = await settledOutcome(core, {
+    ...waiting,
+    challengeId: challenge.key,
+    authKey: challenge.receipt,
+    fresh: false,
+  })
   return outcome ?? failed(core, settlementPending(challenge))
 }

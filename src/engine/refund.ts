@@ -2,6 +2,7 @@ import type { Put, RefundRow, RefundSigner, SignedAuthorization, Use } from '../
 import { matchesTransfer } from '../rules/judge-attempt.ts'
 import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne } from './core.ts'
+import { finalUses } from './final-uses.ts'
 import { outboxRow } from './outbox.ts'
 
 /** How long a refund's authorization is valid. Longer waits only delay the next try of one that cannot land. */
@@ -85,9 +86,8 @@ async function sendRefund(
 
 async function resolveRefunds(core: Core, sent: readonly RefundRow[]): Promise<void> {
   if (sent.length === 0) return
-  const { finalized } = await core.chain.head()
   const keys = sent.map((row) => ({ payer: row.auth!.from, nonce: row.auth!.nonce }))
-  const { found } = await core.chain.uses(keys, Math.min(...sent.map((row) => row.fromHeight)))
+  const { found, finalized } = await finalUses(core, keys, Math.min(...sent.map((row) => row.fromHeight)))
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
   const walletTxs = await core.store.get(
     'walletTxs',

@@ -1,9 +1,10 @@
-import type { AuthorizationRow, Use, WalletTxRow } from '../ports.ts'
+import type { AuthorizationRow, Block, Use, WalletTxRow } from '../ports.ts'
 import { isDead, judgeAttempt, type Verdict } from '../rules/judge-attempt.ts'
 import { auditEntry, putChallenge } from './apply-event.ts'
 import { broadcast, type Sink, withoutLive } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { type Core, commit } from './core.ts'
+import { finalUses } from './final-uses.ts'
 
 /** An abandoned attempt is looked at this often until it can no longer land. */
 const ABANDONED_RECHECK_MS = 60_000
@@ -92,7 +93,12 @@ export async function resolveAttempts(
   const mined = hashes.length > 0 ? await core.chain.mined(hashes) : []
   const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
   const keys = rows.map((row) => ({ payer: row.auth.from, nonce: row.auth.nonce }))
-  const { at, found } = await core.chain.uses(keys, Math.min(...rows.map((row) => row.fromHeight)))
+  const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
+  // Only the end of an abandoned attempt needs finality; those in flight are decided at the latest block.
+  const abandoned = rows.some((row) => row.phase !== 'BROADCAST')
+  const { at, found, finalized } = abandoned
+    ? await finalUses(core, keys, fromHeight)
+    : { ...(await core.chain.uses(keys, fromHeight)), finalized: undefined }
   core.highest.number = Math.max(core.highest.number, at.number)
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
 
@@ -111,7 +117,7 @@ export async function resolveAttempts(
   }
   const paid = await confirmPayments(core, confirmed)
   const done = await Promise.all(
-    failures.map(({ row, verdict, use }) => settleFailure(core, row, verdict, use)),
+    failures.map(({ row, verdict, use }) => settleFailure(core, row, verdict, use, finalized)),
   )
   const settled = [...confirmed.map(({ attempt }) => attempt), ...failures.map(({ row }) => row)]
   const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
@@ -146,11 +152,11 @@ async function settleFailure(
   row: AuthorizationRow,
   verdict: Verdict,
   use: Use | undefined,
+  finalized: Block | undefined,
 ): Promise<boolean> {
   if (row.phase === 'BROADCAST')
     return verdict.kind === 'failed' && (await abandon(core, row, verdict.reason))
-  const { finalized } = await core.chain.head()
-  const dead = verdict.kind === 'failed' && isDead(row, use, finalized)
+  const dead = verdict.kind === 'failed' && finalized !== undefined && isDead(row, use, finalized)
   const next: AuthorizationRow = dead
     ? { ...row, phase: 'DEAD', dueAt: null }
     : { ...row, dueAt: core.clock.now() + ABANDONED_RECHECK_MS }

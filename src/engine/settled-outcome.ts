@@ -3,8 +3,17 @@ import type { AuthorizationRow, ChallengeRow } from '../ports.ts'
 import { explainReason } from '../rules/check-payment.ts'
 import { type Core, getOne, orderOf, requireFor, settledReceipt } from './core.ts'
 import { deliverPlan } from './deliver.ts'
+import { deliverRoute, type Handover } from './deliver-route.ts'
 import type { Outcome } from './outcome.ts'
-import { challengeClosed, deliveryFailed, paymentFailed, refunded, settlementPending } from './refusals.ts'
+import {
+  alreadyRedeemed,
+  challengeClosed,
+  deliveryFailed,
+  otherPayer,
+  paymentFailed,
+  refunded,
+  settlementPending,
+} from './refusals.ts'
 
 /** Results of other instances are noticed by looking at the store this often. */
 const STORE_POLL_MS = 250
@@ -32,17 +41,24 @@ export async function waitForChange(core: Core, challengeId: string, deadline: n
   await Promise.race([core.signals.wait(challengeId), core.clock.sleep(left)])
 }
 
+interface Awaited {
+  challengeId: string
+  authKey: string
+  deadline: number
+  /** This very request claimed the payment: what it gets is no replay. */
+  fresh: boolean
+  handover: Handover
+}
+
 /**
  * Waits until the claimed payment is decided, and answers its owner. Undefined: the claim is gone (released by the
  * resolver), so that the request starts again.
  */
 export async function settledOutcome(
   core: Core,
-  challengeId: string,
-  authKey: string,
-  deadline: number,
+  { challengeId, authKey, deadline, fresh, handover }: Awaited,
 ): Promise<Outcome | undefined> {
-  let waited = false
+  let first = !fresh
   for (;;) {
     // Subscribed before reading, so that a change between the read and the wait is not missed.
     const change = core.signals.wait(challengeId)
@@ -51,10 +67,10 @@ export async function settledOutcome(
       getOne(core, 'challenges', challengeId),
     ])
     if (!challenge || !attempt || attempt.phase === 'RELEASED') return undefined
-    const decided = await decide(core, challenge, attempt, !waited)
+    const decided = await decide(core, challenge, attempt, { first, handover })
     if (decided) return decided
     if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
-    waited = true
+    first = false
     const left = Math.max(0, Math.min(STORE_POLL_MS, deadline - core.clock.now()))
     await Promise.race([change, core.clock.sleep(left)])
   }
@@ -64,8 +80,12 @@ async function decide(
   core: Core,
   challenge: ChallengeRow,
   attempt: AuthorizationRow,
-  first: boolean,
+  { first, handover }: { first: boolean; handover: Handover },
 ): Promise<Outcome | undefined> {
+  // This attempt came to nothing and somebody else paid the challenge: its result goes to its payer alone.
+  if (challenge.payer !== null && challenge.payer !== attempt.auth.from) {
+    return failed(core, otherPayer(challenge))
+  }
   switch (challenge.state) {
     case 'PENDING': {
       if (attempt.phase !== 'ABANDONED' && attempt.phase !== 'DEAD') return undefined
@@ -73,12 +93,20 @@ async function decide(
       return failed(core, error, challenge)
     }
     case 'DELIVERED': {
-      if (challenge.payer !== attempt.auth.from || challenge.result === null) return undefined
-      const grant = await core.delivery.open(orderOf(challenge), challenge.result)
-      return { kind: 'granted', grant, receipt: settledReceipt(challenge), cached: first }
+      // An embedded handler's answer is not ours to keep.
+      if (challenge.result === null) return failed(core, alreadyRedeemed(challenge))
+      const order = orderOf(challenge)
+      const shared = { receipt: settledReceipt(challenge), cached: first }
+      if (challenge.kind === 'plan') {
+        return { kind: 'granted', grant: await core.delivery.open(order, challenge.result), ...shared }
+      }
+      const response = await core.backend?.open(order, challenge.result)
+      return response ? { kind: 'resource', response, ...shared } : failed(core, alreadyRedeemed(challenge))
     }
     case 'PAID':
-      return deliverPlan(core, challenge)
+      return challenge.kind === 'plan'
+        ? deliverPlan(core, challenge)
+        : deliverRoute(core, challenge, handover)
     case 'EXPIRED':
     case 'CANCELLED':
       return failed(core, challengeClosed(challenge))

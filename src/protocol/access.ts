@@ -46,7 +46,16 @@ export interface ResourceResponse {
   routeId: string
   txHash: string
   explorerUrl: string
-  resource: { status: number; body: unknown; contentType?: string; encoding?: 'base64' }
+  resource: BackendAnswer
+}
+
+/** What the backend said. Bodies that are neither JSON nor text are base64. */
+export interface BackendAnswer {
+  status: number
+  /** null when there was none. */
+  body: unknown
+  contentType?: string
+  encoding?: 'base64'
 }
 
 /** What a seller's own code is told of a payment. */

@@ -1,13 +1,11 @@
 import { GatewayError } from '../errors.ts'
 import type { Subject } from '../facts.ts'
-import { DEFAULT_RESOURCE_ID, type Resource } from '../protocol/access.ts'
+import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { dollarsToMicro } from '../protocol/amount.ts'
-import type { Plan } from '../protocol/catalog.ts'
-
-/** The seller's price list, computed once at boot. */
-export interface Catalog {
-  plans: ReadonlyMap<string, CatalogItem>
-}
+import type { Plan, Route } from '../protocol/catalog.ts'
+import { parseResourcePath } from './resource-path.ts'
+import { matchPattern, parsePattern, type RoutePattern } from './route-pattern.ts'
+import { bodyHashOf } from './terms.ts'
 
 export interface CatalogItem {
   /** Micro-units. */
@@ -15,23 +13,59 @@ export interface CatalogItem {
   description: string
 }
 
-export function buildCatalog(plans: readonly Plan[]): Catalog {
+export interface CatalogRoute extends CatalogItem {
+  routeId: string
+  method: string
+  path: string
+  pattern: RoutePattern
+  free: boolean
+}
+
+/** The seller's price list, computed once at boot. */
+export interface Catalog {
+  plans: ReadonlyMap<string, CatalogItem>
+  routes: ReadonlyMap<string, CatalogRoute>
+}
+
+export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = []): Catalog {
+  const amount = (price: string): string => dollarsToMicro(price).toString()
   return {
     plans: new Map(
-      plans.map((plan) => [
-        plan.planId,
-        { amount: dollarsToMicro(plan.unitAmount).toString(), description: plan.description ?? plan.planId },
+      plans.map(({ planId, unitAmount, description = planId }) => [
+        planId,
+        { amount: amount(unitAmount), description },
+      ]),
+    ),
+    routes: new Map(
+      routes.map(({ routeId, method, path, unitAmount, free = false, description = routeId }) => [
+        routeId,
+        {
+          routeId,
+          method,
+          path,
+          pattern: parsePattern(path),
+          free,
+          description,
+          amount: unitAmount ? amount(unitAmount) : '0',
+        },
       ]),
     ),
   }
 }
 
+/** The call that a buyer wants to make, as the transport understood it. */
+export interface AskedCall {
+  method: string
+  path: string
+  body: Uint8Array | null
+}
+
 /** The ids that a request, its header and its echo named, already merged. */
 export interface NamedItem {
-  planId?: string
-  routeId?: string
-  resourceId?: string
-  resource?: Resource
+  planId?: string | undefined
+  routeId?: string | undefined
+  resourceId?: string | undefined
+  call?: AskedCall | undefined
 }
 
 /** What the buyer wants, or why it cannot be sold. Asked before any money is. */
@@ -39,21 +73,50 @@ export function findSubject(
   catalog: Catalog,
   named: NamedItem,
 ): { subject: Subject; item: CatalogItem } | GatewayError {
-  if (named.planId !== undefined && named.routeId !== undefined) {
+  const { planId, routeId, resourceId = DEFAULT_RESOURCE_ID } = named
+  if (planId !== undefined && routeId !== undefined) {
     return new GatewayError('INVALID_REQUEST', 'planId and routeId were both given; send one of them.')
   }
-  if (named.routeId !== undefined) {
-    return new GatewayError('ROUTE_NOT_FOUND', `No route has the id ${JSON.stringify(named.routeId)}.`)
-  }
-  if (named.planId === undefined) {
+  if (routeId !== undefined) return findRoute(catalog, routeId, resourceId, named.call)
+  if (planId === undefined) {
     return new GatewayError('INVALID_REQUEST', 'planId is missing; GET /discover lists the plans.')
   }
-  const item = catalog.plans.get(named.planId)
-  if (!item) return new GatewayError('TIER_NOT_FOUND', `No plan has the id ${JSON.stringify(named.planId)}.`)
-  const subject: Subject = {
-    kind: 'plan',
-    planId: named.planId,
-    resourceId: named.resourceId ?? DEFAULT_RESOURCE_ID,
+  const item = catalog.plans.get(planId)
+  if (!item) return new GatewayError('TIER_NOT_FOUND', `No plan has the id ${JSON.stringify(planId)}.`)
+  return { subject: { kind: 'plan', planId, resourceId }, item }
+}
+
+function findRoute(catalog: Catalog, routeId: string, resourceId: string, call: AskedCall | undefined) {
+  const route = catalog.routes.get(routeId)
+  if (!route) return new GatewayError('ROUTE_NOT_FOUND', `No route has the id ${JSON.stringify(routeId)}.`)
+  const shape = `${route.method} ${route.path}`
+  if (!call) {
+    const message = `Route ${routeId} sells one exact call: send resource {method, path} that fits ${shape}.`
+    return new GatewayError('RESOURCE_REQUIRED', message)
   }
-  return { subject, item }
+  if (route.free)
+    return new GatewayError('INVALID_REQUEST', `Route ${routeId} is free: call ${shape} directly.`)
+  if (call.method !== route.method || !fitsRoute(route, call.path)) {
+    const asked = `${call.method} ${call.path}`.slice(0, 200)
+    return new GatewayError(
+      'ROUTE_NOT_FOUND',
+      `resource ${JSON.stringify(asked)} does not fit route ${routeId} (${shape}).`,
+    )
+  }
+  const resource = { method: call.method, path: call.path, bodyHash: bodyHashOf(call.body) }
+  const subject: Subject = { kind: 'route', routeId, resourceId, resource }
+  return { subject, item: route }
+}
+
+function fitsRoute(route: CatalogRoute, path: string): boolean {
+  const parsed = parseResourcePath(path)
+  return parsed !== undefined && matchPattern(route.pattern, parsed.pathname) !== undefined
+}
+
+/** The route that a direct call means, paid or free. */
+export function routeOf(catalog: Catalog, method: string, path: string): CatalogRoute | undefined {
+  for (const route of catalog.routes.values()) {
+    if (route.method === method && fitsRoute(route, path)) return route
+  }
+  return undefined
 }

@@ -17,22 +17,16 @@ export interface Terms {
   requestId: string
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-/** JSON with sorted keys: two bodies that mean the same have one hash. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value as Record<string, unknown>).sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(',')}}`
-  }
-  return JSON.stringify(value) ?? 'null'
-}
+const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')
 
 export function resourceHash(subject: Subject): string {
   if (subject.kind === 'plan') return ''
-  const { method, path, body } = subject.resource
-  return sha256(JSON.stringify([method, path, body === undefined ? '' : sha256(canonical(body))]))
+  const { method, path, bodyHash } = subject.resource
+  return sha256(JSON.stringify([method, path, bodyHash]))
+}
+
+export function bodyHashOf(body: Uint8Array | null): string {
+  return body === null || body.length === 0 ? '' : sha256(body)
 }
 
 /** The same requestId with another fingerprint is another purchase, and is refused. */

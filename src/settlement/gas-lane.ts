@@ -95,7 +95,7 @@ export function createLane(signer: TxSigner, chain: Chain, store: Store, clock: 
           candidates.map((nonce) => walletTxKey(address, nonce)),
         )
         candidates.forEach((nonce, index) => {
-          if (false) taken.add(nonce)
+          if (rows[index]) taken.add(nonce)
           // Another pack may have taken it while we were reading.
           else if (nonces.length < parcels.length && !isReserved(nonce) && !taken.has(nonce)) {
             reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, members: parcels[nonces.length]! })

@@ -47,16 +47,23 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
   }
 
   test('attack 9: the nonce spent on oneself for 1 micro-unit is no payment, and earns no refund', async () => {
-    const { answer, payer, required, before } = await actWhilePending('pro', async (thief, used, accepted) => {
-      const toSelf = { to: thief.address, value: '1', nonce: used.nonce }
-      const signed = await signAuthorization({
-        account: thief.account,
-        requirements: accepted,
-        overrides: toSelf,
-      })
-      await submitAlone(world, signed, FIRST_IN_BLOCK)
+    const { answer, payer, required, before } = await actWhilePending(
+      'pro',
+      async (thief, used, accepted) => {
+        const toSelf = { to: thief.address, value: '1', nonce: used.nonce }
+        const signed = await signAuthorization({
+          account: thief.account,
+          requirements: accepted,
+          overrides: toSelf,
+        })
+        await submitAlone(world, signed, FIRST_IN_BLOCK)
+      },
+    )
+    expect(answer).toMatchObject({
+      status: 402,
+      body: { code: 'PAYMENT_FAILED' },
+      receipt: { success: false },
     })
-    expect(answer).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' }, receipt: { success: false } })
     expect(answer.body.message).toContain('another transfer')
     const { state, txHash } = await world.status(required.challengeId)
     expect({ state, txHash }).toEqual({ state: 'PENDING', txHash: undefined })
@@ -70,7 +77,10 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
     const required = await world.terms({ planId: 'pro' })
     const sends = await sendsOf(world)
     const payload = await signedPayload(thief, required.accepts[0]!, { to: thief.address, value: '1' })
-    expect(await world.pay(headerOf(payload))).toMatchObject({ status: 400, body: { code: 'AMOUNT_MISMATCH' } })
+    expect(await world.pay(headerOf(payload))).toMatchObject({
+      status: 400,
+      body: { code: 'AMOUNT_MISMATCH' },
+    })
     expect(await sendsOf(world)).toBe(sends)
     expect(await world.status(required.challengeId)).toMatchObject({ state: 'PENDING' })
     expect(await world.flows(thief)).toEqual({ paid: [], refunded: [] })
@@ -99,7 +109,11 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
         ...FIRST_IN_BLOCK,
       })
     })
-    expect(answer).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' }, receipt: { success: false } })
+    expect(answer).toMatchObject({
+      status: 402,
+      body: { code: 'PAYMENT_FAILED' },
+      receipt: { success: false },
+    })
     expect(answer.body.message).toContain('cancelled')
     expect(answer.headers.get('payment-required')).not.toBeNull()
     expect(await world.sellerBalance()).toBe(before)
@@ -140,7 +154,11 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
         return later.status !== 503 && later
       })
     }
-    expect(failed).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' }, receipt: { success: false } })
+    expect(failed).toMatchObject({
+      status: 402,
+      body: { code: 'PAYMENT_FAILED' },
+      receipt: { success: false },
+    })
     expect(await world.status(required.challengeId)).toMatchObject({ state: 'PENDING' })
     expect(await world.sellerBalance()).toBe(before)
     expect(await world.flows(payer)).toEqual({ paid: [], refunded: [] })

@@ -27,8 +27,7 @@ export async function signedPayload(
   return paymentPayload({ accepted, ...signed }) as unknown as Payload
 }
 
-export const headerOf = (payload: unknown): string =>
-  Buffer.from(JSON.stringify(payload)).toString('base64')
+export const headerOf = (payload: unknown): string => Buffer.from(JSON.stringify(payload)).toString('base64')
 
 /** How much the gateway has asked anybody to send so far: equal before and after means that nothing was sent. */
 export async function sendsOf({ chain, facilitator }: World): Promise<number> {
@@ -48,9 +47,7 @@ export async function readCalldata(
 ): Promise<{ authorization: Authorization; signature: Hex }> {
   const { input, to } = await chain.client.getTransaction({ hash: hash as Hex })
   const packed = to?.toLowerCase() === MULTICALL3_ADDRESS.toLowerCase()
-  const data = packed
-    ? decodeFunctionData({ abi: aggregateAbi, data: input }).args[0][0]!.callData
-    : input
+  const data = packed ? decodeFunctionData({ abi: aggregateAbi, data: input }).args[0][0]!.callData : input
   const { functionName, args } = decodeFunctionData({ abi: usdcAbi, data })
   if (functionName !== 'transferWithAuthorization') throw new Error(`no payment but ${functionName}`)
   const [from, to_, value, validAfter, validBefore, nonce, ...signature] = args

@@ -58,9 +58,12 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a forged payment by %s',
   })
 
   test('attack 4: a cheap price that the buyer agrees with itself is refused', async () => {
-    const answer = await attempt((payload) => ({ ...payload, accepted: { ...payload.accepted, amount: '1' } }), {
-      value: '1',
-    })
+    const answer = await attempt(
+      (payload) => ({ ...payload, accepted: { ...payload.accepted, amount: '1' } }),
+      {
+        value: '1',
+      },
+    )
     expect(answer).toMatchObject({ status: 400, code: 'AMOUNT_MISMATCH' })
   })
 

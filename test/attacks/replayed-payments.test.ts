@@ -18,7 +18,14 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     const payload = await signedPayload(buyer, required.accepts[0]!)
     const granted = await world.pay(headerOf(payload), body)
     expect(granted.status).toBe(200)
-    return { buyer, required, payload, granted, sends: await sendsOf(world), books: await world.ledger(buyer) }
+    return {
+      buyer,
+      required,
+      payload,
+      granted,
+      sends: await sendsOf(world),
+      books: await world.ledger(buyer),
+    }
   }
 
   test('attack 1: the same payload 100 times at once settles once, with identical results', async () => {
@@ -44,7 +51,9 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await world.pay(moved)).toMatchObject(REDEEMED)
     expect(await world.pay(moved, { planId: 'basic', requestId: 'attack-2c' })).toMatchObject(REDEEMED)
     const recordless = await world.terms()
-    expect(await world.pay(headerOf({ ...payload, accepted: recordless.accepts[0]! }))).toMatchObject(REDEEMED)
+    expect(await world.pay(headerOf({ ...payload, accepted: recordless.accepts[0]! }))).toMatchObject(
+      REDEEMED,
+    )
     expect(await world.status(other.challengeId)).toMatchObject({ state: 'PENDING' })
     expect(await sendsOf(world)).toBe(sends)
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })

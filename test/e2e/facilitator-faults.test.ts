@@ -29,15 +29,18 @@ describe('a facilitator that sent the payment and then fails', () => {
     'broadcast-then-disconnect',
     'broadcast-then-refuse',
   ]
-  test.each(AFTER_SENDING)('%s: the chain decides, and the buyer is served for one transfer', async (fault) => {
-    const { buyer, header, challengeId } = await newPayment()
-    faults.next('settle', fault)
-    const granted = await world.pay(header)
-    expect(granted).toMatchObject({ status: 200, body: { type: 'AccessGrant', challengeId } })
-    expect(granted.body.txHash).toBe(facilitator.broadcasts.at(-1)?.hash)
-    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
-    expect(await world.chain.balanceOf(buyer.address)).toBe(4n * PRICE)
-  })
+  test.each(AFTER_SENDING)(
+    '%s: the chain decides, and the buyer is served for one transfer',
+    async (fault) => {
+      const { buyer, header, challengeId } = await newPayment()
+      faults.next('settle', fault)
+      const granted = await world.pay(header)
+      expect(granted).toMatchObject({ status: 200, body: { type: 'AccessGrant', challengeId } })
+      expect(granted.body.txHash).toBe(facilitator.broadcasts.at(-1)?.hash)
+      expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+      expect(await world.chain.balanceOf(buyer.address)).toBe(4n * PRICE)
+    },
+  )
 
   test.each(AFTER_SENDING)('%s while nothing is mined: pending, then served', async (fault) => {
     const { buyer, header, challengeId } = await newPayment()

@@ -111,9 +111,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
   })
 
   test('30 buyers at once are each charged once and each served', async () => {
-    const buyers = await Promise.all(
-      Array.from({ length: 30 }, () => world.chain.newBuyer({ micro: PRICE })),
-    )
+    const buyers = await Promise.all(Array.from({ length: 30 }, () => world.chain.newBuyer({ micro: PRICE })))
     const books = await world.ledger(...buyers)
     const answers = await Promise.all(buyers.map((buyer) => world.buy(buyer)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))

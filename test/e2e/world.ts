@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Address } from 'viem'
 import type { GatewayOptions } from '../../src/config/options.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { AccessGrant, ChallengeStatus } from '../../src/protocol/access.ts'
@@ -10,7 +11,6 @@ import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { ErrorBody } from '../../src/protocol/error-codes.ts'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../../src/protocol/payment.ts'
 import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
-import type { Address } from 'viem'
 import {
   type DevAccount,
   type DevChain,
@@ -20,6 +20,7 @@ import {
   startFacilitator,
   type TestFacilitator,
 } from '../../src/testing/index.ts'
+import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 
 export const PRICE = 1_000_000n
 export const TOKEN_SECRET = 'a shared secret of more than thirty-two bytes'
@@ -31,6 +32,7 @@ export interface World {
   chain: DevChain
   gateway: Gateway
   facilitator: TestFacilitator | undefined
+  proxy: RpcProxy | undefined
   baseUrl: string
   seller: DevAccount
   dataDir: string
@@ -51,7 +53,9 @@ export interface World {
   /** What the chain logged between this buyer and the seller, in micro-units, oldest first. */
   flows(buyer: { address: Address }): Promise<{ paid: bigint[]; refunded: bigint[] }>
   /** Balances now; `changes` answers what everybody has gained or lost since. */
-  ledger(...buyers: Array<{ address: Address }>): Promise<{ changes(): Promise<{ seller: bigint; buyers: bigint[] }> }>
+  ledger(
+    ...buyers: Array<{ address: Address }>
+  ): Promise<{ changes(): Promise<{ seller: bigint; buyers: bigint[] }> }>
   /** What the operator was told, oldest first. */
   alerts: Array<{ kind: string; message: string }>
   /** Closes and opens the gateway again on the same data. */
@@ -65,7 +69,10 @@ export interface Answer {
   status: number
   headers: Headers
   /** The fields of every kind of answer; a test looks at those it expects. */
-  body: Partial<Omit<AccessGrant, 'type'> & Omit<ErrorBody, 'type'> & PaymentRequired> & { type?: string; extensions?: unknown }
+  body: Partial<Omit<AccessGrant, 'type'> & Omit<ErrorBody, 'type'> & PaymentRequired> & {
+    type?: string
+    extensions?: unknown
+  }
   receipt: SettleResponse | undefined
 }
 
@@ -99,13 +106,19 @@ export async function answerOf(response: Response): Promise<Answer> {
 }
 
 export async function startWorld(
-  settings: { strategy?: Strategy; store?: 'memory' | 'embedded'; blockTimeSeconds?: number } & {
+  settings: {
+    strategy?: Strategy
+    store?: 'memory' | 'embedded'
+    blockTimeSeconds?: number
+    /** The gateway alone reaches the chain through `world.proxy`, which can be cut. */
+    proxied?: boolean
     options?: Partial<GatewayOptions>
   } = {},
 ): Promise<World> {
   const { strategy = 'gas-wallet', store = 'memory', blockTimeSeconds } = settings
   const chain = await startDevChain({ ...(blockTimeSeconds && { blockTimeSeconds }) })
   const facilitator = strategy === 'facilitator' ? await startFacilitator({ chain }) : undefined
+  const proxy = settings.proxied ? await startRpcProxy(chain.rpcUrl) : undefined
   const seller = chain.account(0)
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-e2e-'))
   const port = await freePort()
@@ -115,7 +128,7 @@ export async function startWorld(
     walletAddress: seller.address,
     network: 'testnet',
     baseUrl,
-    rpcUrl: chain.rpcUrl,
+    rpcUrl: proxy?.url ?? chain.rpcUrl,
     plans: [
       { planId: 'basic', unitAmount: '$1.00', description: 'One hour of everything' },
       { planId: 'pro', unitAmount: '$2.50' },
@@ -150,6 +163,7 @@ export async function startWorld(
       return gateway
     },
     facilitator,
+    proxy,
     baseUrl,
     seller,
     dataDir,
@@ -198,9 +212,14 @@ export async function startWorld(
     async flows({ address }) {
       const between = async (from: Address, to: Address) => {
         const transfers = await chain.transfersTo(to)
-        return transfers.filter((one) => one.from.toLowerCase() === from.toLowerCase()).map(({ value }) => value)
+        return transfers
+          .filter((one) => one.from.toLowerCase() === from.toLowerCase())
+          .map(({ value }) => value)
       }
-      return { paid: await between(address, seller.address), refunded: await between(seller.address, address) }
+      return {
+        paid: await between(address, seller.address),
+        refunded: await between(seller.address, address),
+      }
     },
     async ledger(...buyers) {
       const read = () => Promise.all([seller, ...buyers].map(({ address }) => chain.balanceOf(address)))
@@ -216,11 +235,17 @@ export async function startWorld(
       await close()
       await open(more)
       // The client's pooled connections ended with the old server; it must notice before a test uses one.
-      await eventually(() => fetch(`${baseUrl}/health`).then(({ ok }) => ok, () => false))
+      await eventually(() =>
+        fetch(`${baseUrl}/health`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      )
     },
     async stop() {
       await close()
       await facilitator?.stop()
+      await proxy?.stop()
       await chain.stop()
       await rm(dataDir, { recursive: true, force: true })
     },

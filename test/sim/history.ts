@@ -1,4 +1,6 @@
 import type { EngineConfig } from '../../src/engine/core.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import { buildCatalog } from '../../src/rules/catalog.ts'
 import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { drawCrowd } from './buyers/crowd.ts'
 import { useOf } from './chain/branch.ts'
@@ -7,7 +9,7 @@ import { createDice } from './dice.ts'
 import { type Instance, type Outside, startInstance } from './instance.ts'
 import { checkInvariants } from './invariants/check.ts'
 import { type Mutation, NO_MUTATION } from './mutation.ts'
-import { createRecordedStore } from './ports/recorded-store.ts'
+import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
 import { createScheduler } from './scheduler.ts'
 import { drawWeather, type Weather } from './weather.ts'
 import { address, createWorld, NETWORK, PAY_TO, PLANS, REFUND_WALLET, START_MS, type World } from './world.ts'
@@ -37,7 +39,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
-  const initial = new Map([...crowd.tokens, [REFUND_WALLET, refundFunds]])
+  const initial = new Map<Address, bigint>([...crowd.tokens, [REFUND_WALLET, refundFunds]])
   const chain = new SimChain(world, { initial, codes: crowd.codes })
   const recorded = createRecordedStore(world, mutation.store)
   const outside: Outside = {
@@ -55,18 +57,22 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   fundGas(world, chain)
   keepMining(world, chain)
   const cluster = startCluster(outside)
-  const shop: Shop = { world, chain, ask: (intent) => overTheNetwork(world, cluster.pick, intent) }
+  const shop: Shop = {
+    world,
+    chain,
+    ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
+    cancel: (challengeId) => overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId)),
+  }
   crowd.begin(shop)
 
   const end = START_MS + weather.horizonMs
   await scheduler.run(() => scheduler.now() >= end)
-  globalThis.EC=(globalThis.EC??0)-globalThis.EL
   calmDown(outside, cluster)
   const rested = (): boolean => crowd.buyers.every(({ done }) => done) && !recorded.isBusy()
   await rest(world, rested)
+  await retryFailedRefunds(outside, initial, recorded, cluster)
   await resendAll(shop, crowd.buyers)
   await rest(world, rested)
-  globalThis.EC+=globalThis.EL
   await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside })
   return { violations: world.violations, counters: world.counters, log: world.log }
 }
@@ -77,7 +83,7 @@ function configOf(weather: Weather): EngineConfig {
     network: NETWORK,
     payTo: PAY_TO,
     baseUrl: 'http://gateway',
-    catalog: { plans: PLANS },
+    catalog: buildCatalog(PLANS),
     idKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
     refundMinAgeMs: 10_000,
     refundMaxAttempts: 5,
@@ -104,7 +110,17 @@ function startCluster(outside: Outside): Cluster {
       scheduler.after(dice.skewed(100, 30_000), () => start(slot))
     })
   }
+  /** Also between two calls, while everything waits. */
+  function kill(): void {
+    if (world.calm || weather.crash === 0) return
+    const instance = slots[dice.int(0, slots.length - 1)]
+    scheduler.after(dice.int(5_000, 120_000), () => {
+      instance?.crash('while waiting')
+      kill()
+    })
+  }
   for (let slot = 0; slot < weather.instances; slot++) start(slot)
+  kill()
   return {
     pick() {
       const alive = slots.filter((instance) => instance !== undefined)
@@ -116,12 +132,16 @@ function startCluster(outside: Outside): Cluster {
   }
 }
 
-async function overTheNetwork(world: World, pick: () => Instance | undefined, intent: Parameters<Instance['ask']>[0]) {
+async function overTheNetwork<T>(
+  world: World,
+  pick: () => Instance | undefined,
+  request: (instance: Instance) => Promise<T>,
+): Promise<T | 'broken'> {
   const { dice, scheduler, weather } = world
   if (!world.calm) await scheduler.sleep(dice.skewed(1, weather.maxLatencyMs))
   const instance = pick()
   if (!instance) return 'broken'
-  const reply = await instance.ask(intent)
+  const reply = await request(instance)
   if (world.calm) return reply
   await scheduler.sleep(dice.skewed(1, weather.maxLatencyMs))
   return dice.chance(weather.lostAnswer) ? 'broken' : reply
@@ -176,6 +196,23 @@ async function rest({ scheduler }: World, rested: () => boolean): Promise<void> 
   await scheduler.run(() => rested() || scheduler.now() >= latest)
   const until = scheduler.now() + 60_000
   await scheduler.run(() => scheduler.now() >= until)
+}
+
+/** The operator sees the failed refunds, fills the wallet, and has some of them tried again. */
+async function retryFailedRefunds(
+  { world }: Outside,
+  tokens: Map<Address, bigint>,
+  recorded: RecordedStore,
+  cluster: Cluster,
+): Promise<void> {
+  const failed = (await recorded.readAll('challenges')).filter(({ state }) => state === 'REFUND_FAILED')
+  if (failed.length === 0) return
+  tokens.set(REFUND_WALLET, 1_000_000_000n)
+  for (const { key } of failed) {
+    if (!world.dice.chance(0.7)) continue
+    world.count('refunds retried')
+    await cluster.pick()!.retryRefund(key)
+  }
 }
 
 /** Every buyer sends once more what took its money: whoever was charged must get what it bought. */

@@ -32,6 +32,8 @@ export interface Outside {
 export interface Instance extends Host {
   /** Undefined: the connection broke, and the buyer knows nothing. */
   ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
+  cancel(challengeId: string): Promise<unknown>
+  retryRefund(challengeId: string): Promise<unknown>
 }
 
 export function startInstance(outside: Outside, name: string, onCrash: () => void): Instance {
@@ -62,22 +64,26 @@ export function startInstance(outside: Outside, name: string, onCrash: () => voi
     get alive() {
       return alive
     },
-    async ask(intent) {
-      if (!alive) return 'broken'
-      const broken = new Promise<'broken'>((resolve) => {
-        const hangUp = (): void => resolve('broken')
-        open.add(hangUp)
-        // No buyer waits for ever.
-        scheduler.after(90_000, hangUp)
-      })
-      const outcome = engine.purchase(intent).catch((error: unknown) => {
-        const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-        // The store or the chain is away: a 500 is honest. Anything else is a bug of the engine.
-        if (!text.startsWith('UnavailableError')) world.violate('THROWS', text)
-        return 'error' as const
-      })
-      return Promise.race([outcome, broken])
-    },
+    ask: (intent) => answered(() => engine.purchase(intent)),
+    cancel: (challengeId) => answered(() => engine.cancel(challengeId, 'buyer')),
+    retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
+  }
+
+  async function answered<T>(request: () => Promise<T>): Promise<T | 'broken' | 'error'> {
+    if (!alive) return 'broken'
+    const broken = new Promise<'broken'>((resolve) => {
+      const hangUp = (): void => resolve('broken')
+      open.add(hangUp)
+      // No buyer waits for ever.
+      scheduler.after(90_000, hangUp)
+    })
+    const answer = request().catch((error: unknown) => {
+      const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+      // The store or the chain is away: a 500 is honest. Anything else is a bug of the engine.
+      if (!text.startsWith('UnavailableError')) world.violate('THROWS', text)
+      return 'error' as const
+    })
+    return Promise.race([answer, broken])
   }
 }
 

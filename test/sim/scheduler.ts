@@ -61,7 +61,6 @@ export function createScheduler(startMs: number): Scheduler {
     async run(done) {
       while (heap.length > 0 && !done()) {
         const event = pop()
-        globalThis.EV=(globalThis.EV??0)+1; if(!event.quiet) globalThis.EL=(globalThis.EL??0)+1
         now = event.at
         event.run()
         // All microtasks have run when an immediate does: the event's consequences are complete.

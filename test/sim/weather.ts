@@ -66,7 +66,7 @@ export function drawWeather(dice: Dice): Weather {
     instant: chance(0.5),
     deliveryFails: pick([0, 0.2, 0.6]),
     refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),
-    buyers: int(1, 5),
+    buyers: chance(0.15) ? int(5, 9) : int(1, 4),
     horizonMs,
     config: {
       challengeTtlMs: pick([20_000, 60_000, 300_000]),

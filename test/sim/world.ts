@@ -7,9 +7,14 @@ import type { Weather } from './weather.ts'
 
 export const START_MS = 1_700_000_000_000
 export const NETWORK: Network = NETWORKS[1]!
-export const PLANS = new Map([
-  ['basic', { amount: '1000000', description: 'basic' }],
-  ['pro', { amount: '2500000', description: 'pro' }],
+export const PLANS = [
+  { planId: 'basic', unitAmount: '$1' },
+  { planId: 'pro', unitAmount: '$2.5' },
+]
+/** Micro-units, written out so that no invariant trusts the catalog. */
+export const PRICES = new Map([
+  ['basic', 1_000_000n],
+  ['pro', 2_500_000n],
 ])
 
 export const address = (role: string, index: number): Address =>

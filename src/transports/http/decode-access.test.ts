@@ -63,7 +63,12 @@ describe('what the engine is asked', () => {
       routeId: 'quote',
       requestId: 'r',
       resourceId: 'x',
-      resource: { ...resource, method: 'POST' },
+      call: {
+        method: 'POST',
+        path: '/a?b=1',
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from('{"c":1}'),
+      },
       clientAgentId: 'agent://1',
     })
   })

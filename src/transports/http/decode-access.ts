@@ -1,4 +1,4 @@
-import type { Intent } from '../../engine/outcome.ts'
+import type { Intent, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
 import { IdString } from '../../protocol/catalog.ts'
@@ -89,10 +89,21 @@ function intentOf(body: AccessRequest, payment: PaymentPayload | undefined): Dec
   if (requestId !== undefined) intent.requestId = requestId
   const resourceId = body.resourceId ?? echo?.resourceId
   if (resourceId !== undefined) intent.resourceId = resourceId
-  if (body.resource !== undefined) intent.resource = body.resource
+  if (body.resource !== undefined) intent.call = callOf(body.resource)
   if (body.clientAgentId !== undefined) intent.clientAgentId = body.clientAgentId
   if (payment !== undefined) intent.payment = payment
   return { kind: 'intent', intent }
+}
+
+/** The call as it goes to the backend: a body in the JSON envelope is sent as JSON. */
+function callOf({ method, path, body }: NonNullable<AccessRequest['resource']>): RouteCall {
+  if (body === undefined) return { method, path, headers: {}, body: null }
+  return {
+    method,
+    path,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(body)),
+  }
 }
 
 function refuse(message: string): GatewayError {

@@ -103,7 +103,7 @@ describe('what was paid for', () => {
     const replies: Array<[Reply, object]> = [
       [render.outcome({ kind: 'granted', grant, receipt, cached: false }), grant],
       [render.outcome({ kind: 'resource', response: resource, receipt, cached: false }), resource],
-      [render.outcome({ kind: 'paid', payment, receipt }), payment],
+      [render.outcome({ kind: 'paid', payment, receipt, lease: 1 }), payment],
     ]
     for (const [reply, body] of replies) {
       expect(reply.status).toBe(200)

@@ -2,7 +2,15 @@ import { useOf } from '../chain/branch.ts'
 import type { Code } from '../chain/token.ts'
 import { address, PLANS, type World } from '../world.ts'
 import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
-import { broadcastItself, cancelMeanwhile, drainMeanwhile, payLate, tamper } from './hostile.ts'
+import {
+  broadcastItself,
+  cancelMeanwhile,
+  cancelOrder,
+  drainMeanwhile,
+  payLate,
+  payOnceForTwo,
+  tamper,
+} from './hostile.ts'
 import type { Buyer, Shop } from './shop.ts'
 import { authorizationsIn, intrude, type Public, steal } from './thief.ts'
 
@@ -28,6 +36,8 @@ function rolesFor(known: Public): Role[] {
     { kind: 'cancels', honest: false, act: cancelMeanwhile },
     { kind: 'drains', honest: false, act: drainMeanwhile },
     { kind: 'self-sent', honest: false, act: broadcastItself },
+    { kind: 'calls-off', honest: false, act: cancelOrder },
+    { kind: 'one-for-two', honest: false, act: payOnceForTwo },
     { kind: 'late', honest: true, act: payLate },
     { kind: 'tampers', honest: false, act: tamper },
     { kind: 'thief', honest: false, act: steal(known) },
@@ -59,7 +69,7 @@ export function drawCrowd(world: World): Crowd {
       address: address('buyer', index),
       kind: role.kind,
       honest: role.honest,
-      planId: dice.pick([...PLANS.keys()]),
+      planId: dice.pick(PLANS).planId,
       requestId: dice.chance(0.6) ? `order-${index}` : undefined,
       payments: [],
       grants: [],
@@ -73,7 +83,7 @@ export function drawCrowd(world: World): Crowd {
     world.count(`buyers ${role.kind}`)
   }
   // Bursts make batches; a lull lets one purchase end before the next begins.
-  const spreadMs = dice.pick([0, 1_000, weather.horizonMs / 3])
+  const spreadMs = dice.pick([0, 0, 1_000, weather.horizonMs / 3])
   return {
     buyers,
     codes,

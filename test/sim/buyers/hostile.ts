@@ -41,6 +41,24 @@ export const broadcastItself = meddler(({ chain, world }, _buyer, { payload }) =
   chain.send([{ kind: 'authorized', auth: { ...authorization, signature } }])
 })
 
+/** Takes the order back while it is being paid. */
+export const cancelOrder = meddler((shop, _buyer, { accepted }) => {
+  shop.world.count('orders cancelled')
+  void shop.cancel(accepted?.extra?.challengeId ?? '')
+})
+
+/** One payment for two orders of its own, at once. */
+export async function payOnceForTwo(shop: Shop, buyer: Buyer): Promise<void> {
+  const first = await askTerms(shop, buyer)
+  buyer.requestId = `second-${buyer.name}`
+  const second = await askTerms(shop, buyer)
+  if (!first || !second) return
+  const payment = sign(shop, buyer, first)
+  const copy = { ...payment, accepted: second.accepts[0]! }
+  buyer.requestId = undefined
+  await Promise.all([payment, copy].map((one) => payUntilKnown(shop, buyer, one)))
+}
+
 /** Lets the challenge, or the validity of its own signature, run out before it pays. */
 export async function payLate(shop: Shop, buyer: Buyer): Promise<void> {
   const { dice, scheduler, weather } = shop.world

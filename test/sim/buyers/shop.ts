@@ -14,6 +14,7 @@ export interface Shop {
   chain: SimChain
   /** One request to some instance; the way there and back takes time and may lose either. */
   ask(intent: Intent): Promise<Reply>
+  cancel(challengeId: string): Promise<unknown>
 }
 
 /** One buyer, and all that it ever saw. Invariants read this, never what the engine thinks. */

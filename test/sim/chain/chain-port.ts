@@ -16,7 +16,9 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     if (world.calm || !dice.chance(weather.stale)) return head
     world.count('stale answers')
     const { orphan } = chain
-    if (orphan && orphan.untilMs > scheduler.now() && dice.chance(0.5)) {
+    // A node knows better by the time that its branch contradicts a finalized block: without that, nothing is final.
+    const believable = orphan && orphan.untilMs > scheduler.now() && orphan.fork >= chain.finalized
+    if (believable && dice.chance(0.5)) {
       return { branch: orphan.branch, block: orphan.branch.blocks.at(-1)! }
     }
     const behind = dice.int(1, weather.maxStaleBlocks)

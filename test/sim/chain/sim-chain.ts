@@ -25,7 +25,8 @@ const ORPHAN_MS = 15_000
 /** The one true chain of a history: blocks, a pool of pending transactions, finality and reorganisations. */
 export class SimChain {
   branch: Branch
-  orphan: { branch: Branch; untilMs: number } | undefined
+  /** What some nodes still show; `fork` is the last block that it shares with the true branch. */
+  orphan: { branch: Branch; fork: number; untilMs: number } | undefined
   finalized = FIRST_BLOCK
   baseFee = CALM_BASE_FEE
   readonly priorityFee = PRIORITY_FEE
@@ -172,7 +173,7 @@ export class SimChain {
     if (keep >= top) return
     const isKept = ({ block }: { block: SimBlock }): boolean => block.number <= keep
     this.branch = { blocks: old.blocks.slice(0, keep - FIRST_BLOCK + 1), mined: old.mined.filter(isKept) }
-    this.orphan = { branch: old, untilMs: scheduler.now() + ORPHAN_MS }
+    this.orphan = { branch: old, fork: keep, untilMs: scheduler.now() + ORPHAN_MS }
     this.world.count('reorgs')
     for (const { tx } of old.mined.filter((mined) => !isKept(mined))) {
       this.world.count('transactions reorganised')

@@ -1,4 +1,4 @@
-import { PAY_TO, REFUND_WALLET } from '../world.ts'
+import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
 import type { Buyer } from '../buyers/shop.ts'
 import type { Scene } from './check.ts'
 import { sum } from './ledger.ts'
@@ -13,7 +13,7 @@ export function checkBuyers(scene: Scene): void {
 }
 
 /** I3, I7: who holds a result has paid for it, itself, on the chain. */
-function checkGrants({ world, income, receipts, authorizations }: Scene, buyer: Buyer): void {
+function checkGrants({ world, income, receipts, authorizations, challenges }: Scene, buyer: Buyer): void {
   const challengeIds = new Set(buyer.grants.map(({ challengeId }) => challengeId))
   const tokens = new Set(buyer.grants.map(({ accessToken }) => accessToken))
   if (tokens.size !== challengeIds.size) world.violate('I2', `${buyer.name} got different results for one purchase`)
@@ -21,13 +21,15 @@ function checkGrants({ world, income, receipts, authorizations }: Scene, buyer: 
     const own = authorizations.filter((row) => row.challengeId === challengeId && row.auth.from === buyer.address)
     const paid = own.some(({ key }) => income.has(key) && receipts.get(key)?.role === 'pays')
     const lost = own.some(({ key }) => receipts.get(key)?.lost)
+    const state = challenges.get(challengeId)?.state
+    if (state !== 'DELIVERED') world.violate('I1', `${buyer.name} holds a result of ${challengeId}, which is ${state}`)
     if (!paid && !lost) world.violate('I3', `${buyer.name} holds a result of ${challengeId} and did not pay for it`)
   }
   world.count('grants held', challengeIds.size)
 }
 
 /** A buyer that keeps to the rules is charged once at most, and has what it was charged for. */
-function checkPromise({ world, income, transfers, refunds, outside }: Scene, buyer: Buyer): void {
+function checkPromise({ world, income, transfers, refunds }: Scene, buyer: Buyer): void {
   const paid = sum([...income.values()].filter(({ from }) => from === buyer.address).map(({ value }) => value))
   const back = sum(
     transfers
@@ -39,7 +41,7 @@ function checkPromise({ world, income, transfers, refunds, outside }: Scene, buy
       .filter(({ recipient, phase }) => recipient === buyer.address && phase !== 'DONE' && phase !== 'VOID')
       .map(({ value }) => BigInt(value)),
   )
-  const price = BigInt(outside.config.catalog.plans.get(buyer.planId)!.amount)
+  const price = PRICES.get(buyer.planId)!
   const net = paid - back - owed
   if (net > price) world.violate('I2', `${buyer.name} was charged ${net} for ${price}`)
   if (net > 0n && buyer.grants.length === 0) {

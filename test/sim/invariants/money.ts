@@ -1,5 +1,5 @@
 import { simRefundNonce } from '../keys.ts'
-import { PAY_TO, REFUND_WALLET } from '../world.ts'
+import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
 import type { Scene } from './check.ts'
 import { sum } from './ledger.ts'
 
@@ -32,7 +32,7 @@ function checkConservation(scene: Scene): void {
     const owed = [...refunds.values()].filter(({ key, recipient }) => recipient === payer && isOwed(scene, key))
     const incoming = sum(paid.map(({ value }) => value))
     const refunded = sum(returned.map(({ value }) => value))
-    const sold = sum(delivered.map(({ amount }) => BigInt(amount)))
+    const sold = sum(delivered.map(({ itemId }) => PRICES.get(itemId)!))
     const open = sum(owed.map(({ value }) => BigInt(value)))
     if (incoming !== refunded + sold + open) {
       world.violate('I1', `${payer.slice(-3)} paid ${incoming}; delivered ${sold}, refunded ${refunded}, owed ${open}`)
@@ -60,7 +60,7 @@ function checkReceipts({ world, receipts, income, challenges, authorizations }: 
     const exact =
       transfer.from === receipt.payer &&
       transfer.value === BigInt(receipt.value) &&
-      receipt.value === challenge?.amount &&
+      BigInt(receipt.value) === PRICES.get(challenge?.itemId ?? '') &&
       receipt.txHash === transfer.txHash &&
       receipt.logIndex === transfer.logIndex
     if (!challenge || !exact) {

@@ -13,24 +13,27 @@ const LEGAL = new Set([
   'REFUND_PENDING>REFUNDED',
   'REFUND_PENDING>REFUND_FAILED',
   'REFUND_PENDING>EXPIRED',
+  'REFUND_FAILED>REFUND_PENDING',
 ])
 
 export async function checkTransitions({ world, challenges, recorded, outside }: Scene): Promise<void> {
   for (const challenge of challenges.values()) {
     let state = 'PENDING'
     for (const { fromState, toState, event } of await recorded.store.audit(challenge.key)) {
-      if (fromState === 'PENDING' && recorded.forgotten.has(challenge.key)) state = 'PENDING'
-      if (fromState !== state) world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
-      if (toState !== null && toState !== fromState && !LEGAL.has(`${fromState}>${toState}`)) {
-        world.violate('I9', `${challenge.key}: ${event} from ${fromState} to ${toState}`)
-      }
-      state = toState ?? state
       if (event === 'paid' && !outside.told.has(`paid ${challenge.key}`)) {
         world.violate('HOOK', `the seller was never told of ${challenge.key}`)
       }
       if (event === 'refund-confirmed' && !outside.told.has(`refunded ${challenge.key}`)) {
         world.violate('HOOK', `the seller was never told of the refund of ${challenge.key}`)
       }
+      // Remarks that move nothing do not write the challenge, so the state they name may be a moment old.
+      if (fromState === toState) continue
+      if (fromState === 'PENDING' && recorded.forgotten.has(challenge.key)) state = 'PENDING'
+      if (fromState !== state) world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
+      if (!LEGAL.has(`${fromState}>${toState}`)) {
+        world.violate('I9', `${challenge.key}: ${event} from ${fromState} to ${toState}`)
+      }
+      state = toState ?? state
     }
     if (state !== challenge.state) world.violate('I9', `${challenge.key} is ${challenge.state}; its log says ${state}`)
   }

@@ -1,0 +1,75 @@
+import type { ChallengeRow, RouteCall } from '../ports.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
+import { type Core, commit, getOne, orderOf, paymentOf, settledReceipt, stored } from './core.ts'
+import type { Outcome } from './outcome.ts'
+
+const MAX_RACES = 8
+
+/** Who hands a paid route's result over: our call of the backend, or the seller's own handler. */
+export type Handover = { kind: 'call'; call: RouteCall } | { kind: 'embedded' }
+
+/**
+ * Delivers a paid route call, inside the request that carries the payment and nowhere else. Undefined: another
+ * request holds the lease or was first; look again.
+ */
+export async function deliverRoute(
+  core: Core,
+  challenge: ChallengeRow,
+  handover: Handover,
+): Promise<Outcome | undefined> {
+  const leased = await leaseRoute(core, challenge)
+  if (!leased) return undefined
+  const order = orderOf(leased)
+  const receipt = settledReceipt(leased)
+  if (handover.kind === 'embedded') {
+    return { kind: 'paid', payment: paymentOf(core, order), receipt, lease: leased.deliveryTries }
+  }
+  if (!core.backend) throw new Error(`route ${challenge.itemId} has no backend`)
+  const called = await core.backend.call(order, handover.call)
+  const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
+  if (!(await finishRoute(core, leased.key, leased.deliveryTries, result))) return undefined
+  return { kind: 'resource', response: called.response, receipt, cached: false }
+}
+
+async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {
+  const now = core.clock.now()
+  if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
+  const leaseUntil = now + core.config.deliveryLeaseMs
+  const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
+  const leased = { ...challenge, leaseUntil, dueAt, deliveryTries: challenge.deliveryTries + 1 }
+  return (await commit(core, { puts: [putChallenge(leased)] })) ? stored(leased) : undefined
+}
+
+export function refundableAt(core: Core, challenge: ChallengeRow): number {
+  return (challenge.paidAt ?? 0) + core.config.refundMinAgeMs
+}
+
+export type Finished = { ok: true; sealed?: string } | { ok: false; reason: string }
+
+/** DELIVERED, or still PAID and refunded when its time has come. False: the lease went to somebody else. */
+export async function finishRoute(
+  core: Core,
+  challengeId: string,
+  tries: number,
+  result: Finished,
+): Promise<boolean> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = await getOne(core, 'challenges', challengeId)
+    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return false
+    const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
+    const { row, audit } = result.ok
+      ? applyEvent(challenge, 'delivered', facts, {
+          leaseUntil: null,
+          dueAt: null,
+          result: result.sealed ?? null,
+        })
+      : applyEvent(
+          challenge,
+          'backend-failed',
+          { ...facts, details: { reason: result.reason.slice(0, 300) } },
+          { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: result.reason.slice(0, 300) },
+        )
+    if (await commit(core, { puts: [putChallenge(row)], audit })) return true
+  }
+  return false
+}

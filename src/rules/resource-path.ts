@@ -1,0 +1,18 @@
+const ORIGIN = 'http://backend.invalid'
+
+/**
+ * Splits a path with query, if it is one that every URL parser reads the same way: what we match is then what the
+ * backend gets. Anything that parsing would change (dot segments, backslashes, a host, blanks, a fragment) is refused
+ * rather than mended.
+ */
+export function parseResourcePath(path: string): { pathname: string; search: string } | undefined {
+  if (!path.startsWith('/') || path.startsWith('//')) return undefined
+  let url: URL
+  try {
+    url = new URL(path, ORIGIN)
+  } catch {
+    return undefined
+  }
+  if (url.origin !== ORIGIN || url.hash !== '' || `${url.pathname}${url.search}` !== path) return undefined
+  return { pathname: url.pathname, search: url.search }
+}

@@ -1,0 +1,73 @@
+/** A route's path, ready to match: literal segments, and `:param` segments that stand for exactly one. */
+export interface RoutePattern {
+  segments: ReadonlyArray<{ literal: string } | { param: string }>
+}
+
+/** Why a path cannot be a route's pattern, in words a seller can act on; undefined when it is good. */
+export function patternFault(path: string): string | undefined {
+  if (!path.startsWith('/')) return 'must start with "/", for example "/weather/:city"'
+  const names = new Set<string>()
+  for (const segment of path.slice(1).split('/')) {
+    if (segment === '' && path !== '/') return 'must not have empty segments, for example "/weather/:city"'
+    if (segment === '.' || segment === '..') return 'must not have "." or ".." as a segment'
+    if (segment.startsWith(':')) {
+      const name = segment.slice(1)
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+        return `has the parameter "${segment}"; a name has letters, digits and _`
+      if (names.has(name)) return `names :${name} twice`
+      names.add(name)
+    } else if (!/^[A-Za-z0-9._~!$&'()+,;=@-]*$/.test(segment)) {
+      return `has the segment "${segment}"; use plain characters, or a whole segment such as ":id" for a parameter`
+    }
+  }
+  return undefined
+}
+
+export function parsePattern(path: string): RoutePattern {
+  const fault = patternFault(path)
+  if (fault) throw new RangeError(`path ${JSON.stringify(path)} ${fault}`)
+  const segments = path
+    .slice(1)
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? { param: segment.slice(1) } : { literal: segment }))
+  return { segments }
+}
+
+/** Could one path match both? Then a price would depend on the order of routes. */
+export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
+  return (
+    a.segments.length === b.segments.length &&
+    a.segments.every((segment, index) => {
+      const other = b.segments[index]!
+      return 'param' in segment || 'param' in other || segment.literal === other.literal
+    })
+  )
+}
+
+/** The parameters, decoded once; undefined when the path is not this route's. */
+export function matchPattern(pattern: RoutePattern, pathname: string): Record<string, string> | undefined {
+  const segments = pathname.slice(1).split('/')
+  if (segments.length !== pattern.segments.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [index, expected] of pattern.segments.entries()) {
+    const segment = segments[index]!
+    if ('literal' in expected) {
+      if (segment !== expected.literal) return undefined
+      continue
+    }
+    const value = decodeOnce(segment)
+    // An encoded slash or dot segment would be another path to a backend that decodes again.
+    if (value === undefined || value === '' || /[/\\%]|\p{Cc}/u.test(value) || /^\.{1,2}$/.test(value))
+      return undefined
+    params[expected.param] = value
+  }
+  return params
+}
+
+function decodeOnce(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, PRICE, startWorld, type World } from './world.ts'
+
+const GONE = { status: 410, body: { code: 'CHALLENGE_EXPIRED' } }
+
+describe('a challenge that nobody pays in time', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await startWorld({ options: { challengeTtlSeconds: 3, settleWaitSeconds: 1 } })
+  })
+  afterAll(() => world.stop())
+
+  const untilExpired = async (challengeId: string) =>
+    eventually(async () => (await world.status(challengeId)).state === 'EXPIRED')
+
+  test('expires, stored or not; a payment then is refused and not charged; the requestId opens a new one', async () => {
+    const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
+    const books = await world.ledger(buyer)
+    const body = { planId: 'basic', requestId: 'late' }
+    const [stored, recordless] = await Promise.all([world.terms(body), world.terms()])
+    const ttl = new Date((await world.status(stored.challengeId)).expiresAt).getTime() - Date.now()
+    expect(ttl).toBeLessThanOrEqual(3000)
+    const headers = await Promise.all(
+      [stored, recordless].map(({ accepts }) => world.sign(buyer, accepts[0]!)),
+    )
+    await untilExpired(recordless.challengeId)
+    await untilExpired(stored.challengeId)
+    for (const header of headers) {
+      const late = await world.pay(header)
+      expect(late).toMatchObject(GONE)
+      expect(late.body.message).toMatch(/expired at .* nothing was charged/)
+    }
+    expect(await world.pay(headers[0]!, body)).toMatchObject(GONE)
+
+    const reopened = await world.terms(body)
+    expect(reopened.challengeId).not.toBe(stored.challengeId)
+    expect(await world.pay(headers[0]!, body), 'the old terms stay closed').toMatchObject({ status: 410 })
+    expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
+
+    const paid = await world.pay(await world.sign(buyer, reopened.accepts[0]!), body)
+    expect(paid).toMatchObject({
+      status: 200,
+      body: { challengeId: reopened.challengeId, requestId: 'late' },
+    })
+    expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
+  })
+
+  test('does not expire while its payment is in flight, and a delivered one never does', async () => {
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    const required = await world.terms()
+    const header = await world.sign(buyer, required.accepts[0]!)
+    await world.chain.setAutomine(false)
+    expect(await world.pay(header)).toMatchObject({ status: 503, body: { code: 'SETTLEMENT_PENDING' } })
+    const { expiresAt } = await world.status(required.challengeId)
+    await eventually(() => Date.now() > new Date(expiresAt).getTime())
+    expect(await world.pay(header)).toMatchObject({ status: 503 })
+    expect(await world.status(required.challengeId)).toMatchObject({ state: 'PENDING' })
+    await world.chain.setAutomine(true)
+    await world.chain.mine()
+    const granted = await world.pay(header)
+    expect(granted).toMatchObject({ status: 200, body: { type: 'AccessGrant' } })
+    expect(await world.pay(header)).toMatchObject({ status: 200, body: granted.body })
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  })
+})
+
+describe('a challenge that is cancelled', () => {
+  let world: World
+  beforeAll(async () => {
+    world = await startWorld()
+  })
+  afterAll(() => world.stop())
+
+  test('cannot be paid any more, and its requestId opens a new one', async () => {
+    const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
+    const books = await world.ledger(buyer)
+    const body = { planId: 'basic', requestId: 'cancelled' }
+    const required = await world.terms(body)
+    const header = await world.sign(buyer, required.accepts[0]!)
+    expect(await world.gateway.cancel(required.challengeId, 'operator')).toMatchObject({ state: 'CANCELLED' })
+    expect(await world.gateway.cancel(required.challengeId, 'operator')).toMatchObject({ state: 'CANCELLED' })
+    expect(await world.status(required.challengeId)).toMatchObject({ state: 'CANCELLED' })
+    const refused = await world.pay(header, body)
+    expect(refused).toMatchObject(GONE)
+    expect(refused.body.message).toContain('cancelled')
+    expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
+
+    const bought = await world.buy(buyer, body)
+    expect(bought.status).toBe(200)
+    expect(bought.body.challengeId).not.toBe(required.challengeId)
+    expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
+  })
+
+  test('only an unpaid one can be: a delivered one stays delivered', async () => {
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    const { body } = await world.buy(buyer, { planId: 'basic', requestId: 'done' })
+    expect(await world.gateway.cancel(body.challengeId!, 'operator')).toMatchObject({
+      code: 'INVALID_REQUEST',
+      message: expect.stringContaining('DELIVERED'),
+    })
+    expect(await world.status(body.challengeId!)).toMatchObject({ state: 'DELIVERED' })
+    expect(await world.gateway.cancel('http-unknown', 'operator')).toMatchObject({
+      code: 'CHALLENGE_NOT_FOUND',
+    })
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  })
+})
