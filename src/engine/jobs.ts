@@ -5,14 +5,16 @@ import { type Core, commit, getOne } from './core.ts'
 import { deliverPlan } from './deliver.ts'
 import { refundableAt } from './deliver-route.ts'
 import { followReceipts } from './follow-receipts.ts'
-import { sweepAt } from './open-challenge.ts'
+import { expireChallenge } from './open-challenge.ts'
 import { tellSeller } from './outbox.ts'
 import { runRefunds } from './refund.ts'
 import { refundOf } from './refund-rows.ts'
 import { cannotSettle } from './refusals.ts'
 import { type Resolver, resolveAttempts } from './resolve.ts'
 
-const BATCH = 100
+const BATCH = 200
+/** Keeps one pass bounded; the next one goes on where it ended. */
+const MAX_ROUNDS = 20
 const ALL = 100_000
 
 /** After a crash, on a store that is ours alone: nobody holds a lease any more, so nobody has to wait for one. */
@@ -56,9 +58,12 @@ async function forDue<N extends TableName>(
   work: (rows: Array<Tables[N]>) => Promise<void>,
 ): Promise<void> {
   await guarded(core, table, async () => {
-    const now = core.clock.now()
-    const rows = await core.store.takeDue(table, now, now + leaseMs, BATCH)
-    if (rows.length > 0) await work(rows)
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const now = core.clock.now()
+      const rows = await core.store.takeDue(table, now, now + leaseMs, BATCH)
+      if (rows.length > 0) await work(rows)
+      if (rows.length < BATCH) return
+    }
   })
 }
 
@@ -95,8 +100,7 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
   switch (challenge.state) {
     case 'PENDING': {
       if (challenge.liveAuth !== null || facts.at < challenge.expiresAt) return
-      const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
-      await commit(core, { puts: [putChallenge(row)], audit })
+      await expireChallenge(core, challenge)
       return
     }
     case 'PAID': {

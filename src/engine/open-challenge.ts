@@ -97,6 +97,13 @@ export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
   return challenge.claimed ? null : challenge.expiresAt + core.config.challengeTtlMs
 }
 
+/** PENDING → EXPIRED. False: somebody else was first. */
+export async function expireChallenge(core: Core, challenge: ChallengeRow): Promise<boolean> {
+  const facts = { at: core.clock.now(), actor: 'gateway' as const }
+  const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
+  return commit(core, { puts: [putChallenge(row)], audit })
+}
+
 /** What an unpaid request learns of a challenge that exists; undefined when a new one must be opened. */
 function answerExisting(core: Core, challenge: ChallengeRow, subject: Subject): Outcome | undefined {
   if (challenge.fingerprint !== subjectFingerprint(subject))

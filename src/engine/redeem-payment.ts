@@ -7,6 +7,7 @@ import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
 import type { Handover } from './deliver-route.ts'
 import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
+import { expireChallenge } from './open-challenge.ts'
 import type { Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
 import {
@@ -55,7 +56,13 @@ export async function redeemPayment(
       continue
     }
     const closed = closedError(core, challenge)
-    if (closed) return failed(core, closed)
+    if (closed) {
+      // Stored before it is said: should an abandoned attempt land after all, it must find the challenge expired and
+      // go back, because the buyer was told to start anew.
+      const unsaid = challenge.state === 'PENDING' && challenge.version > 0
+      if (unsaid && !(await expireChallenge(core, challenge))) continue
+      return failed(core, closed)
+    }
     const disagreement = checkAgreement(payment, challenge)
     if (disagreement) return failed(core, disagreement, challenge)
     const auth: SignedAuthorization = {
@@ -82,7 +89,8 @@ export async function redeemPayment(
       const rival = await getOne(core, 'authorizations', challenge.liveAuth)
       if (rival && rival.auth.from !== auth.from) return failed(core, otherPayer(challenge))
       if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
-      await waitForChange(core, challenge.key, deadline)
+      const subscription = core.signals.subscribe(challenge.key)
+      await waitForChange(core, subscription, deadline).finally(subscription.close)
       continue
     }
     const unavailable = await core.settlement.unavailable()

@@ -14,6 +14,7 @@ import {
   refunded,
   settlementPending,
 } from './refusals.ts'
+import type { Subscription } from './signals.ts'
 
 /** Results of other instances are noticed by looking at the store this often. */
 const STORE_POLL_MS = 250
@@ -36,9 +37,10 @@ export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow
   }
 }
 
-export async function waitForChange(core: Core, challengeId: string, deadline: number): Promise<void> {
+/** Until the challenge changes, here or (found by polling) elsewhere; never past the deadline. */
+export async function waitForChange(core: Core, subscription: Subscription, deadline: number): Promise<void> {
   const left = Math.max(0, Math.min(STORE_POLL_MS, deadline - core.clock.now()))
-  await Promise.race([core.signals.wait(challengeId), core.clock.sleep(left)])
+  await Promise.race([subscription.change(), core.clock.sleep(left)])
 }
 
 interface Awaited {
@@ -59,20 +61,23 @@ export async function settledOutcome(
   { challengeId, authKey, deadline, fresh, handover }: Awaited,
 ): Promise<Outcome | undefined> {
   let first = !fresh
-  for (;;) {
-    // Subscribed before reading, so that a change between the read and the wait is not missed.
-    const change = core.signals.wait(challengeId)
-    const [attempt, challenge] = await Promise.all([
-      getOne(core, 'authorizations', authKey),
-      getOne(core, 'challenges', challengeId),
-    ])
-    if (!challenge || !attempt || attempt.phase === 'RELEASED') return undefined
-    const decided = await decide(core, challenge, attempt, { first, handover })
-    if (decided) return decided
-    if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
-    first = false
-    const left = Math.max(0, Math.min(STORE_POLL_MS, deadline - core.clock.now()))
-    await Promise.race([change, core.clock.sleep(left)])
+  // Subscribed before reading, so that a change between the read and the wait is not missed.
+  const subscription = core.signals.subscribe(challengeId)
+  try {
+    for (;;) {
+      const [attempt, challenge] = await Promise.all([
+        getOne(core, 'authorizations', authKey),
+        getOne(core, 'challenges', challengeId),
+      ])
+      if (!challenge || !attempt || attempt.phase === 'RELEASED') return undefined
+      const decided = await decide(core, challenge, attempt, { first, handover })
+      if (decided) return decided
+      if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
+      first = false
+      await waitForChange(core, subscription, deadline)
+    }
+  } finally {
+    subscription.close()
   }
 }
 

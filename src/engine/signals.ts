@@ -1,23 +1,46 @@
 /** Wakes requests that wait for a challenge in this process. Other instances' results are found by polling. */
 export interface Signals {
-  wait(challengeId: string): Promise<void>
+  /** Close it when done: whoever waits must not stay in memory longer than the request. */
+  subscribe(challengeId: string): Subscription
   notify(challengeId: string): void
 }
 
+export interface Subscription {
+  /** Resolves at the next change; at once if there was one since the last call. */
+  change(): Promise<void>
+  close(): void
+}
+
 export function createSignals(): Signals {
-  const waiting = new Map<string, { promise: Promise<void>; wake: () => void }>()
+  const subscribers = new Map<string, Set<() => void>>()
   return {
-    wait(challengeId) {
-      const known = waiting.get(challengeId)
-      if (known) return known.promise
-      const { promise, resolve } = withResolvers()
-      waiting.set(challengeId, { promise, wake: resolve })
-      return promise
+    subscribe(challengeId) {
+      const all = subscribers.get(challengeId) ?? new Set()
+      subscribers.set(challengeId, all)
+      let changed = false
+      let wake: (() => void) | undefined
+      const fire = (): void => {
+        changed = true
+        wake?.()
+      }
+      all.add(fire)
+      return {
+        async change() {
+          if (!changed) {
+            await new Promise<void>((done) => {
+              wake = done
+            })
+          }
+          changed = false
+        },
+        close() {
+          all.delete(fire)
+          if (all.size === 0) subscribers.delete(challengeId)
+        },
+      }
     },
     notify(challengeId) {
-      const known = waiting.get(challengeId)
-      waiting.delete(challengeId)
-      known?.wake()
+      for (const fire of subscribers.get(challengeId) ?? []) fire()
     },
   }
 }

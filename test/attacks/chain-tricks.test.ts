@@ -2,7 +2,7 @@ import { encodeFunctionData, parseGwei } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PaymentRequirements } from '../../src/protocol/payment.ts'
 import { type Authorization, type DevAccount, signAuthorization, usdcAbi } from '../../src/testing/index.ts'
-import { eventually, PRICE, type Strategy, startWorld, type World } from '../e2e/world.ts'
+import { PRICE, type Strategy, startWorld, type World } from '../e2e/world.ts'
 import { headerOf, sendsOf, signedPayload, submitAlone } from './forge.ts'
 
 const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING' } }
@@ -149,10 +149,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
       // Its transaction is not ours to judge, and it could send another: only the end of validity is certain.
       expect(answer).toMatchObject(PENDING)
       await world.chain.increaseTime(400)
-      failed = await eventually(async () => {
-        const later = await world.pay(headerOf(payload))
-        return later.status !== 503 && later
-      })
+      failed = await world.payUntilDecided(headerOf(payload))
     }
     expect(failed).toMatchObject({
       status: 402,

@@ -1,4 +1,4 @@
-import { decodeFunctionData, type Hex, parseAbi } from 'viem'
+import { concat, decodeFunctionData, type Hex, numberToHex, parseAbi } from 'viem'
 import type { PaymentRequirements } from '../../src/protocol/payment.ts'
 import {
   type Authorization,
@@ -50,19 +50,18 @@ export async function readCalldata(
   const data = packed ? decodeFunctionData({ abi: aggregateAbi, data: input }).args[0][0]!.callData : input
   const { functionName, args } = decodeFunctionData({ abi: usdcAbi, data })
   if (functionName !== 'transferWithAuthorization') throw new Error(`no payment but ${functionName}`)
-  const [from, to_, value, validAfter, validBefore, nonce, ...signature] = args
-  const [v, r, s] = signature.length === 3 ? signature : []
-  return {
-    authorization: {
-      from,
-      to: to_,
-      value: String(value),
-      validAfter: String(validAfter),
-      validBefore: String(validBefore),
-      nonce,
-    },
-    signature: v === undefined ? (signature[0] as Hex) : `${r}${s!.slice(2)}${v.toString(16)}`,
+  const [from, payTo, value, validAfter, validBefore, nonce] = args
+  const authorization = {
+    from,
+    to: payTo,
+    value: String(value),
+    validAfter: String(validAfter),
+    validBefore: String(validBefore),
+    nonce,
   }
+  if (args.length === 7) return { authorization, signature: args[6] }
+  const [, , , , , , v, r, s] = args
+  return { authorization, signature: concat([r, s, numberToHex(v)]) }
 }
 
 /** Sends an authorization to the token without the gateway, and waits for its block if one is made. */

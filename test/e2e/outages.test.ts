@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/errors.ts'
 import { createGateway } from '../../src/gateway.ts'
 import { startDevChain } from '../../src/testing/index.ts'
-import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
-import { eventually, PRICE, type Strategy, startWorld, TOKEN_SECRET, type World } from './world.ts'
+import type { RpcProxy } from './rpc-proxy.ts'
+import { PRICE, type Strategy, startWorld, TOKEN_SECRET, type World } from './world.ts'
 
 const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING', retryable: true } }
 
@@ -33,10 +33,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
 
     proxy.mend()
-    const granted = await eventually(async () => {
-      const answer = await world.pay(header)
-      return answer.status !== 503 && answer
-    })
+    const granted = await world.payUntilDecided(header)
     expect(granted).toMatchObject({ status: 200, body: { requestId: 'cut' } })
     expect(await readyStatus(world)).toBe(200)
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
@@ -69,10 +66,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s
     const header = await world.sign(buyer, (await world.terms()).accepts[0]!)
     expect(await world.pay(header)).toMatchObject(PENDING)
     proxy.mend()
-    const granted = await eventually(async () => {
-      const answer = await world.pay(header)
-      return answer.status !== 503 && answer
-    })
+    const granted = await world.payUntilDecided(header)
     expect(granted.status).toBe(200)
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
@@ -104,10 +98,7 @@ describe('an empty gas wallet', () => {
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
 
     await world.chain.fundEth(gasWallet, 10n ** 18n)
-    const granted = await eventually(async () => {
-      const answer = await world.pay(header, body)
-      return answer.status !== 503 && answer
-    })
+    const granted = await world.payUntilDecided(header, body)
     expect(granted).toMatchObject({ status: 200, body: { challengeId: required.challengeId } })
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })

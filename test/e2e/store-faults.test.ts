@@ -14,14 +14,13 @@ const guarded = <A extends unknown[], R>(work: (...args: A) => Promise<R>) => {
   }
 }
 const store: Store = {
-  name: 'switched',
-  commit: guarded(real.commit.bind(real)),
-  get: guarded(real.get.bind(real)) as Store['get'],
-  list: guarded(real.list.bind(real)) as Store['list'],
-  takeDue: guarded(real.takeDue.bind(real)) as Store['takeDue'],
-  audit: guarded(real.audit.bind(real)),
-  ping: guarded(real.ping.bind(real)),
-  close: () => real.close(),
+  ...real,
+  commit: guarded(real.commit),
+  get: guarded(real.get) as Store['get'],
+  list: guarded(real.list) as Store['list'],
+  takeDue: guarded(real.takeDue) as Store['takeDue'],
+  audit: guarded(real.audit),
+  ping: guarded(real.ping),
 }
 
 let world: World

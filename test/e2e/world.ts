@@ -40,6 +40,8 @@ export interface World {
   access(body: unknown, headers?: Record<string, string>): Promise<Answer>
   /** POST /x402/access with a payment. */
   pay(header: string, body?: unknown): Promise<Answer>
+  /** The same payload again until the answer is no longer 503. */
+  payUntilDecided(header: string, body?: unknown): Promise<Answer>
   /** Asks for terms and answers the 402. */
   terms(body?: Record<string, unknown>): Promise<PaymentRequired>
   /** Signs for these terms, without sending. */
@@ -85,10 +87,12 @@ export async function freePort(): Promise<number> {
 }
 
 /** Looks again and again until the answer is truthy; the test's own timeout bounds it. */
-export async function eventually<T>(look: () => Promise<T> | T): Promise<NonNullable<T>> {
+export async function eventually<T>(
+  look: () => Promise<T> | T,
+): Promise<Exclude<T, false | undefined | null>> {
   for (;;) {
     const found = await look()
-    if (found) return found
+    if (found) return found as Exclude<T, false | undefined | null>
     await new Promise((turn) => setTimeout(turn, 25))
   }
 }
@@ -177,6 +181,11 @@ export async function startWorld(
       return answerOf(response)
     },
     pay: (header, body = {}) => world.access(body, { 'payment-signature': header }),
+    payUntilDecided: (header, body) =>
+      eventually(async () => {
+        const answer = await world.pay(header, body)
+        return answer.status !== 503 && answer
+      }),
     async terms(body = { planId: 'basic' }) {
       const { status, headers, body: answer } = await world.access(body)
       if (status !== 402) throw new Error(`expected 402, got ${status}: ${JSON.stringify(answer)}`)

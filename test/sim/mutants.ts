@@ -86,9 +86,9 @@ function inventing(chain: Chain, invent: (auth: SignedAuthorization, found: Use 
   }
 }
 
-function paid(auth: SignedAuthorization, place: Pick<Use, 'block' | 'txHash'>): Use {
+function paid(auth: SignedAuthorization, { block, txHash }: Pick<Use, 'block' | 'txHash'>): Use {
   const { from, to, value, nonce } = auth
-  return { kind: 'transfer', key: { payer: from, nonce }, ...place, logIndex: 0, from, to, value }
+  return { kind: 'transfer', key: { payer: from, nonce }, block, txHash, logIndex: 0, from, to, value }
 }
 
 function takingCancelled(chain: Chain): Chain {
