@@ -9,7 +9,8 @@ const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING' } }
 /** Mined before whatever the gateway sent. */
 const FIRST_IN_BLOCK = { maxPriorityFeePerGas: parseGwei('50'), maxFeePerGas: parseGwei('100') }
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block, by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({
@@ -46,7 +47,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
     return { answer, payer, required, payload, before }
   }
 
-  test('attack 9: the nonce spent on oneself for 1 micro-unit is no payment, and earns no refund', async () => {
+  test.sequential('attack 9: the nonce spent on oneself for 1 micro-unit is no payment, and earns no refund', async () => {
     const { answer, payer, required, before } = await actWhilePending(
       'pro',
       async (thief, used, accepted) => {
@@ -72,7 +73,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
     expect(await world.flows(payer)).toEqual({ paid: [], refunded: [] })
   })
 
-  test('attack 9: 1 micro-unit offered as the price of a plan that fails is refused', async () => {
+  test.sequential('attack 9: 1 micro-unit offered as the price of a plan that fails is refused', async () => {
     const thief = await world.chain.newBuyer({ micro: 5n * PRICE })
     const required = await world.terms({ planId: 'pro' })
     const sends = await sendsOf(world)
@@ -86,7 +87,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
     expect(await world.flows(thief)).toEqual({ paid: [], refunded: [] })
   })
 
-  test('attack 10: an authorization cancelled while it settles fails, and a new one pays', async () => {
+  test.sequential('attack 10: an authorization cancelled while it settles fails, and a new one pays', async () => {
     const { answer, payer, required, before } = await actWhilePending('basic', async (cheat, { nonce }) => {
       const signature = await cheat.account.signTypedData({
         domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: world.chain.usdc },
@@ -125,7 +126,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('between check and block,
   })
 
   // The last one: for the facilitator it moves the chain's clock.
-  test('attack 11: a balance drained before the block fails the payment, and nothing is delivered', async () => {
+  test.sequential('attack 11: a balance drained before the block fails the payment, and nothing is delivered', async () => {
     const { answer, payer, required, payload, before } = await actWhilePending('basic', async (cheat) => {
       await world.chain.client.sendRawTransaction({
         serializedTransaction: await cheat.account.signTransaction({

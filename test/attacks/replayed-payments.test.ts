@@ -5,7 +5,8 @@ import { headerOf, readCalldata, sendsOf, signedPayload, submitAlone } from './f
 
 const REDEEMED = { status: 409, body: { code: 'TX_ALREADY_REDEEMED' } }
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({ strategy })
@@ -28,7 +29,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     }
   }
 
-  test('attack 1: the same payload 100 times at once settles once, with identical results', async () => {
+  test.sequential('attack 1: the same payload 100 times at once settles once, with identical results', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'attack-1' }
@@ -41,7 +42,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('attack 2: a settled payload under another requestId is refused, whoever’s challenge it names', async () => {
+  test.sequential('attack 2: a settled payload under another requestId is refused, whoever’s challenge it names', async () => {
     const { payload, books, sends } = await delivered({ planId: 'basic', requestId: 'attack-2' })
     expect(await world.pay(headerOf(payload), { planId: 'basic', requestId: 'attack-2b' })).toMatchObject(
       REDEEMED,
@@ -59,7 +60,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
   })
 
-  test('attack 2: one payload raced on ten challenges pays exactly one of them', async () => {
+  test.sequential('attack 2: one payload raced on ten challenges pays exactly one of them', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const all = await Promise.all(Array.from({ length: 10 }, () => world.terms()))
@@ -73,7 +74,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('attack 12: a payload rebuilt from public calldata buys nothing under a new requestId', async () => {
+  test.sequential('attack 12: a payload rebuilt from public calldata buys nothing under a new requestId', async () => {
     const { granted, books, sends } = await delivered({ planId: 'basic', requestId: 'attack-12' })
     const rebuilt = await readCalldata(world, granted.body.txHash!)
     const own = await world.terms({ planId: 'basic', requestId: 'attack-12-thief' })
@@ -91,7 +92,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
   })
 
-  test('attack 12: an authorization that was used on chain before it came to us delivers nothing', async () => {
+  test.sequential('attack 12: an authorization that was used on chain before it came to us delivers nothing', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const required = await world.terms({ planId: 'basic', requestId: 'attack-12-donor' })
     const signed = await signAuthorization({
@@ -108,7 +109,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await world.flows(buyer), 'a gift, not a purchase').toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('attack 18: a new authorization after delivery gets the cached grant and is not settled', async () => {
+  test.sequential('attack 18: a new authorization after delivery gets the cached grant and is not settled', async () => {
     const body = { planId: 'basic', requestId: 'attack-18' }
     const { buyer, required, granted, books, sends } = await delivered(body)
     const anew = await world.sign(buyer, required.accepts[0]!)
@@ -121,7 +122,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a payment used twice, by
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
   })
 
-  test('attack 19: another spelling of the same hex is the same payment', async () => {
+  test.sequential('attack 19: another spelling of the same hex is the same payment', async () => {
     const { payload, granted, books, sends } = await delivered({ planId: 'basic', requestId: 'attack-19' })
     const shout = (hex: string) => `0x${hex.slice(2).toUpperCase()}`
     const { authorization, signature } = payload.payload

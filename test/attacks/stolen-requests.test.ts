@@ -5,7 +5,8 @@ import { sendsOf } from './forge.ts'
 const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING' } }
 const NOT_YOURS = { status: 400, body: { code: 'INVALID_PROOF' } }
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s requestId, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s requestId, by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({ strategy, options: { settleWaitSeconds: 1 } })
@@ -15,7 +16,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s reques
   const newPair = () =>
     Promise.all([world.chain.newBuyer({ micro: 5n * PRICE }), world.chain.newBuyer({ micro: 5n * PRICE })])
 
-  test('attack 14: the victim’s requestId without a payment shows the challenge and never the grant', async () => {
+  test.sequential('attack 14: the victim’s requestId without a payment shows the challenge and never the grant', async () => {
     const [victim] = await newPair()
     const body = { planId: 'basic', requestId: 'attack-14' }
     const before = await world.terms(body)
@@ -28,7 +29,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s reques
     expect(await world.flows(victim)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('attack 15: the attacker’s own signature on a paid challenge is refused and not settled', async () => {
+  test.sequential('attack 15: the attacker’s own signature on a paid challenge is refused and not settled', async () => {
     const [victim, attacker] = await newPair()
     const body = { planId: 'basic', requestId: 'attack-15' }
     const { body: grant } = await world.buy(victim, body)
@@ -42,7 +43,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s reques
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n, 0n] })
   })
 
-  test('attack 17: while the victim’s payment is unresolved, no second one is sent, whoever signs it', async () => {
+  test.sequential('attack 17: while the victim’s payment is unresolved, no second one is sent, whoever signs it', async () => {
     const [victim, attacker] = await newPair()
     const books = await world.ledger(victim, attacker)
     const body = { planId: 'basic', requestId: 'attack-17' }
@@ -67,7 +68,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('somebody else’s reques
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE, 0n] })
   })
 
-  test('attack 16: a requestId squatted with another plan is refused to the victim, who is not charged', async () => {
+  test.sequential('attack 16: a requestId squatted with another plan is refused to the victim, who is not charged', async () => {
     const [victim, squatter] = await newPair()
     const books = await world.ledger(victim, squatter)
     const requestId = 'attack-16'

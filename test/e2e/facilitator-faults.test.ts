@@ -42,16 +42,21 @@ describe('a facilitator that sent the payment and then fails', () => {
     },
   )
 
-  test.each(AFTER_SENDING)('%s while nothing is mined: pending, then served', async (fault) => {
-    const { buyer, header, challengeId } = await newPayment()
-    faults.next('settle', fault)
+  test('while nothing is mined: pending, then all of them are served', async () => {
+    const payments = await Promise.all(AFTER_SENDING.map(newPayment))
+    for (const fault of AFTER_SENDING) faults.next('settle', fault)
     await world.chain.setAutomine(false)
-    expect(await world.pay(header)).toMatchObject(PENDING)
-    expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
+    const early = await Promise.all(payments.map(({ header }) => world.pay(header)))
+    expect(early).toMatchObject(AFTER_SENDING.map(() => PENDING))
+    for (const { challengeId } of payments) {
+      expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
+    }
     await world.chain.setAutomine(true)
     await world.chain.mine()
-    expect(await world.pay(header)).toMatchObject({ status: 200, body: { challengeId } })
-    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+    for (const { buyer, header, challengeId } of payments) {
+      expect(await world.pay(header)).toMatchObject({ status: 200, body: { challengeId } })
+      expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+    }
   })
 })
 

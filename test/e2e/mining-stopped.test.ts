@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PRICE, type Strategy, startWorld, type World } from './world.ts'
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('while no block is mined, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('while no block is mined, by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({ strategy, options: { settleWaitSeconds: 1 } })
   })
   afterAll(() => world.stop())
 
-  test('a payment is pending, never failed; once mined, the same payload gets its grant for one transfer', async () => {
+  test.sequential('a payment is pending, never failed; once mined, the same payload gets its grant for one transfer', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'stopped' }
@@ -43,7 +44,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('while no block is mined,
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('a buyer that leaves in the middle still has its purchase', async () => {
+  test.sequential('a buyer that leaves in the middle still has its purchase', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const required = await world.terms({ planId: 'basic', requestId: 'left' })
     const header = await world.sign(buyer, required.accepts[0]!)

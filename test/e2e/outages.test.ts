@@ -9,7 +9,8 @@ const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING', retryable: tr
 
 const readyStatus = async ({ baseUrl }: World) => (await fetch(`${baseUrl}/ready`)).status
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s', (strategy) => {
   let world: World
   let proxy: RpcProxy
   beforeAll(async () => {
@@ -18,7 +19,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s
   })
   afterAll(() => world.stop())
 
-  test('before a payment: 402s go on, the payment waits and is not charged, and the same payload works later', async () => {
+  test.sequential('before a payment: 402s go on, the payment waits and is not charged, and the same payload works later', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     expect(await readyStatus(world)).toBe(200)
@@ -39,7 +40,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('while a payment is in flight: nothing is decided; back again, it is delivered for one transfer', async () => {
+  test.sequential('while a payment is in flight: nothing is decided; back again, it is delivered for one transfer', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const required = await world.terms()
@@ -57,7 +58,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('at boot: the gateway starts, says so, is not ready, and sells once the RPC is there', async () => {
+  test.sequential('at boot: the gateway starts, says so, is not ready, and sells once the RPC is there', async () => {
     proxy.cut()
     await world.restart()
     expect(world.alerts.at(-1)).toMatchObject({ kind: 'chain-unreachable' })

@@ -3,14 +3,15 @@ import { PRICE, type Strategy, startWorld, type World } from './world.ts'
 
 const REDEEMED = 'PROOF_ALREADY_REDEEMED'
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({ strategy, store: 'embedded' })
   })
   afterAll(() => world.stop())
 
-  test('100 parallel requests for terms with one requestId share one challenge', async () => {
+  test.sequential('100 parallel requests for terms with one requestId share one challenge', async () => {
     const body = { planId: 'basic', requestId: 'many-terms' }
     const answers = await Promise.all(Array.from({ length: 100 }, () => world.terms(body)))
     expect(new Set(answers.map(({ challengeId }) => challengeId)).size).toBe(1)
@@ -18,7 +19,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     expect(new Set(salts).size, 'every 402 has its own salt').toBe(100)
   })
 
-  test('a requestId is bound to its plan and resource: anything else is refused before it is charged', async () => {
+  test.sequential('a requestId is bound to its plan and resource: anything else is refused before it is charged', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const required = await world.terms({ planId: 'basic', requestId: 'bound' })
     const header = await world.sign(buyer, required.accepts[0]!)
@@ -32,7 +33,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
   })
 
-  test('the same payload again gets the same grant and is not charged', async () => {
+  test.sequential('the same payload again gets the same grant and is not charged', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'again' }
@@ -54,7 +55,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('100 parallel copies of one payload make one transfer and 100 identical grants', async () => {
+  test.sequential('100 parallel copies of one payload make one transfer and 100 identical grants', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const required = await world.terms()
@@ -68,7 +69,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     if (world.facilitator) expect(world.facilitator.broadcasts.length).toBe(broadcasts + 1)
   })
 
-  test('two authorizations racing on one challenge: one transfer, and both are answered with its grant', async () => {
+  test.sequential('two authorizations racing on one challenge: one transfer, and both are answered with its grant', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'race' }
@@ -81,7 +82,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('ten racing payers of one challenge: one pays and is served, nine are told and keep their money', async () => {
+  test.sequential('ten racing payers of one challenge: one pays and is served, nine are told and keep their money', async () => {
     const required = await world.terms({ planId: 'basic', requestId: 'payers' })
     const buyers = await Promise.all(Array.from({ length: 10 }, () => world.chain.newBuyer({ micro: PRICE })))
     const books = await world.ledger(...buyers)
@@ -98,7 +99,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     })
   })
 
-  test('a new authorization of the payer fetches a delivered grant and is never sent', async () => {
+  test.sequential('a new authorization of the payer fetches a delivered grant and is never sent', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'anew' }
@@ -110,7 +111,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase by %s', (st
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('30 buyers at once are each charged once and each served', async () => {
+  test.sequential('30 buyers at once are each charged once and each served', async () => {
     const buyers = await Promise.all(Array.from({ length: 30 }, () => world.chain.newBuyer({ micro: PRICE })))
     const books = await world.ledger(...buyers)
     const answers = await Promise.all(buyers.map((buyer) => world.buy(buyer)))

@@ -3,14 +3,15 @@ import { PRICE, type Strategy, startWorld, type World } from './world.ts'
 
 const DEARER = { plans: [{ planId: 'basic', unitAmount: '$2.00' }] }
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('a gateway that is restarted, by %s', (strategy) => {
+// Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('a gateway that is restarted, by %s', (strategy) => {
   let world: World
   beforeAll(async () => {
     world = await startWorld({ strategy, store: 'embedded', options: { settleWaitSeconds: 1 } })
   })
   afterAll(() => world.stop())
 
-  test('still hands out what it sold, to its buyer alone, and charges nothing', async () => {
+  test.sequential('still hands out what it sold, to its buyer alone, and charges nothing', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'kept' }
@@ -28,7 +29,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a gateway that is restar
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test('finishes a payment that was in flight, for one transfer', async () => {
+  test.sequential('finishes a payment that was in flight, for one transfer', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const required = await world.terms()
@@ -44,7 +45,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('a gateway that is restar
   })
 
   // The last one: the price stays changed.
-  test('honours open challenges at the price they were opened with, and asks the new one of others', async () => {
+  test.sequential('honours open challenges at the price they were opened with, and asks the new one of others', async () => {
     const buyer = await world.chain.newBuyer({ micro: 10n * PRICE })
     const books = await world.ledger(buyer)
     const body = { planId: 'basic', requestId: 'old-price' }

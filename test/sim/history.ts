@@ -1,8 +1,8 @@
 import type { EngineConfig } from '../../src/engine/core.ts'
 import type { Address } from '../../src/protocol/hex.ts'
 import { buildCatalog } from '../../src/rules/catalog.ts'
-import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { drawCrowd } from './buyers/crowd.ts'
+import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
 import { createDice } from './dice.ts'
@@ -171,7 +171,8 @@ function keepMining(world: World, chain: SimChain): void {
     () => {
       if (world.calm) chain.baseFee = 10_000_000n
       else {
-        if (weather.feeSpikes && dice.chance(0.1)) chain.baseFee = BigInt(dice.pick([1, 3, 40, 200])) * 10_000_000n
+        if (weather.feeSpikes && dice.chance(0.1))
+          chain.baseFee = BigInt(dice.pick([1, 3, 40, 200])) * 10_000_000n
         if (dice.chance(weather.reorg)) chain.reorg(dice.int(1, weather.maxReorgDepth))
       }
       chain.mine()

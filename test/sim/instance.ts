@@ -1,5 +1,5 @@
-import { createEngine } from '../../src/engine/engine.ts'
 import type { EngineConfig, Ports } from '../../src/engine/core.ts'
+import { createEngine } from '../../src/engine/engine.ts'
 import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
 import type { Alerts, Chain, Clock, RefundSigner, Settlement, Store } from '../../src/ports.ts'
 import { createFacilitatorSettlement } from '../../src/settlement/facilitator-settlement.ts'
@@ -104,7 +104,8 @@ function createPorts(outside: Outside, host: Host): Ports {
     raise(kind, message) {
       world.count(`alert ${kind}`)
       world.note(host.name, () => `ALERT ${kind} ${message}`)
-      const expected = kind !== 'job-failed' || message.includes('unavailable') || message.includes('the RPC answers')
+      const expected =
+        kind !== 'job-failed' || message.includes('unavailable') || message.includes('the RPC answers')
       if (!expected) world.violate('THROWS', message)
     },
   }
@@ -167,6 +168,8 @@ function createSettlement(
 ): Settlement {
   const { strategy, gasWallets } = world.weather
   if (strategy === 'facilitator') return createFacilitatorSettlement(createSimFacilitator(world, chain, host))
-  const signers = Array.from({ length: gasWallets }, (_, index) => createSimTxSigner(address('gaswallt', index + 1)))
+  const signers = Array.from({ length: gasWallets }, (_, index) =>
+    createSimTxSigner(address('gaswallt', index + 1)),
+  )
   return createGasWallet({ chain: chainPort, store, clock, alerts, signers })
 }

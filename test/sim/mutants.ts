@@ -60,13 +60,19 @@ function lookingAway(chain: Chain): Chain {
     ...chain,
     async simulate(auths) {
       const { at, results } = await chain.simulate(auths)
-      return { at, results: results.map((result) => (result.kind === 'used' ? { kind: 'ok', alone: true } : result)) }
+      return {
+        at,
+        results: results.map((result) => (result.kind === 'used' ? { kind: 'ok', alone: true } : result)),
+      }
     },
   }
 }
 
 /** Remembers what was looked at, to invent transfers of it. */
-function inventing(chain: Chain, invent: (auth: SignedAuthorization, found: Use | undefined) => Use | undefined): Chain {
+function inventing(
+  chain: Chain,
+  invent: (auth: SignedAuthorization, found: Use | undefined) => Use | undefined,
+): Chain {
   const known = new Map<string, SignedAuthorization>()
   return {
     ...chain,

@@ -1,6 +1,6 @@
+import type { Address } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
 import { NETWORKS } from '../../src/protocol/network.ts'
-import type { Address } from '../../src/protocol/hex.ts'
 import type { Dice } from './dice.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'

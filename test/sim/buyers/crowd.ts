@@ -111,8 +111,10 @@ function publicKnowledge(shop: () => Shop, buyers: readonly Buyer[]): Public {
       const seen = authorizationsIn([...chain.branch.mined.map(({ tx }) => tx), ...chain.pool.values()])
       // Who publishes an unused authorization gives it away; only once it is final is it nobody's any more.
       return seen.filter(({ from, nonce }) => {
-        return buyers.some(({ address: own }) => own === from) &&
+        return (
+          buyers.some(({ address: own }) => own === from) &&
           (!selfSent.has(from) || useOf(chain.final(), { payer: from, nonce }) !== undefined)
+        )
       })
     },
     ids() {

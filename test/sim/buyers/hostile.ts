@@ -65,7 +65,9 @@ export async function payLate(shop: Shop, buyer: Buyer): Promise<void> {
   const terms = await askTerms(shop, buyer)
   if (!terms) return
   const early = sign(shop, buyer, terms)
-  await scheduler.sleep(dice.int(Math.round(weather.config.challengeTtlMs * 0.7), weather.config.challengeTtlMs + 5_000))
+  await scheduler.sleep(
+    dice.int(Math.round(weather.config.challengeTtlMs * 0.7), weather.config.challengeTtlMs + 5_000),
+  )
   await payUntilKnown(shop, buyer, dice.chance(0.3) ? early : sign(shop, buyer, terms))
 }
 

@@ -76,7 +76,11 @@ export function isUnknown(reply: Reply): boolean {
 export function see(shop: Shop, buyer: Buyer, what: string, reply: Reply): Reply {
   const { world } = shop
   const text = typeof reply === 'string' ? reply : reply.kind === 'failed' ? reply.error.code : reply.kind
-  world.note(buyer.name, () => `${what} <- ${text}${typeof reply !== 'string' && reply.kind === 'failed' ? ` (${reply.error.message})` : ''}`)
+  world.note(
+    buyer.name,
+    () =>
+      `${what} <- ${text}${typeof reply !== 'string' && reply.kind === 'failed' ? ` (${reply.error.message})` : ''}`,
+  )
   world.count(`reply ${text}`)
   if (typeof reply === 'string') return reply
   if (reply.kind === 'granted') {

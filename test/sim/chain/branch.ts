@@ -73,7 +73,10 @@ export function tokensOf(view: View, initial: ReadonlyMap<Address, bigint>, acco
 }
 
 /** The log that spent an authorization, and the one after it. */
-export function useOf(view: View, key: AuthKey): { mined: Mined; log: Log; next: Log | undefined } | undefined {
+export function useOf(
+  view: View,
+  key: AuthKey,
+): { mined: Mined; log: Log; next: Log | undefined } | undefined {
   for (const mined of minedIn(view)) {
     for (const [index, log] of mined.logs.entries()) {
       if (log.kind === 'transfer' || log.key.payer !== key.payer || log.key.nonce !== key.nonce) continue

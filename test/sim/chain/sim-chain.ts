@@ -154,7 +154,10 @@ export class SimChain {
     if (!success) this.world.count('reverted transactions')
     if (!success && tx.actions.length > 1) this.world.count('reverted batches')
     if (tx.lane && tx.actions.length > 1) this.world.count('batches')
-    this.world.note('chain', () => `#${block.number} ${brief(tx)} ${success ? 'ok' : 'reverted'} logs=${logs.length}`)
+    this.world.note(
+      'chain',
+      () => `#${block.number} ${brief(tx)} ${success ? 'ok' : 'reverted'} logs=${logs.length}`,
+    )
   }
 
   private feeOf({ lane, actions }: Tx): bigint {
@@ -189,7 +192,8 @@ export class SimChain {
 
 function brief({ hash, lane, actions }: Tx): string {
   const what = actions.map((action) => {
-    if (action.kind === 'authorized') return `pay ${action.auth.from.slice(-3)}:${action.auth.nonce.slice(2, 8)}`
+    if (action.kind === 'authorized')
+      return `pay ${action.auth.from.slice(-3)}:${action.auth.nonce.slice(2, 8)}`
     return action.kind === 'cancel' ? `cancel ${action.key.nonce.slice(2, 8)}` : `move ${action.value}`
   })
   return `tx ${hash.slice(-6)}${lane ? ` nonce ${lane.nonce}` : ''} [${what.join(', ')}]`

@@ -1,5 +1,5 @@
-import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
 import type { Buyer } from '../buyers/shop.ts'
+import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
 import type { Scene } from './check.ts'
 import { sum } from './ledger.ts'
 
@@ -16,21 +16,28 @@ export function checkBuyers(scene: Scene): void {
 function checkGrants({ world, income, receipts, authorizations, challenges }: Scene, buyer: Buyer): void {
   const challengeIds = new Set(buyer.grants.map(({ challengeId }) => challengeId))
   const tokens = new Set(buyer.grants.map(({ accessToken }) => accessToken))
-  if (tokens.size !== challengeIds.size) world.violate('I2', `${buyer.name} got different results for one purchase`)
+  if (tokens.size !== challengeIds.size)
+    world.violate('I2', `${buyer.name} got different results for one purchase`)
   for (const challengeId of challengeIds) {
-    const own = authorizations.filter((row) => row.challengeId === challengeId && row.auth.from === buyer.address)
+    const own = authorizations.filter(
+      (row) => row.challengeId === challengeId && row.auth.from === buyer.address,
+    )
     const paid = own.some(({ key }) => income.has(key) && receipts.get(key)?.role === 'pays')
     const lost = own.some(({ key }) => receipts.get(key)?.lost)
     const state = challenges.get(challengeId)?.state
-    if (state !== 'DELIVERED') world.violate('I1', `${buyer.name} holds a result of ${challengeId}, which is ${state}`)
-    if (!paid && !lost) world.violate('I3', `${buyer.name} holds a result of ${challengeId} and did not pay for it`)
+    if (state !== 'DELIVERED')
+      world.violate('I1', `${buyer.name} holds a result of ${challengeId}, which is ${state}`)
+    if (!paid && !lost)
+      world.violate('I3', `${buyer.name} holds a result of ${challengeId} and did not pay for it`)
   }
   world.count('grants held', challengeIds.size)
 }
 
 /** A buyer that keeps to the rules is charged once at most, and has what it was charged for. */
 function checkPromise({ world, income, transfers, refunds }: Scene, buyer: Buyer): void {
-  const paid = sum([...income.values()].filter(({ from }) => from === buyer.address).map(({ value }) => value))
+  const paid = sum(
+    [...income.values()].filter(({ from }) => from === buyer.address).map(({ value }) => value),
+  )
   const back = sum(
     transfers
       .filter(({ from, to }) => to === buyer.address && (from === REFUND_WALLET || from === PAY_TO))
@@ -45,12 +52,23 @@ function checkPromise({ world, income, transfers, refunds }: Scene, buyer: Buyer
   const net = paid - back - owed
   if (net > price) world.violate('I2', `${buyer.name} was charged ${net} for ${price}`)
   if (net > 0n && buyer.grants.length === 0) {
-    world.violate('PROMISE', `${buyer.name} paid ${net} and has nothing; it was told ${buyer.refusals.join(' ')}`)
+    world.violate(
+      'PROMISE',
+      `${buyer.name} paid ${net} and has nothing; it was told ${buyer.refusals.join(' ')}`,
+    )
   }
 }
 
 /** I2: one net charge per requestId, whatever its buyers did. */
-function checkRequests({ world, challenges, authorizations, income, transfers, refunds, recorded }: Scene): void {
+function checkRequests({
+  world,
+  challenges,
+  authorizations,
+  income,
+  transfers,
+  refunds,
+  recorded,
+}: Scene): void {
   const requests = new Map<string, Set<string>>()
   for (const { key, requestId } of challenges.values()) {
     requests.set(requestId, (requests.get(requestId) ?? new Set()).add(key))

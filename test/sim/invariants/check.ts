@@ -1,4 +1,10 @@
-import type { AuthorizationRow, ChallengeRow, ReceiptRow, RefundRow, WalletTxRow } from '../../../src/ports.ts'
+import type {
+  AuthorizationRow,
+  ChallengeRow,
+  ReceiptRow,
+  RefundRow,
+  WalletTxRow,
+} from '../../../src/ports.ts'
 import type { Buyer } from '../buyers/shop.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import type { Outside } from '../instance.ts'

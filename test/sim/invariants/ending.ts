@@ -14,7 +14,8 @@ export function checkEnding(scene: Scene): void {
   }
   for (const { key, phase } of authorizations) {
     world.count(`attempts ${phase}`)
-    if (phase !== 'CONFIRMED' && phase !== 'DEAD') world.violate('I12', `attempt ${key.slice(-6)} stays ${phase}`)
+    if (phase !== 'CONFIRMED' && phase !== 'DEAD')
+      world.violate('I12', `attempt ${key.slice(-6)} stays ${phase}`)
   }
   for (const { key, finalized, lost } of receipts.values()) {
     if (!finalized && !lost) world.violate('I12', `receipt ${key.slice(-6)} is never final`)

@@ -25,17 +25,24 @@ function checkConservation(scene: Scene): void {
   const payers = new Set([...income.values()].map(({ from }) => from))
   for (const payer of payers) {
     const paid = [...income.values()].filter(({ from, key }) => from === payer && claimed.has(key))
-    const returned = transfers.filter(({ to, from }) => to === payer && (from === REFUND_WALLET || from === PAY_TO))
+    const returned = transfers.filter(
+      ({ to, from }) => to === payer && (from === REFUND_WALLET || from === PAY_TO),
+    )
     const delivered = [...challenges.values()].filter(({ state, receipt, payer: from }) => {
       return state === 'DELIVERED' && from === payer && !receipts.get(receipt ?? '')?.lost
     })
-    const owed = [...refunds.values()].filter(({ key, recipient }) => recipient === payer && isOwed(scene, key))
+    const owed = [...refunds.values()].filter(
+      ({ key, recipient }) => recipient === payer && isOwed(scene, key),
+    )
     const incoming = sum(paid.map(({ value }) => value))
     const refunded = sum(returned.map(({ value }) => value))
     const sold = sum(delivered.map(({ itemId }) => PRICES.get(itemId)!))
     const open = sum(owed.map(({ value }) => BigInt(value)))
     if (incoming !== refunded + sold + open) {
-      world.violate('I1', `${payer.slice(-3)} paid ${incoming}; delivered ${sold}, refunded ${refunded}, owed ${open}`)
+      world.violate(
+        'I1',
+        `${payer.slice(-3)} paid ${incoming}; delivered ${sold}, refunded ${refunded}, owed ${open}`,
+      )
     }
     world.count('payments', paid.length)
     world.count('delivered', delivered.length)
@@ -53,7 +60,10 @@ function checkReceipts({ world, receipts, income, challenges, authorizations }: 
     if (receipt.lost) world.count('receipts lost')
     if (receipt.role === 'surplus') world.count('surplus receipts')
     if (receipt.lost ? transfer : !transfer) {
-      world.violate('I3', `receipt ${receipt.key.slice(-6)} is ${receipt.lost ? 'lost but paid' : 'not on the chain'}`)
+      world.violate(
+        'I3',
+        `receipt ${receipt.key.slice(-6)} is ${receipt.lost ? 'lost but paid' : 'not on the chain'}`,
+      )
     }
     if (!transfer || receipt.lost) continue
     const challenge = challenges.get(receipt.challengeId)
@@ -74,11 +84,15 @@ function checkReceipts({ world, receipts, income, challenges, authorizations }: 
     if (paying.has(receipt.challengeId)) world.violate('I4', `${receipt.challengeId} is paid twice`)
     paying.add(receipt.challengeId)
     if (challenge.txHash !== transfer.txHash) {
-      world.violate('I3', `challenge ${challenge.key} names ${challenge.txHash}, the chain ${transfer.txHash}`)
+      world.violate(
+        'I3',
+        `challenge ${challenge.key} names ${challenge.txHash}, the chain ${transfer.txHash}`,
+      )
     }
   }
   for (const { key } of authorizations) {
-    if (income.has(key) && !receipts.has(key)) world.violate('I1', `the payment ${key.slice(-6)} has no receipt`)
+    if (income.has(key) && !receipts.has(key))
+      world.violate('I1', `the payment ${key.slice(-6)} has no receipt`)
   }
 }
 
@@ -97,7 +111,10 @@ function checkRefunds({ world, transfers, receipts, income }: Scene): void {
     if (returned.has(key)) world.violate('I5', `receipt ${key.slice(-6)} was refunded twice`)
     returned.add(key)
     if (to !== payment.from || value > payment.value) {
-      world.violate('I6', `${value} went to ${to.slice(-3)} for ${payment.value} from ${payment.from.slice(-3)}`)
+      world.violate(
+        'I6',
+        `${value} went to ${to.slice(-3)} for ${payment.value} from ${payment.from.slice(-3)}`,
+      )
     }
   }
 }
@@ -110,6 +127,10 @@ function checkClaims({ world, income, recorded, outside, authorizations }: Scene
     if (!transfer || claimedAt === undefined || transfer.block.minedAt >= claimedAt) continue
     // A node that showed an older block hid the use: nobody could have known.
     if (outside.staleLooks.has(`${auth.from}:${auth.nonce}`)) world.count('used before, seen stale')
-    else world.violate('I8', `${key.slice(-6)} was used ${claimedAt - transfer.block.minedAt} ms before its claim`)
+    else
+      world.violate(
+        'I8',
+        `${key.slice(-6)} was used ${claimedAt - transfer.block.minedAt} ms before its claim`,
+      )
   }
 }

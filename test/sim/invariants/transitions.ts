@@ -29,12 +29,14 @@ export async function checkTransitions({ world, challenges, recorded, outside }:
       // Remarks that move nothing do not write the challenge, so the state they name may be a moment old.
       if (fromState === toState) continue
       if (fromState === 'PENDING' && recorded.forgotten.has(challenge.key)) state = 'PENDING'
-      if (fromState !== state) world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
+      if (fromState !== state)
+        world.violate('I9', `${challenge.key}: ${event} from ${fromState}, but it was ${state}`)
       if (!LEGAL.has(`${fromState}>${toState}`)) {
         world.violate('I9', `${challenge.key}: ${event} from ${fromState} to ${toState}`)
       }
       state = toState ?? state
     }
-    if (state !== challenge.state) world.violate('I9', `${challenge.key} is ${challenge.state}; its log says ${state}`)
+    if (state !== challenge.state)
+      world.violate('I9', `${challenge.key} is ${challenge.state}; its log says ${state}`)
   }
 }

@@ -102,12 +102,31 @@ export function createStorePort(world: World, host: Host, store: Store): Store {
   return {
     name: store.name,
     exclusive: world.weather.instances === 1,
-    commit: (step) => call(() => `commit ${describe(step)}`, () => store.commit(step)),
-    get: (table, keys) => call(() => `get ${table} ${keys.length}`, () => store.get(table, keys)),
-    list: (table, ref) => call(() => `list ${table}`, () => store.list(table, ref)),
+    commit: (step) =>
+      call(
+        () => `commit ${describe(step)}`,
+        () => store.commit(step),
+      ),
+    get: (table, keys) =>
+      call(
+        () => `get ${table} ${keys.length}`,
+        () => store.get(table, keys),
+      ),
+    list: (table, ref) =>
+      call(
+        () => `list ${table}`,
+        () => store.list(table, ref),
+      ),
     takeDue: (table, nowMs, untilMs, limit) =>
-      call(() => `takeDue ${table}`, () => store.takeDue(table, nowMs, untilMs, limit)),
-    audit: (challengeId) => call(() => 'audit', () => store.audit(challengeId)),
+      call(
+        () => `takeDue ${table}`,
+        () => store.takeDue(table, nowMs, untilMs, limit),
+      ),
+    audit: (challengeId) =>
+      call(
+        () => 'audit',
+        () => store.audit(challengeId),
+      ),
     ping: async () => {},
     close: async () => {},
   }

@@ -5,7 +5,15 @@ import { refusal } from '../chain/token.ts'
 import type { World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
 
-type Mood = 'honest' | 'late' | 'fails-after' | 'lies' | 'anothers-hash' | 'refuses' | 'refuses-and-sends' | 'hangs'
+type Mood =
+  | 'honest'
+  | 'late'
+  | 'fails-after'
+  | 'lies'
+  | 'anothers-hash'
+  | 'refuses'
+  | 'refuses-and-sends'
+  | 'hangs'
 
 const HANG_MS = 30_000
 
@@ -14,7 +22,17 @@ export function createSimFacilitator(world: World, chain: SimChain, host: Host):
   const { dice, scheduler } = world
   const moods: readonly Mood[] = dice.chance(0.3)
     ? ['honest']
-    : ['honest', 'honest', 'late', 'fails-after', 'lies', 'anothers-hash', 'refuses', 'refuses-and-sends', 'hangs']
+    : [
+        'honest',
+        'honest',
+        'late',
+        'fails-after',
+        'lies',
+        'anothers-hash',
+        'refuses',
+        'refuses-and-sends',
+        'hangs',
+      ]
 
   function send(auth: SignedAuthorization): void {
     chain.send([{ kind: 'authorized', auth }])
@@ -25,7 +43,8 @@ export function createSimFacilitator(world: World, chain: SimChain, host: Host):
     const head = chain.head()
     const reason = refusal(chain.token, head, head.block.timestamp, auth)
     // It has seen this one before: its answer is that of the first time.
-    if (reason === 'authorization_used') return { kind: 'hint', txHash: useOf(head, { payer, nonce })!.mined.tx.hash }
+    if (reason === 'authorization_used')
+      return { kind: 'hint', txHash: useOf(head, { payer, nonce })!.mined.tx.hash }
     if (reason !== undefined) return { kind: 'refused', reason }
     send(auth)
     return { kind: 'hint' }

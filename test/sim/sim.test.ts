@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { runHistory } from './history.ts'
+import { MUTANTS } from './mutants.ts'
+
+const HISTORIES = 1000
+const MUTANT_HISTORIES = 400
+
+beforeAll(() => {
+  // Nobody reads the stacks of the thousands of errors that a history makes on purpose.
+  Error.stackTraceLimit = 0
+})
+
+describe(`${HISTORIES} seeded histories`, () => {
+  const totals = new Map<string, number>()
+  const failures: string[] = []
+
+  beforeAll(async () => {
+    for (let seed = 1; seed <= HISTORIES; seed++) {
+      const { violations, counters } = await runHistory(seed)
+      for (const [what, by] of counters) totals.set(what, (totals.get(what) ?? 0) + by)
+      if (violations.length > 0)
+        failures.push(`npm run sim -- --seed ${seed} --histories 1: ${violations.join('; ')}`)
+    }
+  })
+
+  test('no invariant is violated', () => {
+    expect(failures).toEqual([])
+  })
+
+  // Histories in which nothing interesting happens prove nothing.
+  test.each([
+    ['payments', 800],
+    ['delivered', 600],
+    ['grants held', 600],
+    ['cached grants', 800],
+    ['refund transfers', 80],
+    ['refunds FAILED', 5],
+    ['surplus receipts', 10],
+    ['receipts lost', 4],
+    ['crashes', 2000],
+    ['calls rejected', 2000],
+    ['calls answer lost', 2000],
+    ['conflicts', 1000],
+    ['reorgs', 800],
+    ['transactions reorganised', 80],
+    ['stale answers', 2000],
+    ['replaced transactions', 50],
+    ['reverted transactions', 500],
+    ['batches', 20],
+    ['reverted batches', 3],
+    ['dropped transactions', 20],
+    ['facilitator lies', 80],
+    ['facilitator refuses-and-sends', 80],
+    ['failed deliveries', 80],
+    ['attempts DEAD', 300],
+    ['thefts tried', 400],
+    ['broadcast by buyers', 80],
+    ['cancellations', 80],
+    ['orders cancelled', 80],
+    ['alert gas-wallet-empty', 20],
+  ])('%s happen at least %i times', (what, least) => {
+    expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
+  })
+
+  test('a seed is the whole history', async () => {
+    const [first, second] = [await runHistory(7, { logging: true }), await runHistory(7, { logging: true })]
+    expect(second.log).toEqual(first.log)
+    expect(first.log.length).toBeGreaterThan(50)
+  })
+})
+
+describe('a money bug does not escape the simulator', () => {
+  test.each(MUTANTS)('$name', async ({ mutation }) => {
+    let caught: string | undefined
+    for (let seed = 1; seed <= MUTANT_HISTORIES && caught === undefined; seed++) {
+      caught = (await runHistory(seed, { mutation })).violations[0]
+    }
+    expect(caught).toBeDefined()
+  })
+})
