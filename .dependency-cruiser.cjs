@@ -10,7 +10,7 @@ const mayImport = {
   stores: ['protocol', 'errors.ts', 'ports.ts', 'rules'],
   delivery: ['protocol', 'errors.ts', 'ports.ts', 'rules'],
   transports: ['protocol', 'errors.ts', 'rules', 'engine'],
-  config: ['protocol', 'errors.ts', 'ports.ts'],
+  config: ['protocol', 'errors.ts', 'ports.ts', 'rules'],
   'gateway.ts': [
     'protocol',
     'errors.ts',

@@ -19,6 +19,7 @@ import { buildCatalog } from './rules/catalog.ts'
 import { createRateLimit } from './transports/http/rate-limit.ts'
 import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
 import { createSignatures } from './settlement/signatures.ts'
+import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
 
 /** A running gateway. */
@@ -27,6 +28,8 @@ export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund
   fetch: HttpHandler
   /** Guards the seller's own routes; knows only tokens that this gateway signs. */
   verifyBearer: VerifyBearer
+  /** Charges for a call that the seller's own handler answers; frameworks build `payPerRequest` of it. */
+  chargeRoute: ChargeRoute
   /** What can be bought. */
   discovery: DiscoveryCatalog
   /** Finishes what is in flight as far as it can, and closes the store. */
@@ -86,7 +89,7 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       network: config.network,
       payTo: config.walletAddress,
       baseUrl: config.baseUrl,
-      catalog: buildCatalog(config.plans),
+      catalog: buildCatalog(config.plans, config.routes),
       idKeys: keys.ids,
       challengeTtlMs: config.challengeTtlSeconds * 1000,
       settleWaitMs: config.settleWaitSeconds * 1000,
@@ -104,6 +107,11 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
   const startedAt = clock.now()
   const rateLimit = createRateLimit({ perMinute: config.rateLimitPerMinute })
   const discovery = discoveryOf(config)
+  const safeguards = {
+    rateLimit: (address: string) => rateLimit(address, clock.now()),
+    onError: (error: unknown) =>
+      alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
+  }
   await engine.start()
   return {
     fetch: createHttpHandler({
@@ -117,9 +125,9 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
       uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
       ready: () => readiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
-      rateLimit: (address) => rateLimit(address, clock.now()),
-      onError: (error) => alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
+      ...safeguards,
     }),
+    chargeRoute: createChargeRoute({ engine, baseUrl: config.baseUrl, ...safeguards }),
     verifyBearer,
     discovery,
     purchase: engine.purchase,

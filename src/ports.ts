@@ -225,6 +225,23 @@ export interface Backend {
   open(order: Order, sealed: string): Promise<ResourceResponse | undefined>
 }
 
+/**
+ * The seller's own code in place of an HTTP backend: answers one call of a route. It may be called again for the same
+ * challengeId when an earlier try failed. `payment` is null on free routes.
+ */
+export type FetchResource = (call: {
+  routeId: string
+  method: string
+  /** With query. */
+  path: string
+  headers: Record<string, string>
+  body: Uint8Array | null
+  payment: SvcPayment | null
+}) => ResourceAnswer | Promise<ResourceAnswer>
+
+/** A body that is no text and no bytes is sent as JSON. */
+export type ResourceAnswer = Response | { status: number; body?: unknown; contentType?: string }
+
 /** Any credential kind: a JWT, an API key, a signed URL. */
 export type CallbackCredential =
   | string

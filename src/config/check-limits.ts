@@ -18,6 +18,7 @@ const RANGES: Record<keyof Limits, Range> = {
   refundIntervalSeconds: { standard: 60, min: 1, max: 86_400 },
   refundMinAgeSeconds: { standard: 300, min: 0, max: 604_800 },
   maxBodyBytes: { standard: 1_048_576, min: 1024, max: 104_857_600 },
+  maxResourceBytes: { standard: 1_048_576, min: 1024, max: 33_554_432 },
   requestTimeoutSeconds: { standard: 30, min: 1, max: 3600 },
   rateLimitPerMinute: { standard: 600, min: 0, max: 1_000_000 },
 }

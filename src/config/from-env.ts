@@ -1,14 +1,18 @@
 import { jsonFaultAt, placeOf } from './json-fault.ts'
-import type { GatewayOptions, OptionName, OptionSource } from './options.ts'
+import type { GatewayOptions, LabelName, OptionName, OptionSource, ProxyTo } from './options.ts'
 import { checkConfig } from './resolve-config.ts'
 
 type Kind = 'text' | 'whole number' | 'flag' | 'JSON' | 'PEM' | 'folder'
 
 /** Every variable that becomes an option; each also reads `NAME_FILE`. */
-export const VARIABLES: Record<string, { option: OptionName; kind: Kind }> = {
+export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?: keyof ProxyTo }> = {
   SVC_WALLET_ADDRESS: { option: 'walletAddress', kind: 'text' },
   SVC_NETWORK: { option: 'network', kind: 'text' },
   PLANS: { option: 'plans', kind: 'JSON' },
+  ROUTES: { option: 'routes', kind: 'JSON' },
+  PROXY_TO_BASE_URL: { option: 'proxyTo', member: 'baseUrl', kind: 'text' },
+  PROXY_SECRET: { option: 'proxyTo', member: 'secret', kind: 'text' },
+  PROXY_TIMEOUT_SECONDS: { option: 'proxyTo', member: 'timeoutSeconds', kind: 'whole number' },
   AGENT_NAME: { option: 'agentName', kind: 'text' },
   AGENT_DESCRIPTION: { option: 'agentDescription', kind: 'text' },
   BASE_URL: { option: 'baseUrl', kind: 'text' },
@@ -34,6 +38,7 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind }> = {
   REFUND_INTERVAL_SECONDS: { option: 'refundIntervalSeconds', kind: 'whole number' },
   REFUND_MIN_AGE_SECONDS: { option: 'refundMinAgeSeconds', kind: 'whole number' },
   MAX_BODY_BYTES: { option: 'maxBodyBytes', kind: 'whole number' },
+  MAX_RESOURCE_BYTES: { option: 'maxResourceBytes', kind: 'whole number' },
   REQUEST_TIMEOUT_SECONDS: { option: 'requestTimeoutSeconds', kind: 'whole number' },
   RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
@@ -47,9 +52,6 @@ const NOT_YET: Record<string, readonly string[]> = {
   DATABASE_URL: [],
   REDIS_URL: [],
   SVC_MANAGED_INFRA: ['none'],
-  ROUTES: ['[]'],
-  PROXY_TO_BASE_URL: [],
-  PROXY_SECRET: [],
   MCP_ENABLED: ['false', '0'],
   A2A_ENABLED: ['false', '0'],
 }
@@ -79,20 +81,22 @@ type ReadFile = (path: string) => string
 export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
   const faults: string[] = []
   const unreadable: OptionName[] = []
-  const labels: { [N in OptionName]?: string } = {}
+  const labels: { [N in LabelName]?: string } = {}
   const read: { [N in OptionName]?: unknown } = {}
 
   const port = readPort(readVariable('PORT', env, readFile), faults)
   read.baseUrl = `http://localhost:${port}`
-  for (const [name, { option, kind }] of Object.entries(VARIABLES)) {
+  for (const [name, { option, kind, member }] of Object.entries(VARIABLES)) {
     const found = readVariable(name, env, readFile)
-    labels[option] = found?.label ?? name
+    const label = found?.label ?? name
+    labels[labelOf(option, member)] = label
     if (found === undefined) continue
     const parsed = 'fault' in found ? found : parse(found.text, kind)
     if ('fault' in parsed) {
-      faults.push(`${labels[option]} ${parsed.fault}`)
+      faults.push(`${label} ${parsed.fault}`)
       unreadable.push(option)
-    } else read[option] = parsed.value
+    } else if (member === undefined) read[option] = parsed.value
+    else read[option] = { ...(read[option] as object | undefined), [member]: parsed.value }
   }
   for (const [name, harmless] of Object.entries(NOT_YET)) {
     const found = readVariable(name, env, readFile)
@@ -104,6 +108,11 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
   const options = read as unknown as GatewayOptions
   const source = { labels, faults, unreadable }
   return { options, source, missing: checkConfig(options, source).missing, port }
+}
+
+/** A base URL is what an option like `proxyTo` is about: messages name its variable for the whole option. */
+function labelOf(option: OptionName, member: keyof ProxyTo | undefined): LabelName {
+  return member === undefined || member === 'baseUrl' ? option : `proxyTo.${member}`
 }
 
 type Variable = { label: string } & ({ text: string } | { fault: string })

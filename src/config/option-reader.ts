@@ -1,4 +1,4 @@
-import type { GatewayOptions, OptionName, OptionSource } from './options.ts'
+import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
 import { urlFault } from './url-fault.ts'
 
 /** Reads options one by one and gathers what is wrong, so that a seller mends everything in one go. */
@@ -6,12 +6,12 @@ export interface OptionReader {
   readonly faults: string[]
   /** Required and absent. Kept apart: a server opens its setup page for these and only for these. */
   readonly missing: string[]
-  label(option: OptionName): string
+  label(option: LabelName): string
   /** Can it be set where these options come from? A function cannot come from the environment. */
   settable(option: OptionName): boolean
   /** An example in the place where the seller writes it: `SVC_NETWORK=testnet` or `network: "testnet"`. */
-  example(option: OptionName, value: string | number): string
-  fault(option: OptionName, fault: string): void
+  example(option: LabelName, value: string | number): string
+  fault(option: LabelName, fault: string): void
   /** One of these is required and none is there. Says nothing when one is there but unreadable: that is told already. */
   miss(oneOf: readonly OptionName[], why: string): void
   /** Undefined when absent or the empty text. */

@@ -1,4 +1,4 @@
-import type { AlertKind, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
+import type { AlertKind, FetchResource, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 
 /** Headers for each of the facilitator's endpoints, as the official x402 packages shape them. */
@@ -7,6 +7,15 @@ export type CreateAuthHeaders = () => Promise<{
   settle?: Record<string, string>
   supported?: Record<string, string>
 }>
+
+/** The API behind routes: a call goes to this base URL plus its path. */
+export interface ProxyTo {
+  baseUrl: string
+  /** Signs every call as `x-svc-signature`, so that the backend can tell them from others. */
+  secret?: string
+  /** Default 30. */
+  timeoutSeconds?: number
+}
 
 /**
  * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are
@@ -26,6 +35,10 @@ export interface GatewayOptions {
   network?: string
   plans?: readonly Plan[]
   routes?: readonly Route[]
+  /** Answers calls of routes, and guarded calls of `resourceEndpoint`. Without it, and without `fetchResource`, routes are embedded only. */
+  proxyTo?: ProxyTo
+  /** Answers calls of routes by code of your own instead. */
+  fetchResource?: FetchResource
   /** Shown to buyers. Default `paystile`. */
   agentName?: string
   agentDescription?: string
@@ -81,6 +94,8 @@ export interface GatewayOptions {
   refundMinAgeSeconds?: number
   /** Default 1 MiB. */
   maxBodyBytes?: number
+  /** The largest answer of a paid call; more is a failed delivery. Default 1 MiB. */
+  maxResourceBytes?: number
   /** Beside settlement. Default 30. */
   requestTimeoutSeconds?: number
   /** Unpaid requests per minute and address; 0 is off. Default 600. */
@@ -97,10 +112,13 @@ export interface GatewayOptions {
 
 export type OptionName = keyof GatewayOptions
 
+/** An option, or a member that has a variable of its own. */
+export type LabelName = OptionName | 'proxyTo.secret' | 'proxyTo.timeoutSeconds'
+
 /** Where options came from, when not from a call of `createGateway`. */
 export interface OptionSource {
   /** How messages name each option: `{ walletAddress: 'SVC_WALLET_ADDRESS' }`. One without a label cannot be set there. */
-  labels?: { readonly [N in OptionName]?: string }
+  labels?: { readonly [N in LabelName]?: string }
   /** Found while the options were read: told together with all others. */
   faults?: readonly string[]
   /** Set, but with a value that `faults` complains of: wrong, not missing. */
@@ -113,6 +131,8 @@ const KNOWN: Record<OptionName, true> = {
   network: true,
   plans: true,
   routes: true,
+  proxyTo: true,
+  fetchResource: true,
   agentName: true,
   agentDescription: true,
   baseUrl: true,
@@ -140,6 +160,7 @@ const KNOWN: Record<OptionName, true> = {
   refundIntervalSeconds: true,
   refundMinAgeSeconds: true,
   maxBodyBytes: true,
+  maxResourceBytes: true,
   requestTimeoutSeconds: true,
   rateLimitPerMinute: true,
   trustProxy: true,

@@ -1,9 +1,11 @@
 import { ConfigError } from '../errors.ts'
 import type { Address } from '../protocol/hex.ts'
 import { findNetwork, NETWORKS, type Network } from '../protocol/network.ts'
+import { readBackend } from './check-backend.ts'
 import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
 import { readLimits } from './check-limits.ts'
+import { checkPaths } from './check-paths.ts'
 import { readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { addressFault } from './check-wallet.ts'
@@ -11,7 +13,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
 import { type GatewayOptions, OPTION_NAMES, type OptionSource } from './options.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
-import { baseUrlFault, templateFault } from './url-fault.ts'
+import { baseUrlFault, templateFault, templatePath } from './url-fault.ts'
 
 /** `config` is there if and only if nothing is wrong and nothing is missing. */
 export interface CheckedConfig {
@@ -60,6 +62,11 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const secretKey = readSecretKey(reader, store)
   const baseUrl = readBaseUrl(reader)
   const resourceEndpoint = readResourceEndpoint(reader, baseUrl)
+  const backend = readBackend(reader, baseUrl)
+  const signs = credential.kind === 'hs256' || credential.kind === 'rs256'
+  const guards = backend.kind === 'proxy' && signs && plans.length > 0
+  const guarded = guards ? templatePath(resourceEndpoint, baseUrl) : undefined
+  checkPaths(reader, routes, { served: backend.kind !== 'embedded', guarded })
   const chain = readChain(reader, network)
   const limits = readLimits(reader)
   const rest = {
@@ -80,6 +87,8 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
     network: { ...chain, facilitatorUrl },
     plans,
     routes,
+    backend,
+    guardedPath: guarded ?? null,
     baseUrl,
     resourceEndpoint,
     settlement,

@@ -1,4 +1,4 @@
-import type { FetchResourceCredentials, Hooks, Store } from '../ports.ts'
+import type { FetchResource, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
@@ -36,6 +36,12 @@ export type CredentialConfig =
   /** Only routes are sold. */
   | { kind: 'none' }
 
+export type BackendConfig =
+  | { kind: 'proxy'; baseUrl: string; secret: string | null; timeoutSeconds: number }
+  | { kind: 'callback'; fetchResource: FetchResource }
+  /** The seller's own handlers answer, by `payPerRequest`. */
+  | { kind: 'embedded' }
+
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
 export interface ResolvedConfig extends Limits {
   walletAddress: Address
@@ -43,6 +49,9 @@ export interface ResolvedConfig extends Limits {
   network: Network
   plans: Plan[]
   routes: Route[]
+  backend: BackendConfig
+  /** The resource endpoint's path, with `{resourceId}`, where the gateway itself checks bearers and forwards; null where it does not. */
+  guardedPath: string | null
   agentName: string
   agentDescription: string
   baseUrl: string
@@ -66,6 +75,7 @@ export interface Limits {
   refundIntervalSeconds: number
   refundMinAgeSeconds: number
   maxBodyBytes: number
+  maxResourceBytes: number
   requestTimeoutSeconds: number
   rateLimitPerMinute: number
 }

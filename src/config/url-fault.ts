@@ -36,3 +36,13 @@ export function templateFault(template: string): string | undefined {
   }
   return undefined
 }
+
+/** A template's path below the gateway's base URL, without its query; undefined when it leads elsewhere. */
+export function templatePath(template: string, baseUrl: string): string | undefined {
+  const sample = template.replaceAll('{resourceId}', 'x')
+  if (!URL.canParse(sample) || !URL.canParse(baseUrl)) return undefined
+  if (new URL(sample).origin !== new URL(baseUrl).origin) return undefined
+  const path = /^[^:]+:\/\/[^/?]*(\/[^?]*)?/.exec(template)?.[1] ?? '/'
+  const basePath = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : undefined
+}

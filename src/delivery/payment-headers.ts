@@ -18,19 +18,41 @@ const STRIPPED = new Set([
   'transfer-encoding',
   'upgrade',
   'x-payment',
+  // Some frameworks obey these: the call that was paid would become another one.
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-original-url',
+  'x-rewrite-url',
+  // A backend that trusts its proxy believes these, and here the client wrote them.
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-forwarded-proto',
+  'x-real-ip',
 ])
 
 /** The client's headers as a backend may see them: `x-svc-*` are only ever ours. */
 export function forwardedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const named = (headers.connection ?? '')
+  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
+  const named = new Set(listed(lower.find(([name]) => name === 'connection')?.[1]))
+  return Object.fromEntries(
+    lower.filter(([name]) => {
+      // CGI and WSGI read x_svc_payer and x-svc-payer as one and the same variable.
+      const spelled = name.replaceAll('_', '-')
+      return !STRIPPED.has(spelled) && !spelled.startsWith('x-svc-') && !named.has(name)
+    }),
+  )
+}
+
+/** The names in a `connection` header. */
+export function listed(value = ''): string[] {
+  return value
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-  return Object.fromEntries(
-    Object.entries(headers)
-      .map(([name, value]): [string, string] => [name.toLowerCase(), value])
-      .filter(([name]) => !STRIPPED.has(name) && !name.startsWith('x-svc-') && !named.includes(name)),
-  )
 }
 
 /** What the backend learns of the payment. */
@@ -47,17 +69,29 @@ export function paymentHeaders(order: Order): Record<string, string> {
   }
 }
 
+export interface SignedCall {
+  method: string
+  /** With query, as the backend receives it. */
+  path: string
+  challengeId: string
+  txHash: string
+}
+
 /**
  * Proves to the backend that the call came through the gateway: `t=<unix>,v1=<hex HMAC-SHA256>` over
- * `t.method.path.challengeId.txHash`, the path with its query.
+ * `t.method.path.challengeId.txHash`.
  */
-export function callSignature(
-  secret: string,
-  call: { method: string; path: string },
-  order: Pick<Order, 'challengeId' | 'txHash'>,
-  nowMs: number,
-): string {
+export function callSignature(secret: string, call: SignedCall, nowMs: number): string {
   const t = Math.floor(nowMs / 1000)
-  const text = [t, call.method, call.path, order.challengeId, order.txHash].join('.')
+  const text = [t, call.method, call.path, call.challengeId, call.txHash].join('.')
   return `t=${t},v1=${createHmac('sha256', secret).update(text).digest('hex')}`
+}
+
+/** Nothing without a secret. */
+export function signatureHeader(
+  secret: string | null,
+  call: SignedCall,
+  nowMs: number,
+): Record<string, string> {
+  return secret === null ? {} : { 'x-svc-signature': callSignature(secret, call, nowMs) }
 }

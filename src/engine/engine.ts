@@ -38,6 +38,8 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   return {
     async purchase(intent: Intent): Promise<Outcome> {
       const { payment } = intent
+      const unserved = unservedRoute(core, intent)
+      if (unserved) return { kind: 'failed', error: unserved }
       if (payment) return redeemPayment(core, { broadcaster, budget }, { ...intent, payment })
       const sold = findSubject(config.catalog, intent)
       if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
@@ -66,6 +68,21 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       await Promise.all([jobs, resolver.idle()])
     },
   }
+}
+
+/** Without a backend routes are the seller's own handlers': only there can a payment buy something. */
+function unservedRoute({ backend, config }: Core, intent: Intent): GatewayError | undefined {
+  if (backend || intent.embedded) return undefined
+  const routeId = intent.routeId ?? intent.payment?.accepted?.extra?.routeId
+  const route = routeId === undefined ? undefined : config.catalog.routes.get(routeId)
+  if (!route && !intent.call) return undefined
+  // An unknown route is told as such.
+  if (routeId !== undefined && !route) return undefined
+  const call = route ? `${route.method} ${route.path}` : 'the route'
+  return new GatewayError(
+    'INVALID_REQUEST',
+    `The seller's own server answers this route: call ${call} there directly. Nothing was charged.`,
+  )
 }
 
 function statusOf(challenge: ChallengeRow): ChallengeStatus {

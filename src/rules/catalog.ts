@@ -113,10 +113,9 @@ function fitsRoute(route: CatalogRoute, path: string): boolean {
   return parsed !== undefined && matchPattern(route.pattern, parsed.pathname) !== undefined
 }
 
-/** The route that a direct call means, paid or free. */
-export function routeOf(catalog: Catalog, method: string, path: string): CatalogRoute | undefined {
-  for (const route of catalog.routes.values()) {
-    if (route.method === method && fitsRoute(route, path)) return route
-  }
-  return undefined
+/** What a direct call of this path may mean, paid or free: at most one route per method. Undefined: no fit path at all. */
+export function routesAt(catalog: Catalog, path: string): CatalogRoute[] | undefined {
+  const parsed = parseResourcePath(path)
+  if (!parsed) return undefined
+  return [...catalog.routes.values()].filter(({ pattern }) => matchPattern(pattern, parsed.pathname))
 }

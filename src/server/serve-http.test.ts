@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { FetchHandler } from './node-bridge.ts'
+import type { FetchHandler } from '../frameworks/node-bridge.ts'
 import { type HttpServer, type ServeHttpOptions, serveHttp } from './serve-http.ts'
 
 const servers: HttpServer[] = []

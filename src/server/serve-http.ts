@@ -1,7 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { bridgeToNode, type FetchHandler, faultBody, type NodeBridgeOptions } from './node-bridge.ts'
+import {
+  bridgeToNode,
+  type FetchHandler,
+  faultBody,
+  type NodeBridgeOptions,
+} from '../frameworks/node-bridge.ts'
 
 export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'trustProxy' | 'onError'> {
   handler: FetchHandler

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SvcPayment } from '../../src/protocol/access.ts'
 import { eventually, PRICE, type Strategy, startWorld, type World } from './world.ts'
 
-describe.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentReceived by %s', (strategy) => {
+// Both strategies at once, beside the test that waits; within one, tests go in turn.
+describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentReceived by %s', (strategy) => {
   let world: World
   const told: SvcPayment[] = []
   beforeAll(async () => {
@@ -22,7 +23,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentReceived by %s'
 
   const toldOf = (requestId: string) => told.filter((payment) => payment.requestId === requestId)
 
-  test('is told once of a payment, however often it is replayed', async () => {
+  test.sequential('is told once of a payment, however often it is replayed', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const body = { planId: 'basic', requestId: 'fine', resourceId: 'maps' }
     const required = await world.terms(body)
@@ -47,7 +48,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentReceived by %s'
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test.each(['throws', 'hangs'])('one that %s does not harm the buyer', async (how) => {
+  test.sequential.each(['throws', 'hangs'])('one that %s does not harm the buyer', async (how) => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const bought = await world.buy(buyer, { planId: 'basic', requestId: how })
     expect(bought).toMatchObject({ status: 200, body: { type: 'AccessGrant' } })
@@ -59,4 +60,25 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentReceived by %s'
     expect(await world.status(bought.body.challengeId!)).toMatchObject({ state: 'DELIVERED' })
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
+})
+
+test.concurrent('a hook that failed is told again, until it returns', async () => {
+  const told: string[] = []
+  const world = await startWorld({
+    options: {
+      onPaymentReceived: ({ challengeId }) => {
+        told.push(challengeId)
+        if (told.length === 1) throw new Error('the seller’s database is away')
+      },
+    },
+  })
+  try {
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    const { body } = await world.buy(buyer)
+    await eventually(() => told.length === 2)
+    expect(told).toEqual([body.challengeId, body.challengeId])
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  } finally {
+    await world.stop()
+  }
 })

@@ -48,6 +48,10 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('a failed deli
       body: { code: 'CHALLENGE_REFUNDED', refund: { state: 'REFUND_PENDING' } },
     })
 
+    // No block is mined, so the payment is not final: the refund job, due every second, must hold back.
+    const heldBackUntil = Date.now() + 3_000
+    await eventually(() => Date.now() > heldBackUntil)
+    expect(await world.flows(buyer)).toEqual({ paid: [PRO], refunded: [] })
     const refunded = await world.until(required.challengeId, 'REFUNDED')
     expect(refunded).toMatchObject({ txHash, refundTxHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) })
     expect(await world.flows(buyer)).toEqual({ paid: [PRO], refunded: [PRO] })

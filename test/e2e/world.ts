@@ -117,6 +117,10 @@ export async function startWorld(
     /** The gateway alone reaches the chain through `world.proxy`, which can be cut. */
     proxied?: boolean
     options?: Partial<GatewayOptions>
+    /** Where the gateway is mounted, for example `/pay`. Default: the root. */
+    basePath?: string
+    /** Serves the gateway some other way than by `serveHttp`. */
+    serve?: (gateway: Gateway, port: number) => Promise<{ close(): Promise<void> }>
   } = {},
 ): Promise<World> {
   const { strategy = 'gas-wallet', store = 'memory', blockTimeSeconds } = settings
@@ -126,7 +130,7 @@ export async function startWorld(
   const seller = chain.account(0)
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-e2e-'))
   const port = await freePort()
-  const baseUrl = `http://127.0.0.1:${port}`
+  const baseUrl = `http://127.0.0.1:${port}${settings.basePath ?? ''}`
   const alerts: World['alerts'] = []
   const optionsOf = (more: Partial<GatewayOptions>): GatewayOptions => ({
     walletAddress: seller.address,
@@ -151,10 +155,12 @@ export async function startWorld(
     ...more,
   })
   let gateway: Gateway
-  let server: HttpServer
+  let server: Pick<HttpServer, 'close'>
   const open = async (more: Partial<GatewayOptions> = {}) => {
     gateway = await createGateway(optionsOf(more))
-    server = await serveHttp({ handler: gateway.fetch, port, host: '127.0.0.1' })
+    server = settings.serve
+      ? await settings.serve(gateway, port)
+      : await serveHttp({ handler: gateway.fetch, port, host: '127.0.0.1' })
   }
   const close = async () => {
     await server.close()

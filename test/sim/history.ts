@@ -11,6 +11,7 @@ import { checkInvariants } from './invariants/check.ts'
 import { type Mutation, NO_MUTATION } from './mutation.ts'
 import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
 import { createScheduler } from './scheduler.ts'
+import type { Storm } from './storms.ts'
 import { drawWeather, type Weather } from './weather.ts'
 import { address, createWorld, NETWORK, PAY_TO, PLANS, REFUND_WALLET, START_MS, type World } from './world.ts'
 
@@ -21,7 +22,7 @@ const ETHER = 10n ** 18n
 export interface HistoryOptions {
   logging?: boolean
   mutation?: Partial<Mutation>
-  weather?: Partial<Weather>
+  weather?: Storm
 }
 
 export interface History {
@@ -34,7 +35,8 @@ export interface History {
 export async function runHistory(seed: number, options: HistoryOptions = {}): Promise<History> {
   const dice = createDice(seed)
   const scheduler = createScheduler(START_MS)
-  const weather = { ...drawWeather(dice), ...options.weather }
+  const drawn = drawWeather(dice)
+  const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
   const world = createWorld(dice, scheduler, weather, options.logging ?? false)
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)

@@ -2,6 +2,7 @@ import type { Dice } from './dice.ts'
 
 /** What kind of history this is: drawn once, so that some are calm in one respect and wild in another. */
 export interface Weather {
+  rush: boolean
   strategy: 'gas-wallet' | 'facilitator'
   instances: number
   gasWallets: number
@@ -27,6 +28,8 @@ export interface Weather {
   instant: boolean
   deliveryFails: number
   refunds: 'funded' | 'poor' | 'no-key' | 'seller'
+  /** All buyers pay for one order: only one of them can have it. */
+  team: boolean
   buyers: number
   horizonMs: number
   config: {
@@ -43,15 +46,18 @@ export interface Weather {
 
 export function drawWeather(dice: Dice): Weather {
   const { pick, int, chance } = dice
+  // Many buyers at one moment, so that payments travel together in one transaction.
+  const rush = chance(0.15)
   const horizonMs = pick([60_000, 90_000, 150_000, 300_000])
   return {
-    strategy: pick(['gas-wallet', 'facilitator']),
-    instances: pick([1, 2, 2, 3]),
+    rush,
+    strategy: rush ? 'gas-wallet' : pick(['gas-wallet', 'facilitator']),
+    instances: rush ? pick([1, 1, 2]) : pick([1, 2, 2, 3]),
     gasWallets: pick([1, 1, 2]),
     crash: pick([0, 0.002, 0.01, 0.03]),
     lostAnswer: pick([0, 0.01, 0.05]),
     rejected: pick([0, 0.01, 0.05]),
-    maxLatencyMs: pick([20, 200, 2_000]),
+    maxLatencyMs: rush ? pick([200, 2_000]) : pick([20, 200, 2_000]),
     maxSkewMs: pick([0, 0, 2_000, 600_000]),
     blockMs: pick([1_000, 2_000, 2_000, 4_000]),
     inclusion: pick([1, 0.7, 0.3]),
@@ -59,14 +65,15 @@ export function drawWeather(dice: Dice): Weather {
     finalityBlocks: pick([1, 4, 15, 40, 120]),
     reorg: pick([0, 0, 0.02, 0.06]),
     maxReorgDepth: pick([1, 3, 8, 30]),
-    stale: pick([0, 0, 0.1, 0.3]),
-    maxStaleBlocks: pick([1, 3, 10]),
+    stale: pick([0, 0, 0.1, 0.4]),
+    maxStaleBlocks: pick([1, 5, 20, 60]),
     outages: pick([0, 0, 1, 3]),
     feeSpikes: chance(0.3),
     instant: chance(0.5),
     deliveryFails: pick([0, 0.2, 0.6]),
     refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),
-    buyers: chance(0.15) ? int(5, 9) : int(1, 4),
+    team: chance(0.12),
+    buyers: rush ? int(5, 8) : int(1, 4),
     horizonMs,
     config: {
       challengeTtlMs: pick([20_000, 60_000, 300_000]),

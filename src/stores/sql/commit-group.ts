@@ -1,6 +1,6 @@
 import type { Committed, TableName } from '../../ports.ts'
-import { type PreparedStep, rowId, type Write } from '../prepare-step.ts'
-import type { Query, Script } from './driver.ts'
+import { type PreparedStep, rowId, type StoredAudit, type Write } from '../prepare-step.ts'
+import { LostRaceError, type Script } from './driver.ts'
 import { type Queries, TABLE_NAMES } from './queries.ts'
 
 /**
@@ -8,31 +8,43 @@ import { type Queries, TABLE_NAMES } from './queries.ts'
  * is then judged against what the steps before it left, and nothing of a refused step is ever written.
  */
 export function* commitGroup(queries: Queries, steps: readonly PreparedStep[]): Script<Committed[]> {
-  const versions = yield* lockVersions(
+  const found = yield* lockVersions(
     queries,
     steps.flatMap((step) => step.writes),
   )
-  const changes: Query[] = []
+  const versions = new Map(found)
+  const last = new Map<string, Write>()
+  const log: StoredAudit[] = []
   const results = steps.map(({ writes, audit }): Committed => {
     const stale = writes.find((write) => (versions.get(rowId(write)) ?? 0) !== write.version)
     if (stale !== undefined) return { kind: 'conflict', table: stale.table, key: stale.key }
-    for (const write of writes) versions.set(rowId(write), write.row?.version ?? 0)
-    changes.push(...writes.map(queries.write), ...audit.map(queries.appendAudit))
+    for (const write of writes) {
+      const id = rowId(write)
+      versions.set(id, write.row?.version ?? 0)
+      // However often the group changes a row, the database sees the last of it, from the version it has now.
+      last.set(id, { ...write, version: found.get(id) ?? 0 })
+    }
+    log.push(...audit)
     return { kind: 'applied' }
   })
-  const done = yield changes
+  const writes = [...last.values()].filter(({ version, row }) => version > 0 || row !== null)
+  const changes = [
+    ...byTable(writes).flatMap(({ rows }) => queries.writes(rows)),
+    ...queries.appendAudit(log),
+  ]
+  const done = yield changes.map(({ query }) => query)
   // A row that was absent cannot be locked: where writers do not take turns, another may insert it meanwhile.
-  if (done.some((result) => result.changes !== 1))
-    throw new Error('a row appeared while it was being inserted')
+  if (changes.some(({ rows }, index) => done[index]!.changes !== rows)) {
+    throw new LostRaceError('a row appeared while it was being inserted')
+  }
   return results
 }
 
 function* lockVersions(queries: Queries, writes: readonly Write[]): Script<Map<string, number>> {
-  const tables = (Object.keys(TABLE_NAMES) as TableName[]).flatMap((table) => {
-    const keys = new Set(writes.flatMap((write) => (write.table === table ? [write.key] : [])))
-    return keys.size > 0 ? [{ table, keys: [...keys] }] : []
+  const tables = byTable(writes)
+  const found = yield tables.map(({ table, rows }) => {
+    return queries.lockVersions(table, [...new Set(rows.map((row) => row.key))])
   })
-  const found = yield tables.map(({ table, keys }) => queries.lockVersions(table, keys))
   const versions = new Map<string, number>()
   for (const [index, { table }] of tables.entries()) {
     for (const { key, version } of found[index]!.rows) {
@@ -40,4 +52,13 @@ function* lockVersions(queries: Queries, writes: readonly Write[]): Script<Map<s
     }
   }
   return versions
+}
+
+/** In one order everywhere: two writers of the same rows wait in line, and not for each other. */
+function byTable(writes: readonly Write[]): Array<{ table: TableName; rows: Write[] }> {
+  return (Object.keys(TABLE_NAMES) as TableName[]).flatMap((table) => {
+    const rows = writes.filter((write) => write.table === table)
+    rows.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    return rows.length > 0 ? [{ table, rows }] : []
+  })
 }

@@ -19,6 +19,9 @@ export interface Result {
  */
 export type Script<T> = Generator<Query[], T, Result[]>
 
+/** Another transaction was faster. Nothing is written; a script that is run again sees what the other one did. */
+export class LostRaceError extends Error {}
+
 /** Where SQL dialects differ. */
 export interface Dialect {
   /** Follows a column: is it in the parameter, a JSON array of strings? One statement for any number of keys. */
@@ -27,6 +30,11 @@ export interface Dialect {
   readonly forUpdate: string
   /** The same, passing over rows that another transaction holds. */
   readonly skipLocked: string
+  /**
+   * The parameter, a JSON array of objects, as a table called `new` with these columns. Absent where single rows are
+   * written faster one by one.
+   */
+  readonly records?: (columns: Readonly<Record<string, 'text' | 'bigint'>>) => string
   /** Type of a text column that sorts by bytes. */
   readonly text: string
   /** Type of a primary key that the database counts up and never gives twice. */
@@ -42,7 +50,11 @@ export interface Driver {
   readonly dialect: Dialect
   /** Sees committed data only. */
   query(query: Query): Promise<Result>
-  /** All that the script did is durable when this resolves, and undone when it rejects, unless COMMIT got lost. */
-  transaction<T>(script: () => Script<T>): Promise<T>
+  /**
+   * All that the script did is durable when this resolves, and undone when it rejects, unless COMMIT got lost. May
+   * run the script again as long as nothing of it can have been committed. A driver's patience counts from `sinceMs`
+   * (of `performance.now`), when the caller began to wait.
+   */
+  transaction<T>(script: () => Script<T>, sinceMs?: number): Promise<T>
   close(): Promise<void>
 }

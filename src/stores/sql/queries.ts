@@ -1,6 +1,7 @@
 import type { TableName } from '../../ports.ts'
-import type { StoredAudit, StoredRow, Write } from '../prepare-step.ts'
+import type { StoredAudit, StoredRow } from '../prepare-step.ts'
 import type { Dialect, Query, Result } from './driver.ts'
+import { AUDIT_ROW_COLUMNS, createWriteQueries, ROW_COLUMNS } from './write-queries.ts'
 
 /** In the order in which a transaction locks them: the same everywhere, so that no two wait for each other. */
 export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
@@ -14,9 +15,6 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   outbox: 'outbox',
 }
 
-const COLUMNS = 'key, version, ref, due_at, body'
-const AUDIT_COLUMNS = 'at, challenge_id, request_id, event, from_state, to_state, actor, tx_hash, details'
-
 export type Queries = ReturnType<typeof createQueries>
 
 /** Every statement that the store runs. Columns are named, so that a newer version may add some. */
@@ -24,11 +22,11 @@ export function createQueries(dialect: Dialect) {
   const { inKeys, forUpdate, skipLocked } = dialect
   return {
     get: (table: TableName, keys: readonly string[]): Query => ({
-      sql: `SELECT ${COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
+      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
       params: [JSON.stringify(keys)],
     }),
     list: (table: TableName, ref: string): Query => ({
-      sql: `SELECT ${COLUMNS} FROM ${TABLE_NAMES[table]} WHERE ref = ? ORDER BY key`,
+      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE ref = ? ORDER BY key`,
       params: [ref],
     }),
     lockVersions: (table: TableName, keys: readonly string[]): Query => ({
@@ -36,37 +34,16 @@ export function createQueries(dialect: Dialect) {
       params: [JSON.stringify(keys)],
     }),
     lockDue: (table: TableName, nowMs: number, limit: number): Query => ({
-      sql: `SELECT ${COLUMNS} FROM ${TABLE_NAMES[table]} WHERE due_at <= ? ORDER BY due_at, key LIMIT ? ${skipLocked}`,
+      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE due_at <= ? ORDER BY due_at, key LIMIT ? ${skipLocked}`,
       params: [nowMs, limit],
     }),
     postpone: (table: TableName, keys: readonly string[], untilMs: number): Query => ({
       sql: `UPDATE ${TABLE_NAMES[table]} SET version = version + 1, due_at = ? WHERE key ${inKeys}`,
       params: [untilMs, JSON.stringify(keys)],
     }),
-    write: ({ table, key, version, row }: Write): Query => {
-      const name = TABLE_NAMES[table]
-      if (row === null)
-        return { sql: `DELETE FROM ${name} WHERE key = ? AND version = ?`, params: [key, version] }
-      if (version === 0) {
-        return {
-          sql: `INSERT INTO ${name} (${COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
-          params: [key, row.version, row.ref, row.dueAt, row.body],
-        }
-      }
-      return {
-        sql: `UPDATE ${name} SET version = ?, ref = ?, due_at = ?, body = ? WHERE key = ? AND version = ?`,
-        params: [row.version, row.ref, row.dueAt, row.body, key, version],
-      }
-    },
-    appendAudit: (entry: StoredAudit): Query => {
-      const { at, challengeId, requestId, event, fromState, toState, actor, txHash, details } = entry
-      return {
-        sql: `INSERT INTO audit (${AUDIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        params: [at, challengeId, requestId, event, fromState, toState, actor, txHash, details],
-      }
-    },
+    ...createWriteQueries(dialect, TABLE_NAMES),
     audit: (challengeId: string): Query => ({
-      sql: `SELECT seq, ${AUDIT_COLUMNS} FROM audit WHERE challenge_id = ? ORDER BY seq`,
+      sql: `SELECT seq, ${AUDIT_ROW_COLUMNS} FROM audit WHERE challenge_id = ? ORDER BY seq`,
       params: [challengeId],
     }),
     ping: (): Query => ({ sql: 'SELECT 1', params: [] }),

@@ -9,6 +9,7 @@ import { takeDueRows } from './take-due-rows.ts'
 
 interface Waiting {
   step: PreparedStep
+  sinceMs: number
   resolve(result: Committed): void
   reject(reason: UnavailableError): void
 }
@@ -39,7 +40,7 @@ export function createSqlStore(driver: Driver): Store {
     waiting = []
     try {
       const steps = group.map(({ step }) => step)
-      const results = await driver.transaction(() => commitGroup(queries, steps))
+      const results = await driver.transaction(() => commitGroup(queries, steps), group[0]?.sinceMs)
       for (const [index, { resolve }] of group.entries()) resolve(results[index]!)
     } catch (cause) {
       const reason = unavailable(cause)
@@ -54,14 +55,15 @@ export function createSqlStore(driver: Driver): Store {
       if (closed !== undefined) throw unavailable()
       const step = prepareStep(input)
       return new Promise((resolve, reject) => {
-        waiting.push({ step, resolve, reject })
+        waiting.push({ step, sinceMs: performance.now(), resolve, reject })
         if (waiting.length === 1) flushed = flushed.then(flush)
       })
     },
     get: (table, keys) => {
       return ask(async () => {
-        if (keys.length === 0) return []
-        const { rows } = await driver.query(queries.get(table, keys))
+        const storable = keys.filter(isStorable)
+        if (storable.length === 0) return keys.map(() => undefined)
+        const { rows } = await driver.query(queries.get(table, storable))
         const found = new Map(rows.map(readRow).map((row) => [row.key, row]))
         return keys.map((key) => {
           const row = found.get(key)
@@ -71,6 +73,7 @@ export function createSqlStore(driver: Driver): Store {
     },
     list: (table, ref) => {
       return ask(async () => {
+        if (!isStorable(ref)) return []
         const { rows } = await driver.query(queries.list(table, ref))
         return rows.map((row) => fromStored(readRow(row)))
       })
@@ -85,6 +88,7 @@ export function createSqlStore(driver: Driver): Store {
     },
     audit: (challengeId) => {
       return ask(async () => {
+        if (!isStorable(challengeId)) return []
         const { rows } = await driver.query(queries.audit(challengeId))
         return rows.map((row) => {
           const { seq, ...entry } = readAudit(row)
@@ -102,4 +106,9 @@ export function createSqlStore(driver: Driver): Store {
       return closed
     },
   }
+}
+
+/** No step with any other text is accepted, and a database may refuse even to look for it: it is simply not there. */
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }

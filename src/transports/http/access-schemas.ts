@@ -47,8 +47,12 @@ const RESPONSE_PROPERTIES: Record<keyof ResourceResponse, object> = {
 
 const shared = { requestId: true, challengeId: true, clientAgentId: true } as const
 
-/** Builds the two extensions, for a plan and for a route, once. */
-export function accessSchemas(baseUrl: string): { plan: SvcExtension; route: SvcExtension } {
+/** Builds the extensions of every 402, once. What a seller's own handler takes and answers is not ours to describe. */
+export function accessSchemas(baseUrl: string): {
+  plan: SvcExtension
+  route: SvcExtension
+  embedded: Pick<SvcExtension, 'description'>
+} {
   const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
     .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
     .required({ planId: true })
@@ -56,17 +60,23 @@ export function accessSchemas(baseUrl: string): { plan: SvcExtension; route: Svc
     routeId: true,
     resource: true,
   })
-  const how = `Sign the EIP-3009 authorization that accepts[0] asks for and send the same POST ${baseUrl}/x402/access again with header payment-signature: base64 of {x402Version, payload {signature, authorization}, accepted}.`
+  const how = (where: string) =>
+    `Sign the EIP-3009 authorization that accepts[0] asks for and send ${where} again with header payment-signature: base64 of {x402Version, payload {signature, authorization}, accepted}.`
+  const post = `POST ${baseUrl}/x402/access`
+  const catalog = `GET ${baseUrl}/discover`
   return {
     plan: {
       inputSchema: inputSchema(planInput),
       outputSchema: outputSchema(GRANT_PROPERTIES, ['expiresAt']),
-      description: `${how} The answer is an AccessGrant. Prices and plans: GET ${baseUrl}/discover.`,
+      description: `${how(`the same ${post}`)} The answer is an AccessGrant. Prices and plans: ${catalog}.`,
     },
     route: {
       inputSchema: inputSchema(routeInput),
       outputSchema: outputSchema(RESPONSE_PROPERTIES, []),
-      description: `${how} The answer is a ResourceResponse. Prices and routes: GET ${baseUrl}/discover.`,
+      description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
+    },
+    embedded: {
+      description: `${how('the same request')} The answer is the seller's own. Prices and routes: ${catalog}.`,
     },
   }
 }

@@ -1,4 +1,13 @@
+import type { Engine, Intent, Outcome } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
+import { encodeJson } from '../../protocol/base64.ts'
+import type { PaymentRequired } from '../../protocol/payment.ts'
+import { decodeCallHeaders, soldMethod } from './decode-call.ts'
+import { createOutcomeRenderer } from './render-outcome.ts'
+import { type Reply, toResponse } from './reply.ts'
+import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
+import { createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
 
 /** What charging for an embedded route came to. */
 export type Charged =
@@ -9,9 +18,75 @@ export type Charged =
       kind: 'paid'
       payment: SvcPayment
       headers: Record<string, string>
-      /** `ok` once a good head is ready, before body bytes: a client that goes away later is not refunded. */
+      /**
+       * `ok` once a good head is ready, before body bytes: a client that goes away later is not refunded. Rejects when
+       * the store cannot be asked: the call then counts as not delivered, so its answer must not go out.
+       */
       finish(result: { ok: true } | { ok: false; reason: string }): Promise<void>
     }
 
 /** Charges for one call of a route that the seller's own handler answers. */
 export type ChargeRoute = (request: Request, routeId: string, peer?: { address?: string }) => Promise<Charged>
+
+export interface ChargeRouteOptions extends SafeguardOptions {
+  engine: Pick<Engine, 'purchase' | 'finish'>
+  baseUrl: string
+}
+
+type Paid = Extract<Outcome, { kind: 'paid' }>
+
+/**
+ * Makes the function behind `payPerRequest`. What is sold is method, path and query; the body belongs to the
+ * seller's handler and is not read here. Routes are written as below the gateway's base path, or, beside it, as the
+ * whole path.
+ */
+export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
+  const { engine } = options
+  const baseUrl = options.baseUrl.replace(/\/+$/, '')
+  const { origin } = new URL(baseUrl)
+  const basePath = basePathOf(baseUrl)
+  const render = createOutcomeRenderer(baseUrl, { embedded: true })
+  const safe = createSafeguards(options, render)
+
+  async function charge(request: Request, routeId: string, peer: Peer): Promise<Paid | Reply> {
+    const limited = request.headers.has('payment-signature') ? undefined : safe.limit(peer)
+    if (limited) return limited
+    const decoded = decodeCallHeaders(request)
+    // A header that is no payment must not be a way around the limit.
+    if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
+    const target = requestTarget(request)
+    const path = belowBasePath(target, basePath) ?? target
+    const call = { method: soldMethod(request.method), path, headers: {}, body: null }
+    const intent: Intent = { transport: 'http', routeId, call, embedded: true, ...decoded }
+    return safe.guard<Paid>(async () => {
+      const outcome = await engine.purchase(intent)
+      if (outcome.kind === 'paid') return outcome
+      return render.outcome(withUrl(outcome, origin + target))
+    }, decoded.payment?.accepted?.extra?.challengeId)
+  }
+
+  return async (request, routeId, peer = {}) => {
+    const charged = await charge(request, routeId, peer)
+    if (!('kind' in charged)) {
+      const reply = request.method === 'HEAD' ? { ...charged, body: null } : charged
+      return { kind: 'respond', response: toResponse(reply, request) }
+    }
+    const { payment, receipt, lease } = charged
+    const headers = { 'payment-response': encodeJson(receipt), 'cache-control': 'no-store, private' }
+    const finish = (result: { ok: true } | { ok: false; reason: string }) =>
+      engine.finish(payment.challengeId, lease, result)
+    return { kind: 'paid', payment, headers, finish }
+  }
+}
+
+/** The seller's own route may lie beside the gateway's base path: the 402 names where the call was made. */
+function withUrl(outcome: Outcome, url: string): Outcome {
+  const named = (required: PaymentRequired): PaymentRequired => ({
+    ...required,
+    resource: { ...required.resource, url },
+  })
+  if (outcome.kind === 'challenge') return { ...outcome, required: named(outcome.required) }
+  if (outcome.kind === 'failed' && outcome.required)
+    return { ...outcome, required: named(outcome.required) }
+  return outcome
+}

@@ -1,13 +1,18 @@
 import type { Engine } from '../../engine/outcome.ts'
-import { GatewayError, UnavailableError } from '../../errors.ts'
+import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { decodeAccess } from './decode-access.ts'
-import { JSON_HEADERS, PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
+import type { Desk, Endpoint, Methods } from './endpoint.ts'
+import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
+import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import type { BodyLimits } from './read-body.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
 import { jsonReply, type Reply, toResponse } from './reply.ts'
+import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
+import { concealed, createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
+import { createRouteServer, type RouteOptions } from './serve-routes.ts'
 
-export interface HttpHandlerOptions {
+export interface HttpHandlerOptions extends SafeguardOptions {
   engine: Pick<Engine, 'purchase' | 'status'>
   discovery: DiscoveryCatalog
   /** Where buyers reach this gateway; may have a path, which every endpoint then starts with. */
@@ -21,20 +26,13 @@ export interface HttpHandlerOptions {
   limits: BodyLimits
   uptimeSeconds(): number
   ready(): Promise<{ ok: boolean; checks: Record<string, string> }>
-  /** Asked for requests that bring no payment. */
-  rateLimit?(address: string): { ok: true } | { ok: false; retryAfterSeconds: number }
-  /** Told of faults that the buyer only sees as 500 or 503. */
-  onError?(error: unknown): void
-}
-
-export interface Peer {
-  address?: string | undefined
+  /** Direct calls of paid and free routes. */
+  routes?: RouteOptions
+  /** The resource of plans, where the gateway itself checks tokens. */
+  guarded?: Omit<GuardOptions, 'realm'>
 }
 
 export type HttpHandler = (request: Request, peer?: Peer) => Promise<Response>
-
-type Endpoint = (request: Request, peer: Peer) => Reply | Promise<Reply>
-type Methods = Record<string, Endpoint>
 
 const CHALLENGES = '/x402/challenges/'
 
@@ -42,8 +40,12 @@ const CHALLENGES = '/x402/challenges/'
 export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const { engine, limits } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
-  const basePath = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  const basePath = basePathOf(baseUrl)
   const render = createOutcomeRenderer(baseUrl)
+  const safe = createSafeguards(options, render)
+  const desk: Desk = { engine, limits, render, safe, basePath }
+  const routesOf = options.routes && createRouteServer(desk, options.routes)
+  const guardOf = options.guarded && createResourceGuard(desk, { ...options.guarded, realm: baseUrl })
 
   const published = (value: object, maxAgeSeconds: number): Reply =>
     jsonReply(200, { ...JSON_HEADERS, 'cache-control': `public, max-age=${maxAgeSeconds}` }, value)
@@ -54,12 +56,12 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
   async function access(request: Request, peer: Peer): Promise<Reply> {
     const paying = request.headers.has('payment-signature')
-    const limited = paying ? undefined : limit(peer)
+    const limited = paying ? undefined : safe.limit(peer)
     if (limited) return limited
     const decoded = await decodeAccess(request, limits)
     switch (decoded.kind) {
       case 'intent':
-        return guard(
+        return safe.guard(
           async () => render.outcome(await engine.purchase(decoded.intent)),
           decoded.intent.challengeId,
         )
@@ -67,14 +69,14 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
         return nothingAsked
       case 'fault':
         // A header that is no payment must not be a way around the limit.
-        return (paying && limit(peer)) || render.failure(decoded.error, { httpStatus: decoded.httpStatus })
+        return (paying && safe.limit(peer)) || render.failure(decoded.error, { httpStatus: decoded.httpStatus })
     }
   }
 
   function challengeStatus(id: string): Endpoint {
     return (_request, peer) =>
-      limit(peer) ??
-      guard(async () => {
+      safe.limit(peer) ??
+      safe.guard(async () => {
         const status = await engine.status(id)
         if (status) return jsonReply(200, UNPAID_HEADERS, status)
         const message = 'this gateway issued no challenge with that id'
@@ -104,6 +106,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const listed = [
     ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
     `GET ${basePath}${CHALLENGES}:challengeId`,
+    ...(options.routes?.forwardFree
+      ? [...options.routes.catalog.routes.values()].map(({ method, path }) => `${method} ${basePath}${path}`)
+      : []),
   ]
 
   function find(path: string | undefined): Methods | undefined {
@@ -113,16 +118,27 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     return id === '' || id.includes('/') ? undefined : { GET: challengeStatus(id) }
   }
 
-  async function reply(request: Request, peer: Peer): Promise<Reply> {
-    const { pathname } = new URL(request.url)
-    const methods = find(pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length) : undefined)
+  /** Routes are found by the target as it was sent: whatever parsing would mend in it is not what was priced. */
+  function findCall(request: Request): Methods | GatewayError | undefined {
+    const target = belowBasePath(requestTarget(request), basePath)
+    return target === undefined ? undefined : (guardOf?.(target) ?? routesOf?.(target))
+  }
+
+  async function reply(request: Request, peer: Peer): Promise<Reply | Response> {
     const { method } = request
-    if (method === 'OPTIONS') return { status: 204, headers: PREFLIGHT_HEADERS, body: null }
+    const { pathname } = new URL(request.url)
+    const own = find(belowBasePath(pathname, basePath))
+    const methods = own ?? findCall(request)
+    if (method === 'OPTIONS') {
+      const headers = own || !methods ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS
+      return { status: 204, headers, body: null }
+    }
     if (!methods) return notFound(method, pathname)
+    if (methods instanceof GatewayError) return render.failure(methods)
     const endpoint = methods[method === 'HEAD' ? 'GET' : method]
     if (!endpoint) return notAllowed(method, pathname, methods)
     const found = await endpoint(request, peer)
-    return method === 'HEAD' ? { ...found, body: null } : found
+    return method === 'HEAD' && !(found instanceof Response) ? { ...found, body: null } : found
   }
 
   function notFound(method: string, pathname: string): Reply {
@@ -147,58 +163,18 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       if (ok) return jsonReply(200, UNPAID_HEADERS, { status: 'ready', checks })
       return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks })
     } catch (error) {
-      report(error)
+      safe.report(error)
       return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks: {} })
-    }
-  }
-
-  function limit(peer: Peer): Reply | undefined {
-    if (!options.rateLimit || peer.address === undefined) return undefined
-    const verdict = options.rateLimit(peer.address)
-    if (verdict.ok) return undefined
-    const { retryAfterSeconds } = verdict
-    const message = `too many requests without a payment from this address; wait ${retryAfterSeconds} s`
-    return render.failure(new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }))
-  }
-
-  /** An engine that throws has decided nothing that we know of: the same request again is always safe, a new payment is not. */
-  async function guard(ask: () => Promise<Reply>, challengeId?: string): Promise<Reply> {
-    try {
-      return await ask()
-    } catch (error) {
-      if (error instanceof GatewayError) return render.failure(error)
-      report(error)
-      return render.failure(concealed(error, challengeId))
-    }
-  }
-
-  function report(error: unknown): void {
-    try {
-      options.onError?.(error)
-    } catch {
-      // A broken log must not take the answer with it.
     }
   }
 
   return async (request, peer = {}) => {
     try {
-      return toResponse(await reply(request, peer), request)
+      const answer = await reply(request, peer)
+      return answer instanceof Response ? answer : toResponse(answer, request)
     } catch (error) {
-      report(error)
+      safe.report(error)
       return toResponse(render.failure(concealed(error)), request)
     }
   }
-}
-
-/** What the buyer may know of an unexpected fault. */
-function concealed(error: unknown, challengeId?: string): GatewayError {
-  const details = challengeId === undefined ? {} : { challengeId }
-  if (error instanceof UnavailableError) {
-    const message =
-      'the store or the chain is unavailable and nothing was decided; send the same request again, with the same payment if it has one'
-    return new GatewayError('SETTLEMENT_PENDING', message, details)
-  }
-  const message =
-    'the gateway met an unexpected fault; send the same request again, with the same payment if it has one'
-  return new GatewayError('INTERNAL_ERROR', message, details)
 }

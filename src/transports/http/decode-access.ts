@@ -1,11 +1,11 @@
 import type { Intent, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
-import { IdString } from '../../protocol/catalog.ts'
 import type { PaymentPayload } from '../../protocol/payment.ts'
 import { decodePayment } from './decode-payment.ts'
 import { nameFault } from './name-fault.ts'
 import { type BodyLimits, readBody } from './read-body.ts'
+import { chooseRequestId } from './request-id.ts'
 
 export type DecodedAccess =
   | { kind: 'intent'; intent: Intent }
@@ -47,20 +47,6 @@ function parseBody(text: string): AccessRequest | GatewayError {
     return refuse('the body names planId and routeId; send one of them')
   }
   return parsed.data
-}
-
-/** `Idempotency-Key` is another name of requestId; its draft standard writes it in quotes. */
-function chooseRequestId(
-  fromBody: string | undefined,
-  header: string | null,
-): string | undefined | GatewayError {
-  if (header === null) return fromBody
-  const key = IdString.safeParse(header.replace(/^"(.*)"$/, '$1'))
-  if (!key.success) return refuse(`the Idempotency-Key header ${key.error.issues[0]!.message}`)
-  if (fromBody !== undefined && fromBody !== key.data) {
-    return refuse('requestId of the body and the Idempotency-Key header differ; send one, or the same twice')
-  }
-  return key.data
 }
 
 /**

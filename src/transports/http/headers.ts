@@ -33,6 +33,13 @@ export const PREFLIGHT_HEADERS = {
   'access-control-max-age': '7200',
 } as const
 
+/** Routes may take any method, and headers of the seller's own. The star does not cover Authorization, hence both. */
+export const ROUTE_PREFLIGHT_HEADERS = {
+  ...PREFLIGHT_HEADERS,
+  'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+  'access-control-allow-headers': `${ALLOWED}, *`,
+} as const
+
 export const JSON_HEADERS = { ...CORS_HEADERS, 'content-type': 'application/json' } as const
 
 /** A challenge or a failure: true for this moment only. */

@@ -6,15 +6,21 @@ export interface BodyLimits {
   requestTimeoutMs: number
 }
 
-export type BodyRead =
-  | { kind: 'text'; text: string }
-  | { kind: 'fault'; error: GatewayError; httpStatus?: number }
+type BodyFault = { kind: 'fault'; error: GatewayError; httpStatus?: number }
+export type BodyRead = { kind: 'text'; text: string } | BodyFault
+export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
+
+/** Reads a body as UTF-8 text. */
+export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
+  const read = await readBytes(request, limits)
+  return read.kind === 'fault' ? read : decode(read.bytes)
+}
 
 /**
- * Reads a body as UTF-8 text. It never holds more than the cap and never waits longer than the limit: the bytes
- * are counted as they arrive, for a declared length may lie or be absent.
+ * Reads a body. It never holds more than the cap and never waits longer than the limit: the bytes are counted as
+ * they arrive, for a declared length may lie or be absent.
  */
-export function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
+export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
   if (Number(request.headers.get('content-length')) > maxBodyBytes)
     return Promise.resolve(tooLarge(maxBodyBytes))
@@ -23,7 +29,7 @@ export function readBody(request: Request, limits: BodyLimits): Promise<BodyRead
     let size = 0
     let settled = false
     let stop: (() => void) | undefined
-    const settle = (read: BodyRead) => {
+    const settle = (read: BytesRead) => {
       if (settled) return
       settled = true
       clearTimeout(timer)
@@ -33,14 +39,14 @@ export function readBody(request: Request, limits: BodyLimits): Promise<BodyRead
     const timer = setTimeout(() => settle(timedOut(requestTimeoutMs)), requestTimeoutMs)
     try {
       const source = bodySourceOf(request)
-      if (!source) return settle({ kind: 'text', text: '' })
+      if (!source) return settle({ kind: 'bytes', bytes: new Uint8Array() })
       stop = source({
         chunk(bytes) {
           size += bytes.byteLength
           if (size > maxBodyBytes) settle(tooLarge(maxBodyBytes))
           else if (!settled) chunks.push(bytes)
         },
-        end: () => settle(decode(chunks)),
+        end: () => settle({ kind: 'bytes', bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) }),
         fail: () => settle(broken()),
       })
       if (settled) stop()
@@ -50,8 +56,7 @@ export function readBody(request: Request, limits: BodyLimits): Promise<BodyRead
   })
 }
 
-function decode(chunks: Uint8Array[]): BodyRead {
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+function decode(bytes: Uint8Array): BodyRead {
   try {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
@@ -62,20 +67,20 @@ function decode(chunks: Uint8Array[]): BodyRead {
   }
 }
 
-function tooLarge(maxBodyBytes: number): BodyRead {
+function tooLarge(maxBodyBytes: number): BodyFault {
   return {
     kind: 'fault',
     error: new GatewayError('BODY_TOO_LARGE', `the body exceeds ${maxBodyBytes} bytes`),
   }
 }
 
-function timedOut(timeoutMs: number): BodyRead {
+function timedOut(timeoutMs: number): BodyFault {
   const message = `the body did not arrive within ${timeoutMs / 1000} s; nothing was charged`
   const hint = 'send the whole request again'
   return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }), httpStatus: 408 }
 }
 
-function broken(): BodyRead {
+function broken(): BodyFault {
   const message = 'the body ended early or was read by other code before; nothing was charged'
   return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
 }

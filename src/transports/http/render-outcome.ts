@@ -24,11 +24,14 @@ export interface OutcomeRenderer {
 }
 
 /** Makes the functions that turn outcomes into replies; whatever no request changes is serialised here, once. */
-export function createOutcomeRenderer(baseUrl: string): OutcomeRenderer {
+export function createOutcomeRenderer(
+  baseUrl: string,
+  { embedded = false }: { embedded?: boolean } = {},
+): OutcomeRenderer {
   const authenticate = authenticateWith(baseUrl)
   const schemas = accessSchemas(baseUrl)
   const planTail = `,"extensions":${JSON.stringify({ svc: schemas.plan })}}`
-  const routeTail = `,"extensions":${JSON.stringify({ svc: schemas.route })}}`
+  const routeTail = `,"extensions":${JSON.stringify({ svc: embedded ? schemas.embedded : schemas.route })}}`
 
   function challenge(required: PaymentRequired): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.

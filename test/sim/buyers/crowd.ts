@@ -45,6 +45,8 @@ function rolesFor(known: Public): Role[] {
   ]
 }
 
+const RUSHING = new Set(['honest', 'parallel', 'twice', 'turning', 'drains', 'cancels', 'self-sent'])
+
 export interface Crowd {
   buyers: Buyer[]
   codes: Map<Buyer['address'], Code>
@@ -60,7 +62,9 @@ export function drawCrowd(world: World): Crowd {
   const codes: Crowd['codes'] = new Map()
   const tokens: Crowd['tokens'] = new Map()
   let shop: Shop | undefined
-  const roles = rolesFor(publicKnowledge(() => shop!, buyers))
+  const all = rolesFor(publicKnowledge(() => shop!, buyers))
+  const roles = weather.rush ? all.filter(({ kind }) => RUSHING.has(kind)) : all
+  const teamPlan = dice.pick(PLANS).planId
   for (let index = 1; index <= weather.buyers; index++) {
     const role = dice.pick(roles)
     const name = `b${index}-${role.kind}`
@@ -69,8 +73,8 @@ export function drawCrowd(world: World): Crowd {
       address: address('buyer', index),
       kind: role.kind,
       honest: role.honest,
-      planId: dice.pick(PLANS).planId,
-      requestId: dice.chance(0.6) ? `order-${index}` : undefined,
+      planId: weather.team ? teamPlan : dice.pick(PLANS).planId,
+      requestId: weather.team ? 'team-order' : dice.chance(0.6) ? `order-${index}` : undefined,
       payments: [],
       grants: [],
       refusals: [],
@@ -83,7 +87,7 @@ export function drawCrowd(world: World): Crowd {
     world.count(`buyers ${role.kind}`)
   }
   // Bursts make batches; a lull lets one purchase end before the next begins.
-  const spreadMs = dice.pick([0, 0, 1_000, weather.horizonMs / 3])
+  const spreadMs = weather.rush ? 0 : dice.pick([0, 1_000, weather.horizonMs / 3])
   return {
     buyers,
     codes,

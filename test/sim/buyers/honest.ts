@@ -3,8 +3,10 @@ import { askTerms, type Buyer, payUntilKnown, type Reply, type Shop, see, sign, 
 
 /** What a buyer may sign next after a definite answer; undefined when it is over. */
 async function nextTerms(shop: Shop, buyer: Buyer, reply: Reply): Promise<PaymentRequired | undefined> {
-  const { dice } = shop.world
+  const { dice, scheduler, weather } = shop.world
   if (typeof reply === 'string' || reply.kind !== 'failed') return undefined
+  // Some take their time, in which the challenge may run out.
+  if (dice.chance(0.3)) await scheduler.sleep(dice.int(0, weather.config.challengeTtlMs))
   if (reply.error.code === 'PAYMENT_FAILED' && reply.required && dice.chance(0.8)) return reply.required
   if (reply.error.code === 'CHALLENGE_EXPIRED' && dice.chance(0.6)) return askTerms(shop, buyer)
   return undefined
@@ -13,9 +15,22 @@ async function nextTerms(shop: Shop, buyer: Buyer, reply: Reply): Promise<Paymen
 /** Asks, signs, sends, and sends the same again until it knows; signs anew only after a definite failure. */
 export async function buyHonestly(shop: Shop, buyer: Buyer): Promise<void> {
   let terms = await askTerms(shop, buyer)
+  const doubts: Array<Promise<void>> = []
   for (let turn = 0; terms && turn < 3; turn++) {
     const reply = await payUntilKnown(shop, buyer, sign(shop, buyer, terms))
+    if (shop.world.dice.chance(0.3)) doubts.push(askAgain(shop, buyer))
     terms = await nextTerms(shop, buyer, reply)
+  }
+  await Promise.all(doubts)
+}
+
+/** Does not believe the answer, and sends the same payload a few times more. */
+async function askAgain(shop: Shop, buyer: Buyer): Promise<void> {
+  const { dice, scheduler } = shop.world
+  const { intent } = buyer.payments.at(-1)!
+  for (let turn = 0; turn < 4; turn++) {
+    await scheduler.sleep(dice.int(500, 10_000))
+    see(shop, buyer, 'again', await shop.ask(intent))
   }
 }
 

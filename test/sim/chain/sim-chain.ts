@@ -18,7 +18,7 @@ import { burnsGas, runAction, type Token } from './token.ts'
 
 const CALM_BASE_FEE = 10_000_000n
 const PRIORITY_FEE = 1_000_000n
-const GAS_OF_A_CALL = 80_000n
+const GAS_OF_A_CALL = 80_000
 /** How long some nodes still show blocks that the others have dropped. */
 const ORPHAN_MS = 15_000
 
@@ -162,9 +162,8 @@ export class SimChain {
 
   private feeOf({ lane, actions }: Tx): bigint {
     if (!lane) return 0n
-    const used = 40_000n + GAS_OF_A_CALL * BigInt(actions.length)
-    const limit = BigInt(lane.gas)
-    return (used < limit ? used : limit) * (this.baseFee + lane.tip)
+    const used = Math.min(lane.gas, 40_000 + GAS_OF_A_CALL * actions.length)
+    return BigInt(used) * (this.baseFee + lane.tip)
   }
 
   /** The last `depth` blocks were never final, and are no more. Their transactions wait again, or are forgotten. */

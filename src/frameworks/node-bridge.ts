@@ -31,16 +31,9 @@ export function bridgeToNode(
   const { origin = 'http://localhost', trustProxy = false } = options
 
   return async (incoming, outgoing) => {
-    // Both fail when the client leaves; without listeners node would take that for a crash.
-    incoming.on('error', ignore)
-    outgoing.on('error', ignore)
+    surviveDisconnect(incoming, outgoing)
     try {
-      const response = await answer(incoming)
-      const plain = plainReplyOf(response)
-      const headers = plain ? { ...plain.headers } : headersOf(response)
-      if (options.closing?.() || !incoming.complete) headers.connection = 'close'
-      if (plain) writePlain(incoming, outgoing, plain, headers)
-      else await writeStream(incoming, outgoing, response, headers)
+      await writeResponse(incoming, outgoing, await answer(incoming), options)
     } catch (error) {
       options.onError?.(error)
       outgoing.destroy()
@@ -67,12 +60,35 @@ export function bridgeToNode(
   }
 }
 
+/** Writes a Fetch response to node's own; a client that left is no error, a body that fails while it streams is one. */
+export async function writeResponse(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: Response,
+  { closing }: Pick<NodeBridgeOptions, 'closing'> = {},
+): Promise<void> {
+  surviveDisconnect(incoming, outgoing)
+  const plain = plainReplyOf(response)
+  const headers = plain ? { ...plain.headers } : headersOf(response)
+  if (closing?.() || !incoming.complete) headers.connection = 'close'
+  if (plain) writePlain(incoming, outgoing, plain, headers)
+  else await writeStream(incoming, outgoing, response, headers)
+}
+
+/** Both fail when the client leaves; without listeners node would take that for a crash. */
+function surviveDisconnect(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  for (const end of [incoming, outgoing]) {
+    if (!end.listeners('error').includes(ignore)) end.on('error', ignore)
+  }
+}
+
 /** The error body of every transport, for faults that no handler of ours has seen. */
 export function faultBody(httpStatus: number, code: string, message: string): string {
   return JSON.stringify({ type: 'Error', code, message, httpStatus })
 }
 
-function faultResponse(status: number, code: string, message: string): Response {
+/** A fault as a response. */
+export function faultResponse(status: number, code: string, message: string): Response {
   const headers = { 'content-type': 'application/json', 'cache-control': 'no-store', 'x-svc-code': code }
   return new Response(faultBody(status, code, message), { status, headers })
 }

@@ -13,11 +13,11 @@ class LightRequest {
   #headers: Headers | undefined
   #real: Request | undefined
 
-  constructor(incoming: IncomingMessage, url: string) {
+  constructor(incoming: IncomingMessage, url: string, source: BodySource | undefined) {
     this.method = incoming.method ?? 'GET'
     this.url = url
     this.#incoming = incoming
-    this[NATIVE_BODY] = hasBody(incoming) ? (sink) => pushBody(incoming, sink) : undefined
+    this[NATIVE_BODY] = source
   }
 
   get headers(): Headers {
@@ -38,9 +38,20 @@ class LightRequest {
   }
 }
 
+export interface EmbeddedRequest {
+  /** The target as the client sent it, where a framework rewrites `incoming.url`. */
+  target?: string
+  /** What a body parser left behind, in case it has read the body already. */
+  parsedBody?: unknown
+}
+
 /** Throws a TypeError for headers or a target that Fetch cannot express. */
-export function toRequest(incoming: IncomingMessage, origin: string): Request {
-  const request = new LightRequest(incoming, origin + pathOf(incoming.url ?? '/'))
+export function toRequest(
+  incoming: IncomingMessage,
+  origin: string,
+  { target = incoming.url ?? '/', parsedBody }: EmbeddedRequest = {},
+): Request {
+  const request = new LightRequest(incoming, origin + pathOf(target), bodyOf(incoming, parsedBody))
   // Headers are built here and not later, so that a malformed one is our 400 and not some handler's exception.
   request.headers.has('host')
   return request as unknown as Request
@@ -58,8 +69,26 @@ function pathOf(target: string): string {
 function headersOf(rawHeaders: readonly string[]): Headers {
   const headers = new Headers()
   for (let index = 0; index < rawHeaders.length; index += 2)
-    headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
+    // HTTP/2 has `:path` and the like among them.
+    if (!rawHeaders[index]!.startsWith(':')) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
   return headers
+}
+
+function bodyOf(incoming: IncomingMessage, parsedBody: unknown): BodySource | undefined {
+  if (!hasBody(incoming)) return undefined
+  if (!incoming.readableEnded) return (sink) => pushBody(incoming, sink)
+  return (sink) => pushParsed(parsedBody, sink)
+}
+
+/** The stream is used up. What was parsed from it is written down again; without that the body is lost. */
+function pushParsed(parsedBody: unknown, sink: BodySink): () => void {
+  if (parsedBody === undefined) sink.fail(new Error('other code has read the body'))
+  else {
+    const plain = typeof parsedBody === 'string' || parsedBody instanceof Uint8Array
+    sink.chunk(Buffer.from(plain ? parsedBody : JSON.stringify(parsedBody)))
+    sink.end()
+  }
+  return () => {}
 }
 
 function hasBody({ method, headers }: IncomingMessage): boolean {

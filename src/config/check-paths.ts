@@ -1,0 +1,97 @@
+import type { Route } from '../protocol/catalog.ts'
+import { overlaps, parsePattern, patternFault, type RoutePattern } from '../rules/route-pattern.ts'
+import type { OptionReader } from './option-reader.ts'
+
+/** First segments of paths that the gateway answers itself, now or when more of it is switched on. */
+const RESERVED = new Set([
+  '.well-known',
+  'a2a',
+  'admin',
+  'discover',
+  'health',
+  'llms.txt',
+  'mcp',
+  'metrics',
+  'openapi.json',
+  'ready',
+  'robots.txt',
+  'setup',
+  'skills.md',
+  'x402',
+])
+
+export interface Places {
+  /** The gateway answers calls of routes itself. */
+  served: boolean
+  /** Path of the resource endpoint that the gateway guards, with `{resourceId}`. */
+  guarded: string | undefined
+}
+
+/** One path must mean one price: whatever could be two routes, or a route and an endpoint, is refused. */
+export function checkPaths(reader: OptionReader, routes: readonly Route[], places: Places): void {
+  const label = reader.label('routes')
+  const patterns: Array<Route & { pattern: RoutePattern }> = []
+  for (const route of routes) {
+    const name = `${label}: path ${JSON.stringify(route.path)} of route "${route.routeId}"`
+    const fault = patternFault(route.path)
+    if (fault !== undefined) {
+      reader.faults.push(`${name} ${fault}.`)
+      continue
+    }
+    const pattern = parsePattern(route.path)
+    const taken = reservedFault(pattern, places.served)
+    if (taken !== undefined) reader.faults.push(`${name} ${taken}`)
+    // Preflights and probes must stay free, and neither has an answer to sell.
+    if (route.method === 'HEAD' || route.method === 'OPTIONS') {
+      reader.faults.push(`${label}: ${route.method} of route "${route.routeId}" has no answer to sell; use GET.`)
+    }
+    patterns.push({ ...route, pattern })
+  }
+  patterns.forEach((one, index) => {
+    for (const other of patterns.slice(index + 1)) {
+      // The same path twice is told already, as a twin.
+      if (one.method !== other.method || one.path === other.path) continue
+      if (overlaps(one.pattern, other.pattern)) {
+        reader.faults.push(
+          `${label}: ${nameOf(one)} and ${nameOf(other)} overlap: one path would have two prices. Change one of them.`,
+        )
+      }
+    }
+  })
+  if (places.guarded !== undefined) checkGuarded(reader, places.guarded, patterns)
+}
+
+const nameOf = ({ routeId, method, path }: Route): string => `route "${routeId}" (${method} ${path})`
+
+function reservedFault({ segments }: RoutePattern, served: boolean): string | undefined {
+  const first = segments[0]!
+  if ('literal' in first) {
+    if (!RESERVED.has(first.literal)) return undefined
+    return `is taken: the gateway itself answers below /${first.literal}. Choose another, for example "/api/${first.literal}".`
+  }
+  // Embedded routes live on the seller's own server, where the gateway may be mounted elsewhere.
+  if (!served) return undefined
+  return `starts with a parameter, which could also mean an endpoint of the gateway such as /discover; put a fixed segment first, for example "/api/:${first.param}".`
+}
+
+/** A token must not open what is sold per call, so the two may not share a path, whatever the method. */
+function checkGuarded(
+  reader: OptionReader,
+  path: string,
+  patterns: ReadonlyArray<Route & { pattern: RoutePattern }>,
+): void {
+  const segments = path
+    .slice(1)
+    .split('/')
+    .map((text) => (text.includes('{resourceId}') ? { param: 'resourceId' } : { literal: text }))
+  const taken = reservedFault({ segments }, true)
+  if (taken !== undefined) reader.fault('resourceEndpoint', taken)
+  for (const route of patterns) {
+    if (overlaps({ segments }, route.pattern)) {
+      reader.fault(
+        'resourceEndpoint',
+        `(${path}) and ${nameOf(route)} overlap: a plan's token would open what is sold per call. Change one of them.`,
+      )
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import type { BackendAnswer } from '../protocol/access.ts'
+
+/** JSON stays JSON and text stays text; everything else survives as base64. */
+export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
+  const typed = contentType === undefined ? {} : { contentType }
+  if (bytes.length === 0) return { status, body: null, ...typed }
+  const essence = contentType?.split(';')[0]!.trim().toLowerCase() ?? ''
+  const json = essence === 'application/json' || essence.endsWith('+json')
+  if (json || (essence.startsWith('text/') && isUtf8(contentType))) {
+    const text = utf8(bytes)
+    if (text !== undefined) {
+      const value = json ? parsed(text) : { value: text }
+      if (value) return { status, body: value.value, ...typed }
+    }
+  }
+  return { status, body: bytes.toString('base64'), encoding: 'base64', ...typed }
+}
+
+/** UTF-16 often is valid UTF-8 as well, full of zeros: what calls itself something else is left alone. */
+function isUtf8(contentType = ''): boolean {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]?.toLowerCase()
+  return charset === undefined || ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(charset)
+}
+
+function utf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
+  }
+}
+
+/** The bytes of a stream, or undefined as soon as there are more than allowed; the rest is never downloaded. */
+export async function bytesOf(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop early ends the stream.
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+}
+
+/** We ask for plain bytes; a backend that compresses all the same is understood. Undefined: it cannot be, or is too large. */
+export async function decodeContent(
+  bytes: Buffer,
+  encoding: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> {
+  const name = encoding.trim().toLowerCase()
+  if (name === '' || name === 'identity' || bytes.length === 0) return bytes
+  if (!Object.hasOwn(DECODERS, name)) return undefined
+  try {
+    return await DECODERS[name as keyof typeof DECODERS](bytes, { maxOutputLength: maxBytes })
+  } catch {
+    return undefined
+  }
+}

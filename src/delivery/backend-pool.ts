@@ -1,0 +1,55 @@
+import { Agent, type Dispatcher } from 'undici'
+import type { RouteCall } from '../ports.ts'
+
+/** Pooled connections to the seller's backend. Whatever a path says, a call goes to the configured origin. */
+export interface BackendPool {
+  /** The path as the backend sees it: with the base URL's own path in front. */
+  pathOf(call: Pick<RouteCall, 'path'>): string
+  /** Never follows a redirect. */
+  send(
+    call: RouteCall,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Dispatcher.ResponseData>
+  /** Aborted when the gateway closes: a stream without an end must not keep it open. */
+  readonly closing: AbortSignal
+  /** Paid calls in flight may finish; their timeout bounds it. */
+  close(): Promise<void>
+}
+
+export function createBackendPool({
+  baseUrl,
+  timeoutMs,
+}: {
+  baseUrl: string
+  timeoutMs: number
+}): BackendPool {
+  const { origin, pathname } = new URL(baseUrl)
+  const basePath = pathname.replace(/\/+$/, '')
+  const closing = new AbortController()
+  const agent = new Agent({
+    connections: 128,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    connectTimeout: timeoutMs,
+  })
+  const pool: BackendPool = {
+    closing: closing.signal,
+    pathOf: ({ path }) => `${basePath}${path}`,
+    async send(call, headers, signal) {
+      const path = pool.pathOf(call)
+      const url = new URL(path, origin)
+      if (url.origin !== origin || `${url.pathname}${url.search}` !== path) {
+        throw new TypeError('the path leads away from the backend')
+      }
+      const { method, body } = call
+      // `method` is one of HTTP_METHODS or came through node's parser; undici's own type lists just the usual ones.
+      return agent.request({ origin, path, method: method as 'GET', headers, body, signal })
+    },
+    async close() {
+      closing.abort()
+      await agent.close()
+    },
+  }
+  return pool
+}

@@ -1,0 +1,115 @@
+import type { RouteCall } from '../ports.ts'
+import type { BackendPool } from './backend-pool.ts'
+import { forwardedHeaders, listed, signatureHeader } from './payment-headers.ts'
+
+/** What a verified bearer says of its buyer. */
+export interface ForwardedAccess {
+  payer: string
+  planId: string
+  challengeId: string
+  txHash: string
+}
+
+/** The backend's own answer, streaming; or the status that says why there is none. */
+export type Forwarded = Response | { status: 502 | 504; reason: string }
+
+export type Forward = (call: RouteCall, access?: ForwardedAccess) => Promise<Forwarded>
+
+export interface ForwardConfig {
+  pool: BackendPool
+  /** PROXY_SECRET. */
+  secret: string | null
+  timeoutMs: number
+  /** Redirects that point at the backend are pointed at the gateway. */
+  backendUrl: string
+  baseUrl: string
+}
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+const WITHOUT_BODY = new Set([204, 205, 304])
+
+/** Passes a call through as it is: free routes, and the guarded resource of plans. */
+export function createForward({ pool, secret, timeoutMs, backendUrl, baseUrl }: ForwardConfig): Forward {
+  return async (call, access) => {
+    const { 'accept-encoding': encoding } = call.headers
+    const headers = {
+      ...forwardedHeaders(call.headers),
+      // What is not stored need not be understood: the client gets the coding that it asked for.
+      ...(encoding !== undefined && { 'accept-encoding': encoding }),
+      ...(access && accessHeaders(access)),
+      ...(access && signatureHeader(secret, { ...call, path: pool.pathOf(call), ...access }, Date.now())),
+    }
+    // The bearer was for us; what the backend may know of it is in x-svc-*.
+    if (access) delete (headers as Record<string, string>).authorization
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), timeoutMs)
+    try {
+      const answer = await pool.send(call, headers, AbortSignal.any([late.signal, pool.closing]))
+      return responseOf(answer, (location) =>
+        location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location,
+      )
+    } catch {
+      if (late.signal.aborted)
+        return { status: 504, reason: `the backend did not answer within ${timeoutMs / 1000} s` }
+      return { status: 502, reason: 'the backend cannot be reached' }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function accessHeaders(access: ForwardedAccess): Record<string, string> {
+  return {
+    'x-svc-payer': access.payer,
+    'x-svc-plan-id': access.planId,
+    'x-svc-challenge-id': access.challengeId,
+    'x-svc-tx-hash': access.txHash,
+  }
+}
+
+function responseOf(
+  { statusCode, headers: given, body }: Awaited<ReturnType<BackendPool['send']>>,
+  publicLocation: (location: string) => string,
+): Response {
+  const connection = given.connection
+  const named = new Set(listed(Array.isArray(connection) ? connection.join(',') : connection))
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(given)) {
+    if (HOP_BY_HOP.has(name) || named.has(name)) continue
+    for (const one of Array.isArray(value) ? value : [value ?? '']) {
+      headers.append(name, name === 'location' ? publicLocation(one) : one)
+    }
+  }
+  if (WITHOUT_BODY.has(statusCode)) {
+    body.resume()
+    return new Response(null, { status: statusCode, headers })
+  }
+  return new Response(streamOf(body), { status: statusCode, headers })
+}
+
+/** Pulled at the reader's pace; a reader that goes away ends the backend's answer too. */
+function streamOf(body: Awaited<ReturnType<BackendPool['send']>>['body']): ReadableStream<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next()
+        if (done) controller.close()
+        else controller.enqueue(value as Uint8Array)
+      },
+      async cancel() {
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,114 @@
+import type { Request as ExpressRequest, RequestHandler } from 'express'
+import type { SvcPayment } from '../protocol/access.ts'
+import {
+  type AccessClaims,
+  answerOwn,
+  checkAccess,
+  type EmbeddedGateway,
+  type ExpectedAccess,
+  finishWith,
+  ORIGIN,
+  type PayPerRequestOptions,
+  refuseUnknownRoute,
+} from './embedding.ts'
+import { toRequest } from './light-request.ts'
+import { faultResponse, writeResponse } from './node-bridge.ts'
+import { watchHead } from './watch-head.ts'
+
+export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** Set by `payPerRequest`. */
+      svcPayment?: SvcPayment
+      /** Set by `requireAccess`. */
+      svcAccess?: AccessClaims
+    }
+  }
+}
+
+/**
+ * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
+ *
+ * @example
+ * app.use(paystile(gateway))
+ */
+export function paystile(gateway: EmbeddedGateway): RequestHandler {
+  return async (req, res, next) => {
+    const request = fetchRequestOf(req)
+    if (!request) return next()
+    try {
+      const response = await answerOwn(gateway, request, { address: req.ip })
+      if (response) return await writeResponse(req, res, response)
+    } catch (error) {
+      return next(error)
+    }
+    next()
+  }
+}
+
+/**
+ * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
+ *
+ * @example
+ * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => res.json({ for: req.svcPayment?.payer }))
+ */
+export function payPerRequest(
+  gateway: EmbeddedGateway,
+  routeId: string,
+  options: PayPerRequestOptions = {},
+): RequestHandler {
+  refuseUnknownRoute(gateway, routeId)
+  return async (req, res, next) => {
+    try {
+      const request = fetchRequestOf(req)
+      if (!request) return await writeResponse(req, res, malformed())
+      const charged = await gateway.chargeRoute(request, routeId, { ...(req.ip && { address: req.ip }) })
+      if (charged.kind === 'respond') return await writeResponse(req, res, charged.response)
+      req.svcPayment = charged.payment
+      for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
+      watchHead(res, (status) => finishWith(charged, status, options))
+    } catch (error) {
+      return next(error)
+    }
+    next()
+  }
+}
+
+/**
+ * Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named.
+ *
+ * @example
+ * app.get('/resource/:id', requireAccess(gateway, (req) => ({ resourceId: req.params.id })), handler)
+ */
+export function requireAccess(
+  gateway: EmbeddedGateway,
+  expected: ExpectedAccess | ((req: ExpressRequest) => ExpectedAccess) = {},
+): RequestHandler {
+  return async (req, res, next) => {
+    try {
+      const asked = typeof expected === 'function' ? expected(req) : expected
+      const access = await checkAccess(gateway, req.headers.authorization, asked)
+      if (access.kind === 'respond') return await writeResponse(req, res, access.response)
+      req.svcAccess = access.claims
+    } catch (error) {
+      return next(error)
+    }
+    next()
+  }
+}
+
+/** undefined: Fetch cannot express this request, so that no buyer can have meant us. */
+function fetchRequestOf(req: ExpressRequest): Request | undefined {
+  try {
+    // Below a mount point `url` has lost its beginning.
+    return toRequest(req, ORIGIN, { target: req.originalUrl, parsedBody: req.body })
+  } catch {
+    return undefined
+  }
+}
+
+function malformed(): Response {
+  return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
+}

@@ -1,0 +1,139 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { SvcPayment } from '../protocol/access.ts'
+import { plainReplyOf } from '../transports/http/reply.ts'
+import {
+  type AccessClaims,
+  answerOwn,
+  checkAccess,
+  type EmbeddedGateway,
+  type ExpectedAccess,
+  finishWith,
+  ORIGIN,
+  type PayPerRequestOptions,
+  refuseUnknownRoute,
+} from './embedding.ts'
+import { toRequest } from './light-request.ts'
+import { watchHead } from './watch-head.ts'
+
+export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+
+/** For a route's `preHandler` (after its schema was checked) or `onRequest`. */
+export type RouteHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by `payPerRequest`. */
+    svcPayment?: SvcPayment
+    /** Set by `requireAccess`. */
+    svcAccess?: AccessClaims
+  }
+  interface FastifyInstance {
+    /** Sells one call of a route: its handler runs once the payment is settled, and its answer goes out as it is. */
+    payPerRequest(routeId: string, options?: PayPerRequestOptions): RouteHook
+    /** Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named. */
+    requireAccess(expected?: ExpectedAccess | ((request: FastifyRequest) => ExpectedAccess)): RouteHook
+  }
+}
+
+export interface PaystileOptions {
+  gateway: EmbeddedGateway
+  /** Where the gateway is served: the path of its baseUrl. Default: the root. */
+  prefix?: string
+}
+
+const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
+  /** Calls that are paid and not answered yet. */
+  const open = new WeakMap<FastifyRequest, { headers: Record<string, string>; tell: Tell }>()
+  fastify.decorateRequest('svcPayment')
+  fastify.decorateRequest('svcAccess')
+
+  fastify.decorate('payPerRequest', (routeId: string, options: PayPerRequestOptions = {}): RouteHook => {
+    refuseUnknownRoute(gateway, routeId)
+    return async (request, reply) => {
+      const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
+      if (charged.kind === 'respond') return sendResponse(reply, charged.response)
+      request.svcPayment = charged.payment
+      const tell = once((status) => finishWith(charged, status, options))
+      open.set(request, { headers: charged.headers, tell })
+      // A handler that hijacks the reply never comes to onSend.
+      watchHead(reply.raw, tell)
+      return undefined
+    }
+  })
+
+  // The head is decided and no byte of the body is out; whatever the payload is, it is left alone.
+  fastify.addHook('onSend', async (request, reply, payload) => {
+    const call = open.get(request)
+    if (!call) return
+    open.delete(request)
+    reply.headers(call.headers)
+    await call.tell(payload instanceof Response ? payload.status : reply.statusCode)
+  })
+
+  fastify.decorate(
+    'requireAccess',
+    (expected: ExpectedAccess | ((request: FastifyRequest) => ExpectedAccess) = {}): RouteHook =>
+      async (request, reply) => {
+        const asked = typeof expected === 'function' ? expected(request) : expected
+        const access = await checkAccess(gateway, request.headers.authorization, asked)
+        if (access.kind === 'respond') return sendResponse(reply, access.response)
+        request.svcAccess = access.claims
+        return undefined
+      },
+  )
+
+  // A context of its own: the gateway reads bodies itself, and the seller's routes keep their parsers.
+  await fastify.register(
+    async (scope) => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+      scope.all('/*', async (request, reply) => {
+        const response = await answerOwn(gateway, fetchRequestOf(request), { address: request.ip })
+        if (response) return sendResponse(reply, response)
+        reply.callNotFound()
+        return reply
+      })
+    },
+    { prefix },
+  )
+}
+
+/**
+ * Serves the whole gateway and brings `fastify.payPerRequest` and `fastify.requireAccess`.
+ *
+ * @example
+ * await app.register(paystile, { gateway })
+ * app.get('/weather/:city', { preHandler: app.payPerRequest('weather') }, async (request) => forecast(request))
+ */
+export const paystile = fp(plugin, { name: 'paystile', fastify: '5.x' })
+export default paystile
+
+type Tell = (status: number) => Promise<void>
+
+/** Later calls wait for the first and share its end, unless it failed. */
+function once(tell: Tell): Tell {
+  let told: Promise<void> | undefined
+  return (status) => {
+    told ??= tell(status).catch((error: unknown) => {
+      told = undefined
+      throw error
+    })
+    return told
+  }
+}
+
+function fetchRequestOf(request: FastifyRequest): Request {
+  return toRequest(request.raw, ORIGIN, { target: request.originalUrl, parsedBody: request.body })
+}
+
+function sendResponse(reply: FastifyReply, response: Response): FastifyReply {
+  const plain = plainReplyOf(response)
+  if (!plain) return reply.send(response)
+  const { status, headers, body } = plain
+  // As bytes: of a string Fastify would think that it may still choose a type and a charset.
+  return reply
+    .code(status)
+    .headers(headers)
+    .send(body === null ? undefined : Buffer.from(body))
+}

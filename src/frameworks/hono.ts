@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { SvcPayment } from '../protocol/access.ts'
+import {
+  type AccessClaims,
+  answerOwn,
+  checkAccess,
+  type EmbeddedGateway,
+  type ExpectedAccess,
+  finishWith,
+  type PayPerRequestOptions,
+  refuseUnknownRoute,
+} from './embedding.ts'
+import { remoteAddress } from './remote-address.ts'
+
+export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+
+export interface PeerOptions {
+  /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one. Default false. */
+  trustProxy?: boolean | number
+}
+
+/**
+ * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
+ *
+ * @example
+ * app.use(paystile(gateway))
+ */
+export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): MiddlewareHandler {
+  return async (c, next) => {
+    const response = await answerOwn(gateway, await wholeRequest(c), peerOf(c, options))
+    if (response) return response
+    await next()
+  }
+}
+
+/**
+ * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
+ *
+ * @example
+ * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (c) => c.json({ for: c.get('svcPayment').payer }))
+ */
+export function payPerRequest(
+  gateway: EmbeddedGateway,
+  routeId: string,
+  options: PayPerRequestOptions & PeerOptions = {},
+): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment } }> {
+  refuseUnknownRoute(gateway, routeId)
+  return async (c, next) => {
+    const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
+    if (charged.kind === 'respond') return charged.response
+    c.set('svcPayment', charged.payment)
+    try {
+      await next()
+    } catch (error) {
+      // Errors are answered by the app before they get here; this one was thrown and is no Error.
+      await finishWith(charged, 500, options)
+      throw error
+    }
+    for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
+    await finishWith(charged, c.res.status, options)
+  }
+}
+
+/**
+ * Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named.
+ *
+ * @example
+ * app.get('/resource/:id', requireAccess(gateway, (c) => ({ resourceId: c.req.param('id') })), handler)
+ */
+export function requireAccess(
+  gateway: EmbeddedGateway,
+  expected: ExpectedAccess | ((c: Context) => ExpectedAccess) = {},
+): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
+  return async (c, next) => {
+    const asked = typeof expected === 'function' ? expected(c) : expected
+    const access = await checkAccess(gateway, c.req.header('authorization'), asked)
+    if (access.kind === 'respond') return access.response
+    c.set('svcAccess', access.claims)
+    await next()
+  }
+}
+
+/** Middleware before us may have read the body; Hono keeps what it read. */
+async function wholeRequest({ req }: Context): Promise<Request> {
+  if (Object.keys(req.bodyCache).length === 0) return req.raw
+  const { url, method, headers } = req.raw
+  return new Request(url, { method, headers, body: await req.arrayBuffer() })
+}
+
+/** On node the connection is in the environment; elsewhere nobody knows, and nobody is limited. */
+function peerOf(c: Context, { trustProxy = false }: PeerOptions): { address?: string } {
+  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
+  const address = incoming && remoteAddress(incoming, trustProxy)
+  return address === undefined ? {} : { address }
+}

@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http'
+
+/** Far below the lease of a delivery: a download that takes longer must not be refunded while it runs. */
+const LOOK_MS = 250
+/** For handlers that never answer a client who left, and for a store that stays away. */
+const MAX_IDLE_LOOKS = 2400
+
+/**
+ * Tells the status of a response once its head is decided, and again until that is heard. Node announces the end of a
+ * response and its close, but not its head; so we look, rather than wrap the seller's response. Two cases need it: a
+ * slow download, where `finish` comes late, and a client that left before the head, where it never comes but the
+ * handler still ends the response.
+ */
+export function watchHead(response: ServerResponse, tell: (status: number) => Promise<void>): void {
+  let idleLooks = 0
+  let telling = false
+
+  const look = async () => {
+    if (telling) return
+    if (response.headersSent || response.writableEnded) {
+      telling = true
+      try {
+        await tell(response.statusCode)
+        return stop()
+      } catch {
+        telling = false
+      }
+    } else if (!response.closed) return
+    if (++idleLooks > MAX_IDLE_LOOKS) stop()
+  }
+  const stop = () => {
+    clearInterval(timer)
+    response.off('finish', look).off('close', look)
+  }
+  const timer = setInterval(look, LOOK_MS).unref()
+  response.on('finish', look).on('close', look)
+}

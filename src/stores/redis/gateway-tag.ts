@@ -1,0 +1,11 @@
+import { ConfigError } from '../../errors.ts'
+
+/** The start of all of a gateway's keys. What is in braces decides the cluster slot, so all of them share one. */
+export function gatewayTag(gateway = 'default'): string {
+  if (!/^[\w.-]{1,64}$/.test(gateway)) {
+    throw new ConfigError([
+      `The gateway's name in Redis is ${JSON.stringify(gateway)}; use 1 to 64 letters, digits, "_", "-" and ".".`,
+    ])
+  }
+  return `{svc:${gateway}}`
+}

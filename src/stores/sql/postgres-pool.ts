@@ -1,0 +1,118 @@
+import {
+  createConnection,
+  type PostgresConnection,
+  PostgresFault,
+  type PostgresSettings,
+} from './postgres-connection.ts'
+
+/** Connections that are lent to one caller at a time. */
+export interface PostgresPool {
+  /**
+   * Lends a connection until `work` is done. After `patienceMs` from `sinceMs` on, whatever hangs (the wait for a
+   * connection, the server, the network) is given up: the connection is cut and the call rejects.
+   */
+  use<T>(sinceMs: number, work: (connection: PostgresConnection) => Promise<T>): Promise<T>
+  /** Waits for what is lent out. */
+  close(): Promise<void>
+}
+
+export function createPool(settings: PostgresSettings & { patienceMs: number; max: number }): PostgresPool {
+  const { patienceMs, max } = settings
+  /** The one used last is on top, and is lent first: the server keeps its caches warm. */
+  let idle: PostgresConnection[] = []
+  let count = 0
+  let waiters: Array<(connection: PostgresConnection | undefined) => void> = []
+  let closing = false
+  let emptied: (() => void) | undefined
+
+  function open(): PostgresConnection {
+    const connection = createConnection(settings, {
+      onClose() {
+        if (!idle.includes(connection)) return
+        idle = idle.filter((other) => other !== connection)
+        count -= 1
+      },
+    })
+    return connection
+  }
+
+  /** An idle connection, or leave to open one (undefined). */
+  function acquire(giveUp: AbortSignal): Promise<PostgresConnection | undefined> {
+    const connection = idle.pop()
+    if (connection !== undefined) return Promise.resolve(connection)
+    if (count < max) {
+      count += 1
+      return Promise.resolve(undefined)
+    }
+    return new Promise((resolve, reject) => {
+      waiters.push(resolve)
+      giveUp.addEventListener('abort', () => {
+        waiters = waiters.filter((other) => other !== resolve)
+        reject(giveUp.reason)
+      })
+    })
+  }
+
+  async function release(connection: PostgresConnection): Promise<void> {
+    const usable = connection.broken ? undefined : connection
+    const next = waiters.shift()
+    if (next !== undefined) return next(usable)
+    if (usable !== undefined && !closing) {
+      idle.push(usable)
+      return
+    }
+    await connection.end()
+    count -= 1
+    if (count === 0) emptied?.()
+  }
+
+  return {
+    async use(sinceMs, work) {
+      if (closing) throw new PostgresFault('08003', 'the connection is closed')
+      const leftMs = sinceMs + patienceMs - performance.now()
+      const late = new PostgresFault('timeout', `no answer within ${patienceMs} ms`)
+      if (leftMs <= 0) throw late
+      const giveUp = new AbortController()
+      const timer = setTimeout(() => giveUp.abort(late), leftMs)
+      try {
+        const found = await acquire(giveUp.signal)
+        const connection = found ?? open()
+        giveUp.signal.addEventListener('abort', connection.destroy)
+        try {
+          giveUp.signal.throwIfAborted()
+          if (found === undefined) await greet(connection)
+          return await work(connection)
+        } finally {
+          void release(connection)
+        }
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+    async close() {
+      closing = true
+      const ending = idle
+      idle = []
+      const empty = new Promise<void>((resolve) => {
+        emptied = resolve
+      })
+      await Promise.all(ending.map((connection) => connection.end()))
+      count -= ending.length
+      if (count > 0) await empty
+    },
+  }
+}
+
+/** What a session must be before it is used. */
+async function greet(connection: PostgresConnection): Promise<void> {
+  const sql = `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`
+  try {
+    const [answer] = await connection.run([{ sql, params: [] }])
+    // A standby lags behind: what it does not know yet would look like "never paid".
+    if (answer!.rows[0]?.standby) throw new PostgresFault('25006', 'the server is a read-only standby')
+  } catch (error) {
+    connection.destroy()
+    throw error
+  }
+}

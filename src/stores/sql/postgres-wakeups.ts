@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import type { Driver } from './driver.ts'
+import { createConnection, type PostgresConnection, type PostgresSettings } from './postgres-connection.ts'
+
+export type CommittedListener = (challengeIds: readonly string[]) => void
+
+/** Tells other instances which challenges changed. Only hints: some get lost, and whoever waits polls as well. */
+export interface Wakeups {
+  /** Listens to the other instances until the returned function is called. */
+  listen(listener: CommittedListener): () => void
+  /** Tells them, soon. Does nothing until somebody here listens: then nobody elsewhere does either. */
+  tell(challengeIds: readonly string[]): void
+  close(): Promise<void>
+}
+
+/** The server takes 8,000 bytes per message; ids are of ASCII. */
+const MESSAGE_LIMIT = 7_500
+const BACKLOG_LIMIT = 10_000
+const RECONNECT_MS = 1_000
+const CHECK_MS = 15_000
+const PATIENCE_MS = 5_000
+
+export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeups {
+  const me = randomUUID()
+  const channel = `paystile_${settings.schema}`
+  const listeners = new Set<CommittedListener>()
+  const untold = new Set<string>()
+  let telling = false
+  let line: PostgresConnection | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  function hear(_channel: string, payload: string): void {
+    const [sender, ...ids] = payload.split('\n')
+    if (sender !== me) for (const listener of listeners) listener(ids)
+  }
+
+  /** Keeps one connection listening. It is asked now and then: a line that went dead says nothing by itself. */
+  async function keepListening(): Promise<void> {
+    clearTimeout(timer)
+    if (closed || listeners.size === 0) return
+    const current = line?.broken === false ? line : createConnection(settings, { onNotify: hear })
+    const limit = setTimeout(current.destroy, PATIENCE_MS)
+    try {
+      if (current !== line) await current.run([{ sql: `LISTEN ${channel}`, params: [] }])
+      else await current.run([{ sql: 'SELECT 1', params: [] }])
+      line = current
+    } catch {
+      current.destroy()
+    } finally {
+      clearTimeout(limit)
+    }
+    if (closed) return current.end()
+    timer = setTimeout(keepListening, current.broken ? RECONNECT_MS : CHECK_MS)
+    timer.unref()
+  }
+
+  /** One message is under way at a time; what happens meanwhile goes with the next. */
+  async function tellAll(): Promise<void> {
+    telling = true
+    while (untold.size > 0) {
+      let message = me
+      for (const id of untold) {
+        if (message.length + id.length >= MESSAGE_LIMIT) break
+        message += `\n${id}`
+        untold.delete(id)
+      }
+      try {
+        // After the commit and not within: NOTIFY makes the commits of all instances wait in one line.
+        await driver.query({ sql: 'SELECT pg_notify(?, ?)', params: [channel, message] })
+      } catch {
+        // They find out by polling.
+      }
+    }
+    telling = false
+  }
+
+  return {
+    listen(listener) {
+      listeners.add(listener)
+      if (listeners.size === 1) void keepListening()
+      return () => {
+        if (!listeners.delete(listener) || listeners.size > 0) return
+        void line?.end()
+        line = undefined
+      }
+    },
+    tell(challengeIds) {
+      if (closed || listeners.size === 0 || untold.size > BACKLOG_LIMIT) return
+      for (const id of challengeIds) if (id.length < MESSAGE_LIMIT / 2) untold.add(id)
+      if (!telling) void tellAll()
+    },
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      untold.clear()
+      await line?.end()
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { ConfigError, UnavailableError } from '../../errors.ts'
+import type { Store } from '../../ports.ts'
+import type { Driver, Script } from './driver.ts'
+import { migrate } from './migrate.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { PostgresFault } from './postgres-connection.ts'
+import { createPostgresDriver } from './postgres-driver.ts'
+import { parsePostgresUrl } from './postgres-url.ts'
+import { type CommittedListener, createWakeups } from './postgres-wakeups.ts'
+import { createSqlStore } from './sql-store.ts'
+
+/** A server that hangs is unavailable after so long; it gives up a statement a little earlier by itself. */
+const PATIENCE_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 4_000
+/** A migration may rebuild a table, or wait for another instance that does. */
+const MIGRATION_PATIENCE_MS = 600_000
+
+export interface PostgresOptions {
+  url: string
+  /** Everything of ours is in this schema, which is made if it is absent. Default `paystile`. */
+  schema?: string
+  /** Default 10. */
+  maxConnections?: number
+}
+
+export interface PostgresStore extends Store {
+  /**
+   * Calls back with challenges that other instances changed, soon after they did. A hint only: it may be lost or come
+   * twice, and says nothing of what changed. Returns a function that ends it.
+   */
+  onCommitted(listener: CommittedListener): () => void
+}
+
+/**
+ * Opens a store that many instances share, and brings its tables up to date first. Throws ConfigError with one line if
+ * the database cannot be used as it is, and UnavailableError if it does not answer.
+ *
+ * `seq` of audit entries is given when a step is written: within a challenge it is the order in which steps were
+ * committed, since each waits for the version that the one before it left. Between challenges of different instances a
+ * lower number may appear later than a higher one.
+ *
+ * @example
+ * const store = await openPostgresStore({ url: 'postgres://paystile:secret@localhost:5432/shop' })
+ */
+export async function openPostgresStore({
+  url,
+  schema = 'paystile',
+  maxConnections = 10,
+}: PostgresOptions): Promise<PostgresStore> {
+  await migratePostgres(url, { schema })
+  const settings = { target: parsePostgresUrl(url), schema, statementTimeoutMs: STATEMENT_TIMEOUT_MS }
+  const driver = createPostgresDriver({ ...settings, patienceMs: PATIENCE_MS, max: maxConnections })
+  const wakeups = createWakeups(driver, settings)
+  const store = createSqlStore(driver)
+  return {
+    ...store,
+    async commit(step) {
+      const result = await store.commit(step)
+      if (result.kind === 'applied') {
+        wakeups.tell(step.puts.flatMap(({ table, row }) => (table === 'challenges' ? [row.key] : [])))
+      }
+      return result
+    },
+    onCommitted: wakeups.listen,
+    async close() {
+      await wakeups.close()
+      await store.close()
+    },
+  }
+}
+
+/**
+ * Brings the tables up to date. Any number of instances may do so at once: one of them works, the others wait and
+ * find it done. Where nothing is left to do no right to create anything is needed.
+ */
+export async function migratePostgres(
+  url: string,
+  { schema = 'paystile' }: { schema?: string } = {},
+): Promise<void> {
+  const target = parsePostgresUrl(url)
+  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
+    throw new ConfigError([`The Postgres schema is ${schema}; expected lower-case letters, digits and _.`])
+  }
+  const open = (limitMs: number) => {
+    return createPostgresDriver({ target, schema, statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 })
+  }
+  let driver = open(PATIENCE_MS)
+  try {
+    await checkEncoding(driver)
+    if (await isUpToDate(driver)) return
+    await driver.close()
+    driver = open(MIGRATION_PATIENCE_MS)
+    await driver.transaction(() => migrateAlone(target.label, schema, driver))
+  } catch (error) {
+    throw explain(target.label, error)
+  } finally {
+    await driver.close()
+  }
+}
+
+function* migrateAlone(label: string, schema: string, driver: Driver): Script<void> {
+  yield [{ sql: 'SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', params: [`paystile ${schema}`] }]
+  yield [{ sql: `CREATE SCHEMA IF NOT EXISTS "${schema}"`, params: [] }]
+  yield* migrate(label, driver.dialect)
+}
+
+async function isUpToDate(driver: Driver): Promise<boolean> {
+  try {
+    const { rows } = await driver.query({ sql: 'SELECT id, breaking FROM migrations', params: [] })
+    const known = new Set(MIGRATIONS.map(({ id }) => id))
+    const applied = new Set(rows.map((row) => Number(row.id)))
+    const broken = rows.some((row) => Number(row.breaking) === 1 && !known.has(Number(row.id)))
+    return !broken && MIGRATIONS.every(({ id }) => applied.has(id))
+  } catch (error) {
+    // No such table: nothing has run yet.
+    if (error instanceof PostgresFault && error.code === '42P01') return false
+    throw error
+  }
+}
+
+async function checkEncoding(driver: Driver): Promise<void> {
+  const { rows } = await driver.query({ sql: 'SHOW server_encoding', params: [] })
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8') throw new PostgresFault('22021', `its encoding is ${encoding}; UTF8 is needed`)
+}
+
+function explain(label: string, error: unknown): Error {
+  if (error instanceof ConfigError) return error
+  // The server spoke, and would say the same again: a wrong password, no such database, no right to create tables.
+  if (error instanceof PostgresFault && /^(0A|22|28|3D|42)/.test(error.code)) {
+    return new ConfigError([`${label} cannot be used as a store: ${error.message}`])
+  }
+  return new UnavailableError(`${label}`, error)
+}

@@ -1,0 +1,275 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Needs percent-encoding throughout, so that every test proves that such passwords work. */
+const PASSWORD = 'p@ss:w/rd?#% é'
+const START_LIMIT_MS = 30_000
+const PORT_TRIES = 5
+
+/** A private PostgreSQL server: its own port, data folder and password. */
+export interface PostgresServer {
+  readonly url: string
+  readonly port: number
+  /** Ends the server and deletes its data. */
+  stop(): Promise<void>
+  /** As a power cut: every process of it is gone at once. The data stay. */
+  kill(): Promise<void>
+  /** Starts it again on the same data and port, after a kill or after shutting it down. */
+  restart(): Promise<void>
+  /** It keeps its connections and answers nothing. */
+  freeze(): void
+  thaw(): void
+}
+
+/**
+ * Starts a PostgreSQL server of our own; never touches one that runs on this machine. It ends with this process.
+ *
+ * @param options.fsync off is faster, and loses what a power cut would lose. Default true.
+ * @param options.tls PEM files for TLS connections.
+ * @example
+ * const server = await startPostgres()
+ * const store = await openPostgresStore({ url: server.url })
+ */
+export async function startPostgres({
+  fsync = true,
+  tls,
+}: {
+  fsync?: boolean
+  tls?: { certFile: string; keyFile: string }
+} = {}): Promise<PostgresServer> {
+  const programs = findPostgres()
+  const user = serverUser()
+  const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
+  if (user) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const as = { ...user, cwd: folder }
+  const passwordFile = join(folder, 'password')
+  await writeFile(passwordFile, PASSWORD, { mode: 0o600 })
+  if (user) chownSync(passwordFile, user.uid, user.gid)
+  const initdb = ['-D', data, '-U', 'paystile', '-A', 'scram-sha-256', '--pwfile', passwordFile]
+  try {
+    execFileSync(join(programs, 'initdb'), [...initdb, '-N', '-E', 'UTF8', '--locale=C.UTF-8'], {
+      ...as,
+      stdio: 'pipe',
+    })
+  } catch (cause) {
+    await rm(folder, { recursive: true, force: true })
+    throw new Error(`initdb failed: ${(cause as { stderr?: Buffer }).stderr ?? cause}`, { cause })
+  }
+
+  const settings: Record<string, string> = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    fsync: fsync ? 'on' : 'off',
+    shared_buffers: '64MB',
+    max_connections: '60',
+    ...(tls && { ssl: 'on', ssl_cert_file: tls.certFile, ssl_key_file: tls.keyFile }),
+  }
+  const start = (port: number) => {
+    const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    return startServer(join(programs, 'postgres'), ['-D', data, ...flags], as, folder)
+  }
+  let running: RunningServer | undefined
+  let port = 0
+  for (let turn = 1; running === undefined; turn++) {
+    // Another process may take the port before the server does.
+    port = await freePort()
+    running = await start(port).catch(async (error: unknown) => {
+      if (turn < PORT_TRIES && String(error).includes('Address already in use')) return undefined
+      await rm(folder, { recursive: true, force: true })
+      throw error
+    })
+  }
+  let server: RunningServer = running
+
+  return {
+    url: `postgres://paystile:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
+    port,
+    async stop() {
+      await server.end('SIGINT')
+      await rm(folder, { recursive: true, force: true })
+    },
+    kill: () => server.end('SIGKILL'),
+    async restart() {
+      await server.end('SIGINT')
+      server = await start(port)
+    },
+    freeze() {
+      // The parent first, or it would start new processes in place of those that seem lost.
+      for (const pid of server.pids()) signal(pid, 'SIGSTOP')
+    },
+    thaw() {
+      for (const pid of server.pids().reverse()) signal(pid, 'SIGCONT')
+    },
+  }
+}
+
+interface RunningServer {
+  /** The server and the processes that it started, itself first. */
+  pids(): number[]
+  /** Resolves when all its processes are gone. */
+  end(how: 'SIGINT' | 'SIGKILL'): Promise<void>
+}
+
+type RunAs = { uid?: number; gid?: number; cwd: string }
+
+async function startServer(
+  program: string,
+  args: string[],
+  as: RunAs,
+  folder: string,
+): Promise<RunningServer> {
+  const child = spawn(program, args, { ...as, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  const watcher = endWithParent(child, folder)
+  const pids = () =>
+    child.pid === undefined || child.exitCode !== null ? [] : [child.pid, ...childrenOf(child.pid)]
+  const end: RunningServer['end'] = async (how) => {
+    child.ref()
+    const all = pids()
+    if (how === 'SIGKILL') for (const pid of all) signal(pid, 'SIGKILL')
+    else {
+      for (const pid of all) signal(pid, 'SIGCONT')
+      child.kill('SIGINT')
+    }
+    const hammer = setTimeout(() => child.kill('SIGKILL'), 10_000)
+    if (child.exitCode === null && child.signalCode === null) await exited
+    clearTimeout(hammer)
+    // A new server refuses the data while a process of the old one is left.
+    while (all.some(isAlive)) await sleep(5)
+    watcher?.kill('SIGKILL')
+  }
+  try {
+    await ready(child)
+  } catch (error) {
+    await end('SIGKILL')
+    throw error
+  }
+  child.unref()
+  return { pids, end }
+}
+
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = []
+    const give = (why: string) =>
+      reject(new Error(`postgres did not start (${why}): ${said.join(' ').slice(-800)}`))
+    const limit = setTimeout(() => give('no answer'), START_LIMIT_MS)
+    // The reader stays: a full pipe would block the server.
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      if (said.length < 100) said.push(line)
+      if (!line.includes('database system is ready to accept connections')) return
+      clearTimeout(limit)
+      ;(child.stderr as { unref?: () => void } | null)?.unref?.()
+      resolve()
+    })
+    child.once('error', (cause) => give(cause.message))
+    child.once('close', (code, name) => {
+      clearTimeout(limit)
+      give(name ?? `exit code ${code}`)
+    })
+  })
+}
+
+/**
+ * However we end, the kernel closes the pipe that a tiny shell reads from; the shell then ends the server at once and
+ * deletes its folder.
+ */
+function endWithParent(server: ChildProcess, folder: string): ChildProcess | undefined {
+  if (server.pid === undefined) return undefined
+  const script = 'read -r _; kill -QUIT "$0"; kill -CONT "$0"; sleep 1; kill -KILL "$0"; rm -rf "$1"'
+  const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  watcher.on('error', () => {})
+  watcher.unref()
+  ;(watcher.stdin as { unref?: () => void } | null)?.unref?.()
+  return watcher
+}
+
+function findPostgres(): string {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...versions.map((version) => join(debian, version, 'bin')),
+  ]
+  const found = folders.find((folder) =>
+    ['initdb', 'postgres'].every((name) => isProgram(join(folder, name))),
+  )
+  if (found === undefined) {
+    throw new Error('PostgreSQL is missing: cannot find initdb. On Debian: apt-get install postgresql')
+  }
+  return found
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function serverUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const user = ['postgres', 'nobody'].flatMap((name) => users.filter(([found]) => found === name))[0]
+  if (user === undefined)
+    throw new Error('PostgreSQL refuses to run as root, and there is no user postgres or nobody')
+  return { uid: Number(user[2]), gid: Number(user[3]) }
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    const listed = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    const pairs = listed
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number))
+    return pairs.flatMap(([child, parent]) => (parent === pid ? [child!] : []))
+  } catch {
+    return []
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    // A zombie that nobody collects has no command line any more.
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+      ? process.kill(pid, 0)
+      : false
+  } catch {
+    return false
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has just ended.
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}

@@ -1,0 +1,19 @@
+import type { Engine } from '../../engine/outcome.ts'
+import type { BodyLimits } from './read-body.ts'
+import type { OutcomeRenderer } from './render-outcome.ts'
+import type { Reply } from './reply.ts'
+import type { Peer, Safeguards } from './safeguards.ts'
+
+/** A Response is passed through as it is: something that streams from elsewhere. */
+export type Endpoint = (request: Request, peer: Peer) => Reply | Response | Promise<Reply | Response>
+export type Methods = Record<string, Endpoint>
+
+/** What every endpoint works with. */
+export interface Desk {
+  engine: Pick<Engine, 'purchase' | 'status'>
+  limits: BodyLimits
+  render: OutcomeRenderer
+  safe: Safeguards
+  /** Every endpoint starts with it; empty, or without a slash at the end. */
+  basePath: string
+}

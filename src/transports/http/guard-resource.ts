@@ -1,0 +1,96 @@
+import type { RouteCall } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { HTTP_METHODS } from '../../protocol/catalog.ts'
+import { parseResourcePath } from '../../rules/resource-path.ts'
+import type { Desk, Endpoint, Methods } from './endpoint.ts'
+import { passOn } from './pass-on.ts'
+import { readBytes } from './read-body.ts'
+import type { Reply } from './reply.ts'
+import { requestTarget } from './request-target.ts'
+import type { Forwarded } from './serve-routes.ts'
+
+interface Claims {
+  /** The resource endpoint that was bought. */
+  aud: string
+  sub: string
+  planId: string
+  jti: string
+  txHash: string
+}
+
+export interface GuardOptions {
+  /** Below the base path, with `{resourceId}`. */
+  path: string
+  realm: string
+  verifyBearer(
+    authorization: string | null,
+  ): Promise<{ ok: true; claims: Claims } | { ok: false; error: GatewayError }>
+  forward(
+    call: RouteCall,
+    access: { payer: string; planId: string; challengeId: string; txHash: string },
+  ): Promise<Forwarded>
+}
+
+/**
+ * The resource of plans: whoever brings its token is passed on to the backend. The token opens the one address that
+ * it was sold for, character by character; a query may be added.
+ */
+export function createResourceGuard(
+  desk: Desk,
+  { path, realm, verifyBearer, forward }: GuardOptions,
+): (target: string) => Methods | undefined {
+  const { limits, render, safe } = desk
+  const shape = new RegExp(`^${path.split('{resourceId}').map(escaped).join('[^/]+')}$`)
+
+  function refuse(error: GatewayError, sent: boolean): Reply {
+    const fault = sent ? ', error="invalid_token"' : ''
+    return render.failure(error, { headers: { 'www-authenticate': `Bearer realm="${realm}"${fault}` } })
+  }
+
+  const endpoint: Endpoint = async (request, peer) => {
+    const authorization = request.headers.get('authorization')
+    const verified = await verifyBearer(authorization)
+    if (!verified.ok) return safe.limit(peer) ?? refuse(verified.error, authorization !== null)
+    const { claims } = verified
+    const target = requestTarget(request)
+    if (!opens(claims.aud, target)) {
+      const message = 'The token was issued for another resource; buy access to this one.'
+      return refuse(new GatewayError('UNAUTHORIZED', message), true)
+    }
+    const read = await readBytes(request, limits)
+    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
+    const call: RouteCall = {
+      method: request.method,
+      path: target.slice(desk.basePath.length),
+      headers: Object.fromEntries(request.headers),
+      body: read.bytes.length === 0 ? null : read.bytes,
+    }
+    const { sub: payer, planId, jti: challengeId, txHash } = claims
+    return passOn(await forward(call, { payer, planId, challengeId, txHash }), render)
+  }
+  const methods = Object.fromEntries(
+    HTTP_METHODS.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').map((method) => [
+      method,
+      endpoint,
+    ]),
+  )
+
+  return (target) => {
+    const parsed = parseResourcePath(target)
+    return parsed && shape.test(parsed.pathname) ? methods : undefined
+  }
+}
+
+/** The very path of the endpoint that was sold; where its query names the resource, the same values, once. */
+function opens(audience: string, target: string): boolean {
+  const [sold, asked] = [new URL(audience), new URL(target, audience)]
+  if (target.split('?')[0] !== sold.pathname) return false
+  return [...sold.searchParams].every(([name, value]) => {
+    const values = asked.searchParams.getAll(name)
+    return values.length === 1 && values[0] === value
+  })
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

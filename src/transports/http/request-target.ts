@@ -1,0 +1,17 @@
+/**
+ * The path with query exactly as the client sent it, where the request comes from our own node:http bridge. `URL`
+ * would mend dot segments and backslashes, and a route would then be matched by something else than was asked.
+ */
+export function requestTarget({ url }: Request): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  return start === -1 ? '/' : url.slice(start)
+}
+
+/** The target below a base path such as `/pay`; undefined when it lies elsewhere. */
+export function belowBasePath(target: string, basePath: string): string | undefined {
+  return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : undefined
+}
+
+export function basePathOf(baseUrl: string): string {
+  return new URL(baseUrl).pathname.replace(/\/+$/, '')
+}

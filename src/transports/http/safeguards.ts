@@ -1,0 +1,67 @@
+import { GatewayError, UnavailableError } from '../../errors.ts'
+import type { OutcomeRenderer } from './render-outcome.ts'
+import type { Reply } from './reply.ts'
+
+export interface Peer {
+  address?: string | undefined
+}
+
+export interface SafeguardOptions {
+  /** Asked for requests that bring no payment. */
+  rateLimit?(address: string): { ok: true } | { ok: false; retryAfterSeconds: number }
+  /** Told of faults that the buyer only sees as 500 or 503. */
+  onError?(error: unknown): void
+}
+
+export interface Safeguards {
+  /** The refusal of an address that asks too often; undefined lets it pass. */
+  limit(peer: Peer): Reply | undefined
+  /** An engine that throws has decided nothing that we know of: the same request again is always safe, a new payment is not. */
+  guard<T>(ask: () => Promise<T | Reply>, challengeId?: string): Promise<T | Reply>
+  report(error: unknown): void
+}
+
+/** What stands between the engine and whoever asks, on every way in. */
+export function createSafeguards(options: SafeguardOptions, render: OutcomeRenderer): Safeguards {
+  function report(error: unknown): void {
+    try {
+      options.onError?.(error)
+    } catch {
+      // A broken log must not take the answer with it.
+    }
+  }
+
+  return {
+    report,
+    limit(peer) {
+      if (!options.rateLimit || peer.address === undefined) return undefined
+      const verdict = options.rateLimit(peer.address)
+      if (verdict.ok) return undefined
+      const { retryAfterSeconds } = verdict
+      const message = `too many requests without a payment from this address; wait ${retryAfterSeconds} s`
+      return render.failure(new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }))
+    },
+    async guard(ask, challengeId) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (error instanceof GatewayError) return render.failure(error)
+        report(error)
+        return render.failure(concealed(error, challengeId))
+      }
+    },
+  }
+}
+
+/** What the buyer may know of an unexpected fault. */
+export function concealed(error: unknown, challengeId?: string): GatewayError {
+  const details = challengeId === undefined ? {} : { challengeId }
+  if (error instanceof UnavailableError) {
+    const message =
+      'the store or the chain is unavailable and nothing was decided; send the same request again, with the same payment if it has one'
+    return new GatewayError('SETTLEMENT_PENDING', message, details)
+  }
+  const message =
+    'the gateway met an unexpected fault; send the same request again, with the same payment if it has one'
+  return new GatewayError('INTERNAL_ERROR', message, details)
+}

@@ -1,0 +1,75 @@
+import type { Intent, RouteCall } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
+import { decodeCallHeaders, soldMethod } from './decode-call.ts'
+import type { Desk, Endpoint, Methods } from './endpoint.ts'
+import { passOn } from './pass-on.ts'
+import { readBytes } from './read-body.ts'
+import type { Reply } from './reply.ts'
+import { requestTarget } from './request-target.ts'
+import type { Peer } from './safeguards.ts'
+
+/** The backend's own answer, streaming; or the status that says why there is none. */
+export type Forwarded = Response | { status: 502 | 504; reason: string }
+
+export interface RouteOptions {
+  catalog: Catalog
+  /** Passes a free route's call on. Absent: the seller's own server answers routes, and nothing is forwarded. */
+  forwardFree?(routeId: string, call: RouteCall): Promise<Forwarded>
+}
+
+/** Direct calls of routes. Answers what a path (below the base path) can be asked; a GatewayError for a path that is none. */
+export function createRouteServer(
+  desk: Desk,
+  { catalog, forwardFree }: RouteOptions,
+): (target: string) => Methods | GatewayError | undefined {
+  const { engine, limits, render, safe } = desk
+
+  function sell({ routeId }: CatalogRoute): Endpoint {
+    return async (request, peer) => {
+      const limited = request.headers.has('payment-signature') ? undefined : safe.limit(peer)
+      if (limited) return limited
+      const decoded = decodeCallHeaders(request)
+      // A header that is no payment must not be a way around the limit.
+      if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
+      const call = await callOf(request)
+      if ('status' in call) return call
+      const intent: Intent = { transport: 'http', routeId, call, ...decoded }
+      const challengeId = decoded.payment?.accepted?.extra?.challengeId
+      return safe.guard(async () => render.outcome(await engine.purchase(intent)), challengeId)
+    }
+  }
+
+  function give({ routeId, method, path }: CatalogRoute): Endpoint {
+    return async (request, peer: Peer) => {
+      const limited = safe.limit(peer)
+      if (limited) return limited
+      if (!forwardFree) {
+        const message = `the seller's own server answers ${method} ${path}; call it there`
+        return render.failure(new GatewayError('INVALID_REQUEST', message))
+      }
+      const call = await callOf(request)
+      if ('status' in call) return call
+      return passOn(await forwardFree(routeId, { ...call, method: request.method }), render)
+    }
+  }
+
+  async function callOf(request: Request): Promise<RouteCall | Reply> {
+    const read = await readBytes(request, limits)
+    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
+    const path = requestTarget(request).slice(desk.basePath.length)
+    const body = read.bytes.length === 0 ? null : read.bytes
+    return { method: soldMethod(request.method), path, headers: Object.fromEntries(request.headers), body }
+  }
+
+  return (target) => {
+    const routes = routesAt(catalog, target)
+    if (!routes) {
+      const message =
+        'the path has dot segments, backslashes or characters that must be percent-encoded; nothing was charged'
+      return new GatewayError('INVALID_REQUEST', message, { hint: 'send the path as a URL parser writes it' })
+    }
+    if (routes.length === 0) return undefined
+    return Object.fromEntries(routes.map((route) => [route.method, route.free ? give(route) : sell(route)]))
+  }
+}

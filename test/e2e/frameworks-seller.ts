@@ -1,0 +1,69 @@
+import type { Gateway } from '../../src/gateway.ts'
+import type { SvcPayment } from '../../src/protocol/access.ts'
+import type { Route } from '../../src/protocol/catalog.ts'
+
+export const CENT = 10_000n
+export const DOWNLOAD_BYTES = 50 * 1024 * 1024
+
+/** What the seller's app sells per call; every framework serves the same. */
+export const ROUTES: Route[] = [
+  { routeId: 'weather', method: 'GET', path: '/sell/weather/:city', unitAmount: '$0.01' },
+  { routeId: 'echo', method: 'POST', path: '/sell/echo', unitAmount: '$0.01' },
+  { routeId: 'download', method: 'GET', path: '/sell/download', unitAmount: '$0.01' },
+  { routeId: 'moody', method: 'GET', path: '/sell/moody', unitAmount: '$0.01' },
+  { routeId: 'slow', method: 'GET', path: '/sell/slow', unitAmount: '$0.01' },
+  { routeId: 'picky', method: 'GET', path: '/sell/picky', unitAmount: '$0.01' },
+]
+
+class Gate {
+  open: () => void = () => {}
+  readonly promise = new Promise<void>((resolve) => {
+    this.open = resolve
+  })
+}
+
+/** The part of a seller's app that is the same in every framework, and what tests see and steer of it. */
+export class Seller {
+  /** What each handler was called with, oldest first. */
+  readonly runs: Array<{ routeId: string; payment: SvcPayment | undefined }> = []
+  mood: 'good' | 'answers-500' | 'throws' | 'answers-404' = 'good'
+  producedBytes = 0
+  /** Holds `slow` until it is opened. */
+  gate = new Gate()
+
+  enter(routeId: string, payment: SvcPayment | undefined): void {
+    this.runs.push({ routeId, payment })
+  }
+
+  closeGate(): void {
+    this.gate = new Gate()
+  }
+
+  count(challengeId: string): number {
+    return this.runs.filter(({ payment }) => payment?.challengeId === challengeId).length
+  }
+
+  /** The download, made as it is read; its first byte of each chunk tells its number. */
+  *chunks(): Generator<Buffer> {
+    const size = 64 * 1024
+    for (let index = 0; index < DOWNLOAD_BYTES / size; index++) {
+      this.producedBytes += size
+      yield Buffer.alloc(size, index % 251)
+    }
+  }
+
+  /** What `moody` and `slow` do about it: a status, or an exception. */
+  answer(): { status: 200 | 404 | 500; body: { mood: string } } {
+    if (this.mood === 'throws') throw new Error('the seller has a bug')
+    const status = this.mood === 'answers-500' ? 500 : this.mood === 'answers-404' ? 404 : 200
+    return { status, body: { mood: this.mood } }
+  }
+}
+
+/** Starts the seller's app with the gateway mounted at `basePath`. */
+export type StartApp = (app: {
+  gateway: Gateway
+  seller: Seller
+  basePath: string
+  port: number
+}) => Promise<{ close(): Promise<void> }>

@@ -1,0 +1,82 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createBuyer } from '../../src/buyer/index.ts'
+import { startDevChain } from '../../src/testing/index.ts'
+import { freePort } from './world.ts'
+
+const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+const PATH = process.env.PATH ?? ''
+
+test('bad configuration: every fault at once, one line each, exit code 1, no stack trace', () => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [MAIN, 'serve'], {
+    encoding: 'utf8',
+    env: {
+      PATH,
+      SVC_WALLET_ADDRESS: '0x1234',
+      PLANS: '[{"planId":"a","unitAmount":"1.00"},{"planId":"b","unitAmount":"$1,000"}]',
+      TOKEN_SECRET: 'short',
+      SVC_NETWORK: 'moonbase',
+      PORT: '99999',
+    },
+  })
+  const lines = stderr.trim().split('\n')
+  expect(status).toBe(1)
+  expect(stdout).toBe('')
+  for (const name of ['SVC_WALLET_ADDRESS', 'PLANS', 'TOKEN_SECRET', 'SVC_NETWORK', 'PORT']) {
+    expect(
+      lines.some((line) => line.includes(name)),
+      `${name} in:\n${stderr}`,
+    ).toBe(true)
+  }
+  expect(lines.filter((line) => line.includes('PLANS'))).toHaveLength(2)
+  expect(stderr).not.toMatch(/\n\s+at /)
+  expect(stderr).not.toContain('short')
+})
+
+test('nothing configured: each missing variable is named with an example', () => {
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'serve'], { encoding: 'utf8', env: { PATH } })
+  expect(status).toBe(1)
+  for (const name of ['SVC_WALLET_ADDRESS', 'PLANS', 'TOKEN_SECRET']) expect(stderr).toContain(name)
+})
+
+test('the server stays below 150 MiB after a purchase, and stops cleanly on SIGTERM', async () => {
+  const chain = await startDevChain()
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-serve-'))
+  const baseUrl = `http://127.0.0.1:${await freePort()}`
+  const gateway = spawn(process.execPath, [MAIN, 'serve'], {
+    env: {
+      PATH,
+      PORT: new URL(baseUrl).port,
+      BASE_URL: baseUrl,
+      RPC_URL: chain.rpcUrl,
+      SVC_WALLET_ADDRESS: chain.account(0).address,
+      GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+      PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
+      TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+      DATA_DIR: dataDir,
+      POLL_INTERVAL_MS: '50',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    await new Promise<void>((ready) => gateway.stdout.once('data', () => ready()))
+    const buyer = await chain.newBuyer({ micro: 1_000_000n })
+    const { grant } = await createBuyer({ account: buyer.account, maxAmount: '$1.00' }).buy(baseUrl, {
+      planId: 'basic',
+    })
+    expect(grant.tokenType).toBe('Bearer')
+    const [, kib] = /VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${gateway.pid}/status`, 'utf8')) ?? []
+    expect(Number(kib) / 1024).toBeLessThan(150)
+    const exit = new Promise<number | null>((code) => gateway.once('exit', code))
+    gateway.kill('SIGTERM')
+    expect(await exit).toBe(0)
+  } finally {
+    gateway.kill('SIGKILL')
+    await chain.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

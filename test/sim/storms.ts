@@ -1,0 +1,26 @@
+import type { Weather } from './weather.ts'
+
+/** What is fixed of a history's weather; the rest is drawn. */
+export type Storm = Partial<Omit<Weather, 'config'>> & { config?: Partial<Weather['config']> }
+
+/** Weather in which bugs were once found: rare in a random draw, so it is also visited on purpose. */
+export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
+  {
+    name: 'nodes that lag further behind than finality',
+    weather: { stale: 0.4, maxStaleBlocks: 60, finalityBlocks: 15, reorg: 0.06, maxReorgDepth: 8 },
+  },
+  {
+    name: 'several payers of one order, slow delivery, short leases',
+    weather: { team: true, buyers: 4, instant: false, config: { deliveryLeaseMs: 1_000, settleWaitMs: 0 } },
+  },
+  {
+    name: 'clocks that disagree on what has expired',
+    weather: {
+      strategy: 'facilitator',
+      instances: 3,
+      maxSkewMs: 600_000,
+      inclusion: 0.3,
+      config: { challengeTtlMs: 20_000, jobIntervalMs: 20_000 },
+    },
+  },
+]
