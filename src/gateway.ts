@@ -2,25 +2,29 @@ import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
 import type { ResolvedConfig } from './config/resolved-config.ts'
 import type { GrantPlaces } from './delivery/grant.ts'
 import type { Jwks } from './delivery/jwks.ts'
-import { createSeal } from './delivery/seal.ts'
+import { noCredentials, refuseEveryBearer } from './delivery/no-credential.ts'
+import type { RouteService } from './delivery/route-service.ts'
+import { createSeal, type Seal } from './delivery/seal.ts'
 import { parseSecretKeys, type SecretKeys } from './delivery/secret-keys.ts'
 import type { VerifyBearer } from './delivery/verify-bearer.ts'
 import { createEngine } from './engine/engine.ts'
 import type { Engine } from './engine/outcome.ts'
-import { ConfigError, GatewayError } from './errors.ts'
+import { ConfigError } from './errors.ts'
 import type { Alerts, Chain, Clock, Delivery, Settlement, Store } from './ports.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import { buildCatalog } from './rules/catalog.ts'
-import { createRateLimit } from './transports/http/rate-limit.ts'
 import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
 import { createSignatures } from './settlement/signatures.ts'
 import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
+import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
+import { createRateLimit } from './transports/http/rate-limit.ts'
 
 /** A running gateway. */
 export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'purchase'> {
@@ -65,7 +69,10 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
   const store = await openStore(config)
   const { settlement, ready: settlementReady } = await buildSettlement(config, { chain, store, alerts })
   const keys = await secretKeys(config)
-  const { delivery, jwks, verifyBearer } = await buildDelivery(config, keys, alerts)
+  const seal = createSeal(keys.sealing)
+  const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
+  const served = await buildRoutes(config, seal, alerts)
+  const catalog = buildCatalog(config.plans, config.routes)
   const refundKey = config.refundWalletPrivateKey
   const engine = createEngine(
     {
@@ -74,6 +81,7 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       settlement: domain.guard(settlement),
       signatures: createSignatures({ rpcUrl: config.network.rpcUrl, network: config.network }),
       delivery,
+      ...(served && { backend: served.backend }),
       clock,
       random: { bytes: randomBytes },
       alerts,
@@ -89,7 +97,7 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       network: config.network,
       payTo: config.walletAddress,
       baseUrl: config.baseUrl,
-      catalog: buildCatalog(config.plans, config.routes),
+      catalog,
       idKeys: keys.ids,
       challengeTtlMs: config.challengeTtlSeconds * 1000,
       settleWaitMs: config.settleWaitSeconds * 1000,
@@ -100,7 +108,8 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       refundMaxAttempts: 5,
       jobIntervalMs: 1000,
       leaseMs: 10_000,
-      deliveryLeaseMs: 60_000,
+      // A retry must not call the backend while the first call may still be running.
+      deliveryLeaseMs: Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000),
       payerFailuresPerMinute: 30,
     },
   )
@@ -124,7 +133,13 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       ...(jwks && { jwks }),
       limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
       uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
-      ready: () => readiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
+      ready: () =>
+        checkReadiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
+      ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
+      ...(config.guardedPath !== null &&
+        served?.forward && {
+          guarded: { path: config.guardedPath, verifyBearer, forward: served.forward },
+        }),
       ...safeguards,
     }),
     chargeRoute: createChargeRoute({ engine, baseUrl: config.baseUrl, ...safeguards }),
@@ -136,6 +151,7 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
     retryRefund: engine.retryRefund,
     async close() {
       await engine.stop()
+      await served?.close()
       await store.close()
     },
   }
@@ -267,17 +283,14 @@ interface Built {
   jwks?: Jwks | undefined
 }
 
-async function buildDelivery(config: ResolvedConfig, keys: SecretKeys, alerts: Alerts): Promise<Built> {
+async function buildDelivery(config: ResolvedConfig, seal: Seal, alerts: Alerts): Promise<Built> {
   const { credential, plans } = config
   const places: GrantPlaces = {
     resourceEndpoint: config.resourceEndpoint,
     explorerTxUrl: config.network.explorerTxUrl,
   }
-  const sealed = { seal: createSeal(keys.sealing), places, alerts }
-  const verifyBearer: VerifyBearer = async () => {
-    const message = 'This gateway does not sign tokens itself; whoever issues them must check them.'
-    return { ok: false, error: new GatewayError('UNAUTHORIZED', message) }
-  }
+  const sealed = { seal, places, alerts }
+  const verifyBearer = refuseEveryBearer
   switch (credential.kind) {
     case 'callback': {
       const { createCallbackDelivery } = await import('./delivery/issue-by-callback.ts')
@@ -287,14 +300,8 @@ async function buildDelivery(config: ResolvedConfig, keys: SecretKeys, alerts: A
       const { createApiDelivery } = await import('./delivery/issue-by-api.ts')
       return { delivery: createApiDelivery({ ...sealed, ...credential, plans }), verifyBearer }
     }
-    case 'none': {
-      const delivery: Delivery = {
-        instant: false,
-        deliver: async () => ({ kind: 'failed', reason: 'this gateway has no credential step' }),
-        open: async () => Promise.reject(new Error('this gateway has no credential step')),
-      }
-      return { delivery, verifyBearer }
-    }
+    case 'none':
+      return { delivery: noCredentials, verifyBearer }
     default: {
       const [{ createJwtDelivery }, { sharedSecretKeys, rsaKeys }, { publicJwks }, { createVerifyBearer }] =
         await Promise.all([
@@ -315,40 +322,24 @@ async function buildDelivery(config: ResolvedConfig, keys: SecretKeys, alerts: A
   }
 }
 
-function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
-  return {
-    agentName: config.agentName,
-    description: config.agentDescription,
-    walletAddress: config.walletAddress,
-    network: config.network.id,
-    chainId: config.network.chainId,
-    asset: config.network.asset,
-    plans: config.plans.map(({ planId, unitAmount, description }) => ({
-      planId,
-      unitAmount,
-      ...(description && { description }),
-    })),
-    routes: config.routes.map(({ routeId, method, path, unitAmount, free, description }) => ({
-      routeId,
-      method,
-      path,
-      ...(unitAmount && { unitAmount }),
-      ...(free && { free }),
-      ...(description && { description }),
-    })),
+/** Undefined: the seller's own handlers answer routes. */
+async function buildRoutes(
+  config: ResolvedConfig,
+  seal: Seal,
+  alerts: Alerts,
+): Promise<RouteService | undefined> {
+  const { backend, baseUrl } = config
+  if (backend.kind === 'embedded') return undefined
+  const { createCallbackService, createProxyService } = await import('./delivery/route-service.ts')
+  const shared = {
+    seal,
+    explorerTxUrl: config.network.explorerTxUrl,
+    maxBytes: config.maxResourceBytes,
+    timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
   }
-}
-
-async function readiness(checks: Record<string, () => Promise<void>>) {
-  const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]): Promise<[string, string]> => {
-      try {
-        await check()
-        return [name, 'ok']
-      } catch (cause) {
-        return [name, cause instanceof Error ? cause.message : 'failed']
-      }
-    }),
-  )
-  return { ok: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
+  if (backend.kind === 'callback') {
+    return createCallbackService({ ...shared, fetchResource: backend.fetchResource, alerts })
+  }
+  const { baseUrl: backendUrl, secret } = backend
+  return createProxyService({ ...shared, backendUrl, secret, baseUrl })
 }

@@ -37,7 +37,10 @@ function readProxy(reader: OptionReader, given: unknown, gatewayUrl: string): Ba
   }
   const { baseUrl, secret, timeoutSeconds = 30, ...rest } = given as Record<string, unknown>
   for (const name of Object.keys(rest)) {
-    reader.fault('proxyTo', `has an unknown member ${JSON.stringify(name)}; it may have ${MEMBERS.join(', ')}.`)
+    reader.fault(
+      'proxyTo',
+      `has an unknown member ${JSON.stringify(name)}; it may have ${MEMBERS.join(', ')}.`,
+    )
   }
   const url = readUrl(reader, baseUrl, gatewayUrl)
   if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
@@ -63,7 +66,9 @@ function readUrl(reader: OptionReader, given: unknown, gatewayUrl: string): stri
   }
   const text = typeof given === 'string' ? given.trim() : ''
   const fault =
-    typeof given === 'string' ? (urlFault(text) ?? baseUrlFault(text)) : `is ${kindOf(given)}; it must be a URL`
+    typeof given === 'string'
+      ? (urlFault(text) ?? baseUrlFault(text))
+      : `is ${kindOf(given)}; it must be a URL`
   if (fault !== undefined) {
     reader.fault('proxyTo', `${fault}, for example ${exampleOf(reader)}`)
     return undefined

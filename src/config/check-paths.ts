@@ -43,7 +43,9 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], place
     if (taken !== undefined) reader.faults.push(`${name} ${taken}`)
     // Preflights and probes must stay free, and neither has an answer to sell.
     if (route.method === 'HEAD' || route.method === 'OPTIONS') {
-      reader.faults.push(`${label}: ${route.method} of route "${route.routeId}" has no answer to sell; use GET.`)
+      reader.faults.push(
+        `${label}: ${route.method} of route "${route.routeId}" has no answer to sell; use GET.`,
+      )
     }
     patterns.push({ ...route, pattern })
   }

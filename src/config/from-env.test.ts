@@ -27,6 +27,9 @@ function linesOf(env: Record<string, string | undefined>) {
   return { faults, missing }
 }
 
+const routes = '[{"routeId":"r","method":"GET","path":"/r","unitAmount":"$0.01"}]'
+const backend = { PROXY_TO_BASE_URL: 'http://backend:8080' }
+
 describe('optionsFromEnv', () => {
   test('the smallest environment starts', () => {
     const { options, source, missing, port } = read(good)
@@ -62,6 +65,11 @@ describe('optionsFromEnv', () => {
       REFUND_INTERVAL_SECONDS: '64',
       REFUND_MIN_AGE_SECONDS: '65',
       MAX_BODY_BYTES: '2048',
+      MAX_RESOURCE_BYTES: '4096',
+      ROUTES: routes,
+      PROXY_TO_BASE_URL: 'http://backend:8080/v1/',
+      PROXY_SECRET: 's',
+      PROXY_TIMEOUT_SECONDS: '67',
       REQUEST_TIMEOUT_SECONDS: '66',
       RATE_LIMIT_PER_MINUTE: '0',
       TRUST_PROXY: '1',
@@ -89,6 +97,9 @@ describe('optionsFromEnv', () => {
       refundIntervalSeconds: 64,
       refundMinAgeSeconds: 65,
       maxBodyBytes: 2048,
+      maxResourceBytes: 4096,
+      routes: JSON.parse(routes),
+      backend: { kind: 'proxy', baseUrl: 'http://backend:8080/v1', secret: 's', timeoutSeconds: 67 },
       requestTimeoutSeconds: 66,
       rateLimitPerMinute: 0,
       trustProxy: true,
@@ -98,7 +109,7 @@ describe('optionsFromEnv', () => {
   test('what is missing is told apart from what is wrong, each with an example', () => {
     expect(read({}).missing).toEqual([
       'SVC_WALLET_ADDRESS is missing; it receives the USDC, for example SVC_WALLET_ADDRESS=0x and 40 hex digits',
-      `PLANS is missing; there is nothing to sell yet, for example PLANS='[{"planId":"basic","unitAmount":"$1.00"}]'`,
+      `PLANS or ROUTES is missing; there is nothing to sell yet, for example PLANS='[{"planId":"basic","unitAmount":"$1.00"}]'`,
       'TOKEN_SECRET, TOKEN_PRIVATE_KEY or ISSUE_TOKEN_API is missing; plans need one of them, for example the output of "openssl rand -hex 32" as TOKEN_SECRET',
     ])
     expect(linesOf({}).faults).toEqual([])
@@ -135,7 +146,7 @@ describe('optionsFromEnv', () => {
     [{ PLANS: '[\n {planId: 1}]' }, 'PLANS is no valid JSON at line 2, column 3, near "planId: 1}]".'],
     [{ PLANS: '[{"planId":"a"' }, 'PLANS is no valid JSON at line 1, column 15, where it ends too early.'],
     [{ PLANS: '{}' }, 'PLANS is an object; it must be a list'],
-    [{ PLANS: 'null' }, 'PLANS is missing'],
+    [{ PLANS: 'null' }, 'PLANS or ROUTES is missing'],
     [{ TOKEN_SECRET: 'hunter2' }, 'TOKEN_SECRET has 7 bytes'],
     [{ TOKEN_TTL_SECONDS: '1h' }, 'TOKEN_TTL_SECONDS is "1h"; it must be a whole number.'],
     [
@@ -159,8 +170,23 @@ describe('optionsFromEnv', () => {
     ],
     [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL is set, but'],
     [{ SVC_MANAGED_INFRA: 'redis' }, 'SVC_MANAGED_INFRA is set, but'],
-    [{ ROUTES: '[{"routeId":"r"}]' }, 'ROUTES is set, but'],
-    [{ PROXY_TO_BASE_URL: 'http://b' }, 'PROXY_TO_BASE_URL is set, but'],
+    [
+      { ROUTES: routes },
+      'PROXY_TO_BASE_URL is missing; routes need the backend that answers them, for example PROXY_TO_BASE_URL=http://',
+    ],
+    [{ ROUTES: '[{]' }, 'ROUTES is no valid JSON at'],
+    [{ PROXY_TO_BASE_URL: 'backend:8080' }, 'PROXY_TO_BASE_URL begins with backend:; it must be an http or'],
+    [{ PROXY_TO_BASE_URL: 'http://localhost:3000/x' }, 'PROXY_TO_BASE_URL is the gateway itself'],
+    [{ PROXY_SECRET: 'hunter2' }, 'PROXY_TO_BASE_URL is missing; it says where the backend is'],
+    [
+      { ...backend, PROXY_TIMEOUT_SECONDS: '0' },
+      'PROXY_TIMEOUT_SECONDS is 0; it must be a whole number from 1 to 600',
+    ],
+    [
+      { ...backend, PROXY_TIMEOUT_SECONDS: 'soon' },
+      'PROXY_TIMEOUT_SECONDS is "soon"; it must be a whole number.',
+    ],
+    [{ PROXY_TO_BASE_URL_FILE: '/nope', ROUTES: routes }, 'PROXY_TO_BASE_URL_FILE names /nope, which cannot'],
     [{ MCP_ENABLED: 'true' }, 'MCP_ENABLED is set, but'],
     // files
     [{ TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/run/secrets/short' }, 'TOKEN_SECRET_FILE has 7 bytes'],

@@ -6,7 +6,10 @@ import type { BackendAnswer } from '../protocol/access.ts'
 export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
   const typed = contentType === undefined ? {} : { contentType }
   if (bytes.length === 0) return { status, body: null, ...typed }
-  const essence = contentType?.split(';')[0]!.trim().toLowerCase() ?? ''
+  const essence = /^[^;]*/
+    .exec(contentType ?? '')![0]
+    .trim()
+    .toLowerCase()
   const json = essence === 'application/json' || essence.endsWith('+json')
   if (json || (essence.startsWith('text/') && isUtf8(contentType))) {
     const text = utf8(bytes)

@@ -162,10 +162,19 @@ export async function release(
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { code: error.code } }
   const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt: facts.at + RELEASED_KEPT_MS }
   const applied = await commit(core, {
-    puts: [putChallenge(withoutLive(challenge, attempt.key)), { table: 'authorizations', row: released }],
+    puts: [
+      putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
+      { table: 'authorizations', row: released },
+    ],
     audit: [auditEntry(challenge, 'payment-released', facts)],
   })
   looked.set(attempt.key, applied ? { kind: 'released', error } : { kind: 'taken' })
+}
+
+/** A challenge for which nothing was ever sent may be forgotten once it has expired, however often it was tried. */
+async function wasSent(core: Core, challenge: ChallengeRow): Promise<boolean> {
+  const attempts = await core.store.list('authorizations', challenge.key)
+  return attempts.some(({ phase }) => phase !== 'CLAIMED' && phase !== 'RELEASED')
 }
 
 /** The challenge may be paid again, or expire. */

@@ -17,8 +17,6 @@ export interface PayPerRequestOptions {
   refundOn?: (status: number) => boolean
 }
 
-export type PaidCall = Extract<Charged, { kind: 'paid' }>
-
 /** Frameworks know the target; scheme and host come from the gateway's own baseUrl, never from here. */
 export const ORIGIN = 'http://gateway.invalid'
 
@@ -41,18 +39,31 @@ export async function answerOwn(
   return foreign ? undefined : response
 }
 
+export type Finish = (status: number) => Promise<void>
+
 /**
- * Says how a paid call ended. Rejects when a delivery could not be recorded: the answer should then not go out, for
- * the payment would be refunded as well.
+ * Makes the function that says, once, how a paid call ended. It rejects when a delivery could not be recorded, and may
+ * then be called again: that answer should not go out, for its payment would be refunded as well.
  */
-export async function finishWith(
-  { finish }: PaidCall,
-  status: number,
-  { refundOn = (answered) => answered >= 500 }: PayPerRequestOptions,
-): Promise<void> {
-  if (!refundOn(status)) return finish({ ok: true })
-  // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
-  await finish({ ok: false, reason: `the handler answered ${status}` }).catch(() => {})
+export function finisher(
+  { finish }: Extract<Charged, { kind: 'paid' }>,
+  { refundOn = (status) => status >= 500 }: PayPerRequestOptions,
+): Finish {
+  let told: Promise<void> | undefined
+  const tell = async (status: number) => {
+    try {
+      if (!refundOn(status)) return await finish({ ok: true })
+    } catch (error) {
+      told = undefined
+      throw error
+    }
+    // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
+    await finish({ ok: false, reason: `the handler answered ${status}` }).catch(() => {})
+  }
+  return (status) => {
+    told ??= tell(status)
+    return told
+  }
 }
 
 /** The claims of a token that opens this resource, or the 401 for everybody else. */

@@ -6,7 +6,7 @@ import {
   checkAccess,
   type EmbeddedGateway,
   type ExpectedAccess,
-  finishWith,
+  finisher,
   ORIGIN,
   type PayPerRequestOptions,
   refuseUnknownRoute,
@@ -68,7 +68,7 @@ export function payPerRequest(
       if (charged.kind === 'respond') return await writeResponse(req, res, charged.response)
       req.svcPayment = charged.payment
       for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
-      watchHead(res, (status) => finishWith(charged, status, options))
+      watchHead(res, finisher(charged, options))
     } catch (error) {
       return next(error)
     }

@@ -8,7 +8,8 @@ import {
   checkAccess,
   type EmbeddedGateway,
   type ExpectedAccess,
-  finishWith,
+  type Finish,
+  finisher,
   ORIGIN,
   type PayPerRequestOptions,
   refuseUnknownRoute,
@@ -44,7 +45,7 @@ export interface PaystileOptions {
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, { headers: Record<string, string>; tell: Tell }>()
+  const open = new WeakMap<FastifyRequest, { headers: Record<string, string>; finish: Finish }>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcAccess')
 
@@ -54,10 +55,10 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return sendResponse(reply, charged.response)
       request.svcPayment = charged.payment
-      const tell = once((status) => finishWith(charged, status, options))
-      open.set(request, { headers: charged.headers, tell })
+      const finish = finisher(charged, options)
+      open.set(request, { headers: charged.headers, finish })
       // A handler that hijacks the reply never comes to onSend.
-      watchHead(reply.raw, tell)
+      watchHead(reply.raw, finish)
       return undefined
     }
   })
@@ -68,7 +69,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     if (!call) return
     open.delete(request)
     reply.headers(call.headers)
-    await call.tell(payload instanceof Response ? payload.status : reply.statusCode)
+    await call.finish(payload instanceof Response ? payload.status : reply.statusCode)
   })
 
   fastify.decorate(
@@ -108,20 +109,6 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
  */
 export const paystile = fp(plugin, { name: 'paystile', fastify: '5.x' })
 export default paystile
-
-type Tell = (status: number) => Promise<void>
-
-/** Later calls wait for the first and share its end, unless it failed. */
-function once(tell: Tell): Tell {
-  let told: Promise<void> | undefined
-  return (status) => {
-    told ??= tell(status).catch((error: unknown) => {
-      told = undefined
-      throw error
-    })
-    return told
-  }
-}
 
 function fetchRequestOf(request: FastifyRequest): Request {
   return toRequest(request.raw, ORIGIN, { target: request.originalUrl, parsedBody: request.body })

@@ -7,7 +7,7 @@ import {
   checkAccess,
   type EmbeddedGateway,
   type ExpectedAccess,
-  finishWith,
+  finisher,
   type PayPerRequestOptions,
   refuseUnknownRoute,
 } from './embedding.ts'
@@ -49,16 +49,17 @@ export function payPerRequest(
   return async (c, next) => {
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
+    const finish = finisher(charged, options)
     c.set('svcPayment', charged.payment)
     try {
       await next()
     } catch (error) {
       // Errors are answered by the app before they get here; this one was thrown and is no Error.
-      await finishWith(charged, 500, options)
+      await finish(500)
       throw error
     }
     for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
-    await finishWith(charged, c.res.status, options)
+    await finish(c.res.status)
   }
 }
 

@@ -31,7 +31,7 @@ export interface PostgresServer {
  * Starts a PostgreSQL server of our own; never touches one that runs on this machine. It ends with this process.
  *
  * @param options.fsync off is faster, and loses what a power cut would lose. Default true.
- * @param options.tls PEM files for TLS connections.
+ * @param options.tls Certificate and key as PEM text, to speak TLS.
  * @example
  * const server = await startPostgres()
  * const store = await openPostgresStore({ url: server.url })
@@ -41,7 +41,7 @@ export async function startPostgres({
   tls,
 }: {
   fsync?: boolean
-  tls?: { certFile: string; keyFile: string }
+  tls?: { cert: string; key: string }
 } = {}): Promise<PostgresServer> {
   const programs = findPostgres()
   const user = serverUser()
@@ -49,9 +49,13 @@ export async function startPostgres({
   if (user) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   const as = { ...user, cwd: folder }
-  const passwordFile = join(folder, 'password')
-  await writeFile(passwordFile, PASSWORD, { mode: 0o600 })
-  if (user) chownSync(passwordFile, user.uid, user.gid)
+  const writeOwn = async (name: string, text: string) => {
+    const file = join(folder, name)
+    await writeFile(file, text, { mode: 0o600 })
+    if (user) chownSync(file, user.uid, user.gid)
+    return file
+  }
+  const passwordFile = await writeOwn('password', PASSWORD)
   const initdb = ['-D', data, '-U', 'paystile', '-A', 'scram-sha-256', '--pwfile', passwordFile]
   try {
     execFileSync(join(programs, 'initdb'), [...initdb, '-N', '-E', 'UTF8', '--locale=C.UTF-8'], {
@@ -69,7 +73,11 @@ export async function startPostgres({
     fsync: fsync ? 'on' : 'off',
     shared_buffers: '64MB',
     max_connections: '60',
-    ...(tls && { ssl: 'on', ssl_cert_file: tls.certFile, ssl_key_file: tls.keyFile }),
+    ...(tls && {
+      ssl: 'on',
+      ssl_cert_file: await writeOwn('cert.pem', tls.cert),
+      ssl_key_file: await writeOwn('key.pem', tls.key),
+    }),
   }
   const start = (port: number) => {
     const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])

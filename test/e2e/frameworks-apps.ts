@@ -9,7 +9,7 @@ import { Hono } from 'hono'
 import { payPerRequest, paystile, requireAccess } from '../../src/frameworks/express.ts'
 import { paystile as fastifyPaystile } from '../../src/frameworks/fastify.ts'
 import * as honoPaystile from '../../src/frameworks/hono.ts'
-import type { StartApp } from './frameworks-seller.ts'
+import type { App, StartApp } from './frameworks-seller.ts'
 
 // Installed under another name, for which there are no types.
 const express4: typeof express = createRequire(import.meta.url)('express4')
@@ -180,9 +180,13 @@ async function closed(server: Server): Promise<void> {
   await gone
 }
 
-export const APPS: Array<{ name: string; start: StartApp }> = [
-  { name: 'Express 5', start: startExpress(express) },
-  { name: 'Express 4', start: startExpress(express4) },
-  { name: 'Hono', start: startHono },
-  { name: 'Fastify', start: startFastify },
+function embedded(name: string, start: StartApp): App {
+  return { name, embedded: true, prepare: async () => ({ options: {}, start }) }
+}
+
+export const EMBEDDED: App[] = [
+  embedded('Express 5', startExpress(express)),
+  embedded('Express 4', startExpress(express4)),
+  embedded('Hono', startHono),
+  embedded('Fastify', startFastify),
 ]

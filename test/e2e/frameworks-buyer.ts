@@ -5,6 +5,17 @@ import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import type { World } from './world.ts'
 
+/** The seller's answer: as it is, or out of the standalone gateway's wrapping. */
+export async function sellersAnswer(response: Response): Promise<{ status: number; body: unknown }> {
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
+  const body = isJson
+    ? (JSON.parse(text) as { type?: string; resource?: { status: number; body: unknown } })
+    : text
+  if (typeof body === 'object' && body.type === 'ResourceResponse') return body.resource!
+  return { status: response.status, body }
+}
+
 /** A buyer of single calls that follows the specification to the letter, step by step. */
 export function callsAt(world: World, origin: string) {
   async function terms(path: string, init: RequestInit = {}): Promise<PaymentRequired> {

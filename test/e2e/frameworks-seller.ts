@@ -1,3 +1,4 @@
+import type { GatewayOptions } from '../../src/config/options.ts'
 import type { Gateway } from '../../src/gateway.ts'
 import type { SvcPayment } from '../../src/protocol/access.ts'
 import type { Route } from '../../src/protocol/catalog.ts'
@@ -67,3 +68,10 @@ export type StartApp = (app: {
   basePath: string
   port: number
 }) => Promise<{ close(): Promise<void> }>
+
+/** One way to sell. Embedded, the seller's own answer goes out; standalone, the gateway calls and wraps it. */
+export interface App {
+  name: string
+  embedded: boolean
+  prepare(seller: Seller): Promise<{ options: Partial<GatewayOptions>; start: StartApp }>
+}

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { DiscoveryCatalog } from '../../src/protocol/catalog.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
-import { APPS } from './frameworks-apps.ts'
-import { callsAt } from './frameworks-buyer.ts'
+import type { DevAccount } from '../../src/testing/index.ts'
+import { EMBEDDED } from './frameworks-apps.ts'
+import { callsAt, sellersAnswer } from './frameworks-buyer.ts'
 import { CENT, DOWNLOAD_BYTES, ROUTES, Seller } from './frameworks-seller.ts'
+import { STANDALONE } from './frameworks-standalone.ts'
 import { eventually, PRICE, startWorld, TOKEN_SECRET, type World } from './world.ts'
 
 const JSON_BODY = {
@@ -14,249 +16,144 @@ const JSON_BODY = {
   body: JSON.stringify({ text: 'naïve ☃', list: [1, 2] }),
 }
 
-describe.each(APPS.flatMap((app) => ['', '/pay'].map((basePath) => ({ ...app, basePath }))))(
-  'a seller’s app on $name with the gateway at "$basePath/"',
-  ({ start, basePath }) => {
-    let world: World
-    let seller: Seller
-    let origin: string
-    let calls: ReturnType<typeof callsAt>
-    beforeAll(async () => {
-      seller = new Seller()
-      world = await startWorld({
-        basePath,
-        serve: (gateway, port) => start({ gateway, seller, basePath, port }),
-        options: { routes: ROUTES, refundMinAgeSeconds: 2 },
-      })
-      origin = new URL(world.baseUrl).origin
-      calls = callsAt(world, origin)
+describe.each([
+  ...EMBEDDED.map((app) => ({ ...app, basePath: '' })),
+  ...EMBEDDED.map((app) => ({ ...app, name: `${app.name} below /pay`, basePath: '/pay' })),
+  { ...STANDALONE, basePath: '' },
+])('selling calls with $name', ({ prepare, embedded, basePath }) => {
+  let world: World
+  let seller: Seller
+  let origin: string
+  let calls: ReturnType<typeof callsAt>
+  beforeAll(async () => {
+    seller = new Seller()
+    const { start, options } = await prepare(seller)
+    world = await startWorld({
+      basePath,
+      serve: (gateway, port) => start({ gateway, seller, basePath, port }),
+      options: { routes: ROUTES, refundMinAgeSeconds: 2, ...options },
     })
-    afterAll(() => world.stop())
-    beforeEach(() => {
-      seller.mood = 'good'
-      seller.runs.length = 0
-      seller.producedBytes = 0
-      seller.closeGate()
+    origin = new URL(world.baseUrl).origin
+    calls = callsAt(world, origin)
+  })
+  afterAll(() => world.stop())
+  beforeEach(() => {
+    seller.mood = 'good'
+    seller.runs.length = 0
+    seller.producedBytes = 0
+    seller.closeGate()
+  })
+
+  const newBuyer = (micro = 10n * CENT) => world.chain.newBuyer({ micro })
+
+  /** Pays for a call and is gone before its handler, which is still at it, has an answer. */
+  async function leaveEarly(buyer: DevAccount): Promise<{ challengeId: string }> {
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/slow')
+    const leave = new AbortController()
+    const lost = send({ signal: leave.signal }).catch(() => 'left')
+    await eventually(() => seller.count(challengeId) === 1)
+    leave.abort()
+    expect(await lost).toBe('left')
+    // The server must have noticed; it says so to nobody.
+    await new Promise((turn) => setTimeout(turn, 50))
+    return { challengeId }
+  }
+
+  test('a call without payment gets terms for exactly this call, and the handler does not run', async () => {
+    const path = '/sell/weather/Z%C3%BCrich?units=metric&units=c'
+    const response = await fetch(origin + path)
+    expect(response.status).toBe(402)
+    const body = (await response.json()) as PaymentRequired
+    expect(body).toMatchObject({
+      x402Version: 2,
+      resource: { url: origin + path, method: 'GET' },
+      accepts: [{ amount: CENT.toString(), payTo: expect.any(String), extra: { routeId: 'weather' } }],
     })
-
-    const newBuyer = (micro = 10n * CENT) => world.chain.newBuyer({ micro })
-
-    test('a call without payment gets terms for exactly this call, and the handler does not run', async () => {
-      const path = '/sell/weather/Z%C3%BCrich?units=metric&units=c'
-      const response = await fetch(origin + path)
-      expect(response.status).toBe(402)
-      const body = (await response.json()) as PaymentRequired
-      expect(body).toMatchObject({
-        x402Version: 2,
-        resource: { url: origin + path, method: 'GET' },
-        accepts: [{ amount: CENT.toString(), payTo: expect.any(String), extra: { routeId: 'weather' } }],
-      })
-      expect(decodeJsonObject(response.headers.get('payment-required') ?? '')).toMatchObject({
-        challengeId: body.challengeId,
-      })
-      expect(response.headers.get('cache-control')).toBe('no-store')
-      expect(response.headers.get('www-authenticate')).toMatch(/^Payment /)
-      expect(seller.runs).toEqual([])
+    expect(decodeJsonObject(response.headers.get('payment-required') ?? '')).toMatchObject({
+      challengeId: body.challengeId,
     })
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('www-authenticate')).toMatch(/^Payment /)
+    expect(seller.runs).toEqual([])
+  })
 
-    test('a payment opens no other call: not another path, query or route', async () => {
-      const buyer = await newBuyer()
-      const { header, send } = await calls.prepare(buyer, '/sell/weather/paris?units=metric')
-      for (const other of ['/sell/weather/rome?units=metric', '/sell/weather/paris', '/sell/moody']) {
-        const refused = await calls.pay(other, header)
-        expect(refused.status, other).toBeGreaterThanOrEqual(400)
-        expect(await refused.json()).toMatchObject({ type: 'Error' })
-      }
-      expect(seller.runs).toEqual([])
-      expect(await world.flows(buyer), 'nothing was charged').toEqual({ paid: [], refunded: [] })
-      expect((await send()).status).toBe(200)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  test('a payment opens no other call: not another path, query or route', async () => {
+    const buyer = await newBuyer()
+    const { header, send } = await calls.prepare(buyer, '/sell/weather/paris?units=metric')
+    for (const other of ['/sell/weather/rome?units=metric', '/sell/weather/paris', '/sell/moody']) {
+      const refused = await calls.pay(other, header)
+      expect(refused.status, other).toBeGreaterThanOrEqual(400)
+      expect(await refused.json()).toMatchObject({ type: 'Error' })
+    }
+    expect(seller.runs).toEqual([])
+    expect(await world.flows(buyer), 'nothing was charged').toEqual({ paid: [], refunded: [] })
+    expect((await send()).status).toBe(200)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+
+  test('once paid the seller’s answer goes out, with the receipt; a replay runs nothing', async () => {
+    const buyer = await newBuyer()
+    const books = await world.ledger(buyer)
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/paris?units=metric')
+    const response = await send()
+    expect(response.status).toBe(200)
+    if (embedded) expect(response.headers.get('x-seller')).toBe('own')
+    expect(response.headers.get('cache-control')).toBe('no-store, private')
+    const receipt = decodeJsonObject(response.headers.get('payment-response') ?? '')!
+    const { payment } = seller.runs[0]!
+    expect(payment).toMatchObject({
+      payer: buyer.address.toLowerCase(),
+      amount: CENT.toString(),
+      routeId: 'weather',
+      challengeId,
+      txHash: receipt.transaction,
     })
+    expect(receipt).toMatchObject({ success: true, payer: buyer.address.toLowerCase() })
+    const answer = await sellersAnswer(response)
+    expect(answer.body).toEqual({ city: 'paris', query: { units: 'metric' } })
+    await eventually(async () => (await world.status(challengeId)).state === 'DELIVERED')
 
-    test('once paid the seller’s own answer goes out, with the receipt; a replay is refused', async () => {
-      const buyer = await newBuyer()
-      const books = await world.ledger(buyer)
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/paris?units=metric')
-      const response = await send()
-      expect(response.status).toBe(200)
-      expect(await response.json()).toEqual({ city: 'paris', query: { units: 'metric' } })
-      expect(response.headers.get('x-seller')).toBe('own')
-      expect(response.headers.get('cache-control')).toBe('no-store, private')
-      const receipt = decodeJsonObject(response.headers.get('payment-response') ?? '')!
-      const { payment } = seller.runs[0]!
-      expect(payment).toMatchObject({
-        payer: buyer.address.toLowerCase(),
-        amount: CENT.toString(),
-        routeId: 'weather',
-        challengeId,
-        txHash: receipt.transaction,
-      })
-      expect(receipt).toMatchObject({ success: true, payer: buyer.address.toLowerCase() })
-      await eventually(async () => (await world.status(challengeId)).state === 'DELIVERED')
-
-      const again = await send()
+    const again = await send()
+    if (embedded) {
       expect(again.status).toBe(409)
       expect(await again.json()).toMatchObject({ code: 'TX_ALREADY_REDEEMED' })
-      expect(seller.count(challengeId)).toBe(1)
-      expect(await books.changes()).toEqual({ seller: CENT, buyers: [-CENT] })
-    })
+    } else {
+      expect(again.headers.get('x-svc-code')).toBe('PROOF_ALREADY_REDEEMED')
+      expect(await sellersAnswer(again)).toEqual(answer)
+    }
+    expect(seller.count(challengeId)).toBe(1)
+    expect(await books.changes()).toEqual({ seller: CENT, buyers: [-CENT] })
+  })
 
-    test('of many copies of one paid call sent at once, one runs the handler', async () => {
-      const buyer = await newBuyer()
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/oslo')
-      const statuses = (await Promise.all(Array.from({ length: 5 }, () => send()))).map(
-        ({ status }) => status,
-      )
-      expect(statuses.sort()).toEqual([200, 409, 409, 409, 409])
-      expect(seller.count(challengeId)).toBe(1)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
-    })
-
-    test('the official client pays afresh for every call; query and body reach the handler', async () => {
-      const buyer = await newBuyer()
-      const books = await world.ledger(buyer)
-      const official = calls.official(buyer)
-      for (const city of ['lima', 'quito']) {
-        const response = await official(`/sell/weather/${city}?day=2`)
-        expect(response.status).toBe(200)
-        expect(await response.json()).toEqual({ city, query: { day: '2' } })
-      }
-      const echoed = await official('/sell/echo', JSON_BODY)
-      expect(echoed.status).toBe(201)
-      expect(await echoed.json()).toEqual({ got: JSON.parse(JSON_BODY.body) })
-      expect(new Set(seller.runs.map(({ payment }) => payment?.txHash)).size).toBe(3)
-      expect(await books.changes()).toEqual({ seller: 3n * CENT, buyers: [-3n * CENT] })
-    })
-
-    test('50 MiB stream through without being held, and count as delivered while they still flow', async () => {
-      const buyer = await newBuyer()
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/download')
-      const before = process.memoryUsage()
-      const response = await send()
+  test('the official client pays afresh for every call; query and body reach the handler', async () => {
+    const buyer = await newBuyer()
+    const books = await world.ledger(buyer)
+    const official = calls.official(buyer)
+    for (const city of ['lima', 'quito']) {
+      const response = await official(`/sell/weather/${city}?day=2`)
       expect(response.status).toBe(200)
-      expect(response.headers.get('payment-response')).toBeTruthy()
-      const reader = response.body!.getReader()
-      await reader.read()
-      // The reader pauses: whatever is not held back now would be held in memory.
-      const { state } = await eventually(async () => {
-        const status = await world.status(challengeId)
-        return status.state === 'DELIVERED' && status
-      })
-      expect(state).toBe('DELIVERED')
-      expect(seller.producedBytes, 'nobody buffers').toBeLessThan(DOWNLOAD_BYTES / 2)
-      let received = 0
-      let peakRss = 0
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        received += read.value.byteLength
-        peakRss = Math.max(peakRss, process.memoryUsage.rss())
-        expect(seller.producedBytes - received).toBeLessThan(DOWNLOAD_BYTES / 2)
-      }
-      expect(seller.producedBytes).toBe(DOWNLOAD_BYTES)
-      expect(peakRss - before.rss).toBeLessThan(DOWNLOAD_BYTES)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
-    })
+      expect((await sellersAnswer(response)).body).toEqual({ city, query: { day: '2' } })
+    }
+    const echoed = await sellersAnswer(await official('/sell/echo', JSON_BODY))
+    expect(echoed).toMatchObject({ status: 201, body: { got: JSON.parse(JSON_BODY.body) } })
+    expect(new Set(seller.runs.map(({ payment }) => payment?.txHash)).size).toBe(3)
+    expect(await books.changes()).toEqual({ seller: 3n * CENT, buyers: [-3n * CENT] })
+  })
 
-    test.each(['answers-500', 'throws'] as const)(
-      'a handler that %s keeps the money reachable: the same payment runs it again for nothing',
-      async (mood) => {
-        const buyer = await newBuyer()
-        const { challengeId, send } = await calls.prepare(buyer, '/sell/moody')
-        seller.mood = mood
-        expect((await send()).status).toBe(500)
-        expect(await world.status(challengeId)).toMatchObject({ state: 'PAID' })
-        expect((await send()).status).toBe(500)
-        seller.mood = 'good'
-        const mended = await send()
-        expect(mended.status).toBe(200)
-        expect(await mended.json()).toEqual({ mood: 'good' })
-        expect(mended.headers.get('payment-response')).toBeTruthy()
-        expect(seller.count(challengeId)).toBe(3)
-        expect((await send()).status).toBe(409)
-        expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
-      },
-    )
+  test('the whole gateway is there: catalog, plans, status, preflight, health', async () => {
+    const catalog = (await (await fetch(`${world.baseUrl}/discover`)).json()) as DiscoveryCatalog
+    expect(catalog.routes.map(({ routeId }) => routeId)).toContain('weather')
+    expect((await fetch(`${world.baseUrl}/health`)).status).toBe(200)
+    const preflight = await fetch(`${world.baseUrl}/x402/access`, { method: 'OPTIONS' })
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+    const buyer = await newBuyer(PRICE)
+    const { status, body } = await world.buy(buyer, { planId: 'basic' })
+    expect({ status, body }).toMatchObject({ status: 200, body: { type: 'AccessGrant', planId: 'basic' } })
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+    expect((await world.access({})).status).toBe(400)
+  })
 
-    test('a call whose handler failed is refunded once, and can then no longer be had', async () => {
-      const buyer = await newBuyer()
-      const books = await world.ledger(buyer)
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/moody')
-      seller.mood = 'throws'
-      expect((await send()).status).toBe(500)
-      expect(await books.changes()).toEqual({ seller: CENT, buyers: [-CENT] })
-      await world.until(challengeId, 'REFUNDED')
-      seller.mood = 'good'
-      const late = await send()
-      expect(late.status).toBe(410)
-      expect(await late.json()).toMatchObject({ code: 'CHALLENGE_REFUNDED' })
-      expect(seller.count(challengeId)).toBe(1)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [CENT] })
-      expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
-    })
-
-    test('a 404 of the handler is an answer, unless the seller says otherwise', async () => {
-      const buyer = await newBuyer()
-      seller.mood = 'answers-404'
-      const usual = await calls.prepare(buyer, '/sell/moody')
-      expect((await usual.send()).status).toBe(404)
-      await eventually(async () => (await world.status(usual.challengeId)).state === 'DELIVERED')
-      const strict = await calls.prepare(buyer, '/sell/picky')
-      expect((await strict.send()).status).toBe(404)
-      seller.mood = 'good'
-      expect((await strict.send()).status).toBe(200)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT, CENT], refunded: [] })
-    })
-
-    test('a client that leaves in the middle of the answer has had it', async () => {
-      const buyer = await newBuyer()
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/download')
-      const leave = new AbortController()
-      const response = await send({ signal: leave.signal })
-      await response.body!.getReader().read()
-      leave.abort()
-      await world.until(challengeId, 'DELIVERED')
-      expect(seller.producedBytes).toBeLessThan(DOWNLOAD_BYTES)
-      expect((await send()).status).toBe(409)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
-    })
-
-    test.each([
-      ['good', 'DELIVERED'],
-      ['throws', 'REFUNDED'],
-    ] as const)(
-      'when a client leaves before the answer, a handler that is %s decides: %s',
-      async (mood, state) => {
-        const buyer = await newBuyer()
-        const { challengeId, send } = await calls.prepare(buyer, '/sell/slow')
-        const leave = new AbortController()
-        const lost = send({ signal: leave.signal }).catch(() => 'left')
-        await eventually(() => seller.count(challengeId) === 1)
-        leave.abort()
-        expect(await lost).toBe('left')
-        await new Promise((turn) => setTimeout(turn, 50))
-        seller.mood = mood
-        seller.gate.open()
-        await world.until(challengeId, state)
-        const refunded = state === 'REFUNDED' ? [CENT] : []
-        expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded })
-        expect(seller.count(challengeId)).toBe(1)
-      },
-    )
-
-    test('a client that leaves while its payment settles does not stop the call', async () => {
-      const buyer = await newBuyer()
-      const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/rome')
-      await world.chain.setAutomine(false)
-      const leave = new AbortController()
-      const lost = send({ signal: leave.signal }).catch(() => 'left')
-      await eventually(async () => (await world.chain.client.getTxpoolStatus()).pending > 0)
-      leave.abort()
-      expect(await lost).toBe('left')
-      await world.chain.setAutomine(true)
-      await world.until(challengeId, 'DELIVERED')
-      expect(seller.count(challengeId)).toBe(1)
-      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
-    })
-
+  if (embedded) {
     test('the seller’s other routes, body parsers and preflights are left alone', async () => {
       expect(await (await fetch(`${origin}/own/hello`)).text()).toBe('hello')
       const echoed = await fetch(`${origin}/own/json`, JSON_BODY)
@@ -264,20 +161,6 @@ describe.each(APPS.flatMap((app) => ['', '/pay'].map((basePath) => ({ ...app, ba
       expect((await fetch(`${origin}/own/absent`)).headers.get('x-svc-code')).toBeNull()
       const preflight = await fetch(`${origin}/own/absent`, { method: 'OPTIONS' })
       expect(preflight.headers.get('access-control-allow-origin')).toBeNull()
-    })
-
-    test('the whole gateway is there: catalog, plans, status, preflight, health', async () => {
-      const catalog = (await (await fetch(`${world.baseUrl}/discover`)).json()) as DiscoveryCatalog
-      expect(catalog.routes.map(({ routeId }) => routeId)).toContain('weather')
-      expect((await fetch(`${world.baseUrl}/health`)).status).toBe(200)
-      const preflight = await fetch(`${world.baseUrl}/x402/access`, { method: 'OPTIONS' })
-      expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
-      const buyer = await newBuyer(PRICE)
-      const { status, body } = await world.buy(buyer, { planId: 'basic' })
-      expect({ status, body }).toMatchObject({ status: 200, body: { type: 'AccessGrant', planId: 'basic' } })
-      expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
-      expect((await world.access('{"planId":')).status, 'a body that is no JSON').toBe(400)
-      expect((await world.access({})).status).toBe(400)
     })
 
     test('a bought token opens its own resource and plan; everybody else gets a 401', async () => {
@@ -311,5 +194,137 @@ describe.each(APPS.flatMap((app) => ['', '/pay'].map((basePath) => ({ ...app, ba
         expect(await response.json()).toMatchObject({ type: 'Error', code: 'UNAUTHORIZED', httpStatus: 401 })
       }
     })
-  },
-)
+  }
+
+  // What follows does not depend on where the gateway is mounted.
+  if (basePath !== '') return
+
+  test('of many copies of one paid call sent at once, one runs the handler', async () => {
+    const buyer = await newBuyer()
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/oslo')
+    const statuses = (await Promise.all(Array.from({ length: 5 }, () => send()))).map(({ status }) => status)
+    expect(statuses.sort()).toEqual(embedded ? [200, 409, 409, 409, 409] : [200, 200, 200, 200, 200])
+    expect(seller.count(challengeId)).toBe(1)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+
+  test.each(['answers-500', 'throws'] as const)(
+    'a handler that %s keeps the money reachable: the same payment runs it again for nothing',
+    async (mood) => {
+      const buyer = await newBuyer()
+      const { challengeId, send } = await calls.prepare(buyer, '/sell/moody')
+      seller.mood = mood
+      expect((await sellersAnswer(await send())).status).toBe(500)
+      expect(await world.status(challengeId)).toMatchObject({ state: 'PAID' })
+      expect((await sellersAnswer(await send())).status).toBe(500)
+      seller.mood = 'good'
+      const mended = await send()
+      expect(mended.headers.get('payment-response')).toBeTruthy()
+      expect(await sellersAnswer(mended)).toMatchObject({ status: 200, body: { mood: 'good' } })
+      expect((await send()).status).toBe(embedded ? 409 : 200)
+      expect(seller.count(challengeId)).toBe(3)
+      expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+    },
+  )
+
+  test('a client that leaves before the answer has had it as well, once the handler is good', async () => {
+    const buyer = await newBuyer()
+    const { challengeId } = await leaveEarly(buyer)
+    seller.gate.open()
+    await world.until(challengeId, 'DELIVERED')
+    expect(seller.count(challengeId)).toBe(1)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+
+  test('calls whose handler failed, watched or not, are refunded once and can no longer be had', async () => {
+    const [buyer, absent] = [await newBuyer(), await newBuyer()]
+    const books = await world.ledger(buyer, absent)
+    const left = await leaveEarly(absent)
+    seller.mood = 'throws'
+    seller.gate.open()
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/moody')
+    expect((await sellersAnswer(await send())).status).toBe(500)
+    expect(await books.changes()).toEqual({ seller: 2n * CENT, buyers: [-CENT, -CENT] })
+    await Promise.all([world.until(challengeId, 'REFUNDED'), world.until(left.challengeId, 'REFUNDED')])
+    seller.mood = 'good'
+    const late = await send()
+    expect(late.status).toBe(410)
+    expect(await late.json()).toMatchObject({ code: 'CHALLENGE_REFUNDED' })
+    expect([seller.count(challengeId), seller.count(left.challengeId)]).toEqual([1, 1])
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [CENT] })
+    expect(await world.flows(absent)).toEqual({ paid: [CENT], refunded: [CENT] })
+    expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n, 0n] })
+  })
+
+  test('a client that leaves while its payment settles does not stop the call', async () => {
+    const buyer = await newBuyer()
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/weather/rome')
+    await world.chain.setAutomine(false)
+    const leave = new AbortController()
+    const lost = send({ signal: leave.signal }).catch(() => 'left')
+    await eventually(async () => (await world.chain.client.getTxpoolStatus()).pending > 0)
+    leave.abort()
+    expect(await lost).toBe('left')
+    await world.chain.setAutomine(true)
+    await world.until(challengeId, 'DELIVERED')
+    expect(seller.count(challengeId)).toBe(1)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+
+  // The standalone gateway caps and stores answers, and takes nothing but 2xx for a delivery.
+  if (!embedded) return
+
+  test('50 MiB stream through without being held, and count as delivered while they still flow', async () => {
+    const buyer = await newBuyer()
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/download')
+    const before = process.memoryUsage()
+    const response = await send()
+    expect(response.status).toBe(200)
+    expect(response.headers.get('payment-response')).toBeTruthy()
+    const reader = response.body!.getReader()
+    await reader.read()
+    // The reader pauses: whatever is not held back now would be held in memory.
+    const { state } = await eventually(async () => {
+      const status = await world.status(challengeId)
+      return status.state === 'DELIVERED' && status
+    })
+    expect(state).toBe('DELIVERED')
+    expect(seller.producedBytes, 'nobody buffers').toBeLessThan(DOWNLOAD_BYTES / 2)
+    let received = 0
+    let peakRss = 0
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      received += read.value.byteLength
+      peakRss = Math.max(peakRss, process.memoryUsage.rss())
+      expect(seller.producedBytes - received).toBeLessThan(DOWNLOAD_BYTES / 2)
+    }
+    expect(seller.producedBytes).toBe(DOWNLOAD_BYTES)
+    expect(peakRss - before.rss).toBeLessThan(DOWNLOAD_BYTES)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+
+  test('a 404 of the handler is an answer, unless the seller says otherwise', async () => {
+    const buyer = await newBuyer()
+    seller.mood = 'answers-404'
+    const usual = await calls.prepare(buyer, '/sell/moody')
+    expect((await usual.send()).status).toBe(404)
+    await eventually(async () => (await world.status(usual.challengeId)).state === 'DELIVERED')
+    const strict = await calls.prepare(buyer, '/sell/picky')
+    expect((await strict.send()).status).toBe(404)
+    seller.mood = 'good'
+    expect((await strict.send()).status).toBe(200)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT, CENT], refunded: [] })
+  })
+
+  test('a client that leaves in the middle of the answer has had it', async () => {
+    const buyer = await newBuyer()
+    const { challengeId, send } = await calls.prepare(buyer, '/sell/download')
+    const leave = new AbortController()
+    const response = await send({ signal: leave.signal })
+    await response.body!.getReader().read()
+    leave.abort()
+    await world.until(challengeId, 'DELIVERED')
+    expect(seller.producedBytes).toBeLessThan(DOWNLOAD_BYTES)
+    expect((await send()).status).toBe(409)
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
+  })
+})

@@ -117,7 +117,7 @@ function startCluster(outside: Outside): Cluster {
     if (world.calm || weather.crash === 0) return
     const instance = slots[dice.int(0, slots.length - 1)]
     scheduler.after(dice.int(5_000, 120_000), () => {
-      instance?.crash('while waiting')
+      if (!world.calm) instance?.crash('while waiting')
       kill()
     })
   }

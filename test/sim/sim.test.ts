@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { runHistory } from './history.ts'
 import { MUTANTS } from './mutants.ts'
+import { STORMS } from './storms.ts'
 
 const HISTORIES = 1000
+const STORM_HISTORIES = 80
 const MUTANT_HISTORIES = 400
 
 beforeAll(() => {
@@ -34,7 +36,8 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['grants held', 600],
     ['cached grants', 800],
     ['refund transfers', 80],
-    ['refunds FAILED', 5],
+    ['refunds retried', 3],
+    ['refunds FAILED', 2],
     ['surplus receipts', 10],
     ['receipts lost', 4],
     ['crashes', 2000],
@@ -46,14 +49,14 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['stale answers', 2000],
     ['replaced transactions', 50],
     ['reverted transactions', 500],
-    ['batches', 20],
-    ['reverted batches', 3],
+    ['batches', 40],
+    ['reverted batches', 8],
     ['dropped transactions', 20],
-    ['facilitator lies', 80],
+    ['facilitator lies', 30],
     ['facilitator refuses-and-sends', 80],
     ['failed deliveries', 80],
     ['attempts DEAD', 300],
-    ['thefts tried', 400],
+    ['thefts tried', 200],
     ['broadcast by buyers', 80],
     ['cancellations', 80],
     ['orders cancelled', 80],
@@ -66,6 +69,17 @@ describe(`${HISTORIES} seeded histories`, () => {
     const [first, second] = [await runHistory(7, { logging: true }), await runHistory(7, { logging: true })]
     expect(second.log).toEqual(first.log)
     expect(first.log.length).toBeGreaterThan(50)
+  })
+})
+
+describe(`${STORM_HISTORIES} histories each in weather that once found a bug`, () => {
+  test.each(STORMS)('$name', async ({ name, weather }) => {
+    const failures: string[] = []
+    for (let seed = 1; seed <= STORM_HISTORIES; seed++) {
+      const { violations } = await runHistory(seed, { weather })
+      if (violations.length > 0) failures.push(`${name}, seed ${seed}: ${violations.join('; ')}`)
+    }
+    expect(failures).toEqual([])
   })
 })
 

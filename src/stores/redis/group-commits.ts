@@ -14,8 +14,8 @@ export interface CommitGroups {
   idle(): Promise<void>
 }
 
-/** A script stops the server for as long as it runs (some 30 µs a step), so it gets no more than this at once. */
-const MAX_STEPS = 256
+/** A script stops the server for as long as it runs (some 40 µs a step), so it gets no more than this at once. */
+const MAX_STEPS = 128
 const MAX_CHARACTERS = 4_000_000
 
 /** Gathers steps while the group before them is on its way; one script call and one wait for the disk serve them all. */

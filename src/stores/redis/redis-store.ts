@@ -35,8 +35,16 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     return createRedisStore(connection, tag)
   } catch (error) {
     connection.close()
-    throw error instanceof ConfigError ? error : new UnavailableError('the redis store', error)
+    throw explain(error)
   }
+}
+
+/** What a user may not do, and where nothing may be written, will not change by waiting. */
+function explain(error: unknown): Error {
+  if (error instanceof ConfigError) return error
+  return error instanceof Error && /^(NOPERM|READONLY) /.test(error.message)
+    ? new ConfigError([`Redis cannot be used as a store: ${error.message}`])
+    : new UnavailableError('the redis store', error)
 }
 
 async function admit(

@@ -14,6 +14,7 @@ export function* commitGroup(queries: Queries, steps: readonly PreparedStep[]): 
   )
   const versions = new Map(found)
   const last = new Map<string, Write>()
+  const passing = new Map<string, Write>()
   const log: StoredAudit[] = []
   const results = steps.map(({ writes, audit }): Committed => {
     const stale = writes.find((write) => (versions.get(rowId(write)) ?? 0) !== write.version)
@@ -22,14 +23,19 @@ export function* commitGroup(queries: Queries, steps: readonly PreparedStep[]): 
       const id = rowId(write)
       versions.set(id, write.row?.version ?? 0)
       // However often the group changes a row, the database sees the last of it, from the version it has now.
-      last.set(id, { ...write, version: found.get(id) ?? 0 })
+      const stored = found.get(id) ?? 0
+      if (stored > 0 || write.row !== null) {
+        last.set(id, { ...write, version: stored })
+        passing.delete(id)
+      } else passing.set(id, { ...write, version: last.get(id)!.row!.version })
     }
     log.push(...audit)
     return { kind: 'applied' }
   })
-  const writes = [...last.values()].filter(({ version, row }) => version > 0 || row !== null)
   const changes = [
-    ...byTable(writes).flatMap(({ rows }) => queries.writes(rows)),
+    ...byTable([...last.values()]).flatMap(({ rows }) => queries.writes(rows)),
+    // A row that came and went within the group is written all the same: the insert is what keeps others away.
+    ...byTable([...passing.values()]).flatMap(({ rows }) => queries.writes(rows)),
     ...queries.appendAudit(log),
   ]
   const done = yield changes.map(({ query }) => query)

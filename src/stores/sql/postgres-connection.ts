@@ -105,8 +105,8 @@ export function createConnection(
       application_name: 'paystile',
       search_path: `"${schema}"`,
       statement_timeout: statementTimeoutMs,
-      // Somebody who stops in mid-transaction must not keep others from its rows.
-      idle_in_transaction_session_timeout: statementTimeoutMs,
+      // An instance that stops in mid-transaction must let go of its rows before others give up waiting for them.
+      idle_in_transaction_session_timeout: Math.floor(statementTimeoutMs / 2),
     },
     socket: openSocket,
     onnotice: () => {},

@@ -86,7 +86,6 @@ function withUrl(outcome: Outcome, url: string): Outcome {
     resource: { ...required.resource, url },
   })
   if (outcome.kind === 'challenge') return { ...outcome, required: named(outcome.required) }
-  if (outcome.kind === 'failed' && outcome.required)
-    return { ...outcome, required: named(outcome.required) }
+  if (outcome.kind === 'failed' && outcome.required) return { ...outcome, required: named(outcome.required) }
   return outcome
 }

@@ -26,7 +26,7 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   limits: BodyLimits
   uptimeSeconds(): number
   ready(): Promise<{ ok: boolean; checks: Record<string, string> }>
-  /** Direct calls of paid and free routes. */
+  /** Direct calls of paid and free routes. Absent: the seller's own server answers them. */
   routes?: RouteOptions
   /** The resource of plans, where the gateway itself checks tokens. */
   guarded?: Omit<GuardOptions, 'realm'>
@@ -69,7 +69,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
         return nothingAsked
       case 'fault':
         // A header that is no payment must not be a way around the limit.
-        return (paying && safe.limit(peer)) || render.failure(decoded.error, { httpStatus: decoded.httpStatus })
+        return (
+          (paying && safe.limit(peer)) || render.failure(decoded.error, { httpStatus: decoded.httpStatus })
+        )
     }
   }
 
@@ -106,9 +108,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const listed = [
     ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
     `GET ${basePath}${CHALLENGES}:challengeId`,
-    ...(options.routes?.forwardFree
-      ? [...options.routes.catalog.routes.values()].map(({ method, path }) => `${method} ${basePath}${path}`)
-      : []),
+    ...(options.routes ? options.discovery.routes : []).map(
+      ({ method, path }) => `${method} ${basePath}${path}`,
+    ),
   ]
 
   function find(path: string | undefined): Methods | undefined {
@@ -129,12 +131,12 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     const { pathname } = new URL(request.url)
     const own = find(belowBasePath(pathname, basePath))
     const methods = own ?? findCall(request)
-    if (method === 'OPTIONS') {
-      const headers = own || !methods ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS
-      return { status: 204, headers, body: null }
-    }
+    // Where the gateway is mounted beside other code, its 404 passes a request on: preflights of others, too.
     if (!methods) return notFound(method, pathname)
     if (methods instanceof GatewayError) return render.failure(methods)
+    if (method === 'OPTIONS') {
+      return { status: 204, headers: own ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS, body: null }
+    }
     const endpoint = methods[method === 'HEAD' ? 'GET' : method]
     if (!endpoint) return notAllowed(method, pathname, methods)
     const found = await endpoint(request, peer)
@@ -143,7 +145,11 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
   function notFound(method: string, pathname: string): Reply {
     const message = `there is no endpoint ${method} ${pathname.slice(0, 200)}`
-    const error = new GatewayError('INVALID_REQUEST', message, { hint: 'use one of endpoints' })
+    const embedded = !options.routes && options.discovery.routes.length > 0
+    const hint = embedded
+      ? "use one of endpoints; routes are answered by the seller's own server: call them there"
+      : 'use one of endpoints'
+    const error = new GatewayError('INVALID_REQUEST', message, { hint })
     return render.failure(error, { httpStatus: 404, more: { endpoints: listed } })
   }
 

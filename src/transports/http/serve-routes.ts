@@ -7,18 +7,17 @@ import { passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
-import type { Peer } from './safeguards.ts'
 
 /** The backend's own answer, streaming; or the status that says why there is none. */
 export type Forwarded = Response | { status: 502 | 504; reason: string }
 
 export interface RouteOptions {
   catalog: Catalog
-  /** Passes a free route's call on. Absent: the seller's own server answers routes, and nothing is forwarded. */
-  forwardFree?(routeId: string, call: RouteCall): Promise<Forwarded>
+  /** Passes a free route's call on. */
+  forwardFree(routeId: string, call: RouteCall): Promise<Forwarded>
 }
 
-/** Direct calls of routes. Answers what a path (below the base path) can be asked; a GatewayError for a path that is none. */
+/** Direct calls of routes. Answers what a path (below the base path) can be asked; a GatewayError for one that is no path. */
 export function createRouteServer(
   desk: Desk,
   { catalog, forwardFree }: RouteOptions,
@@ -40,14 +39,10 @@ export function createRouteServer(
     }
   }
 
-  function give({ routeId, method, path }: CatalogRoute): Endpoint {
-    return async (request, peer: Peer) => {
+  function give({ routeId }: CatalogRoute): Endpoint {
+    return async (request, peer) => {
       const limited = safe.limit(peer)
       if (limited) return limited
-      if (!forwardFree) {
-        const message = `the seller's own server answers ${method} ${path}; call it there`
-        return render.failure(new GatewayError('INVALID_REQUEST', message))
-      }
       const call = await callOf(request)
       if ('status' in call) return call
       return passOn(await forwardFree(routeId, { ...call, method: request.method }), render)
@@ -62,13 +57,18 @@ export function createRouteServer(
     return { method: soldMethod(request.method), path, headers: Object.fromEntries(request.headers), body }
   }
 
+  /** A fit path that only its query spoils may still be somebody else's. */
+  function unfit(target: string): GatewayError | undefined {
+    const pathname = target.split('?')[0]!
+    if (routesAt(catalog, pathname)?.length === 0) return undefined
+    const message =
+      'the path or query has dot segments, backslashes or characters that must be percent-encoded; nothing was charged'
+    return new GatewayError('INVALID_REQUEST', message, { hint: 'send it as a URL parser writes it' })
+  }
+
   return (target) => {
     const routes = routesAt(catalog, target)
-    if (!routes) {
-      const message =
-        'the path has dot segments, backslashes or characters that must be percent-encoded; nothing was charged'
-      return new GatewayError('INVALID_REQUEST', message, { hint: 'send the path as a URL parser writes it' })
-    }
+    if (!routes) return unfit(target)
     if (routes.length === 0) return undefined
     return Object.fromEntries(routes.map((route) => [route.method, route.free ? give(route) : sell(route)]))
   }

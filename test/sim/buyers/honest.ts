@@ -18,7 +18,9 @@ export async function buyHonestly(shop: Shop, buyer: Buyer): Promise<void> {
   const doubts: Array<Promise<void>> = []
   for (let turn = 0; terms && turn < 3; turn++) {
     const reply = await payUntilKnown(shop, buyer, sign(shop, buyer, terms))
-    if (shop.world.dice.chance(0.3)) doubts.push(askAgain(shop, buyer))
+    // After "expired" it starts anew instead: what it was told is that nothing was charged.
+    const expired = buyer.refusals.at(-1) === 'CHALLENGE_EXPIRED'
+    if (!expired && shop.world.dice.chance(0.3)) doubts.push(askAgain(shop, buyer))
     terms = await nextTerms(shop, buyer, reply)
   }
   await Promise.all(doubts)

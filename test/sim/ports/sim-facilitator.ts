@@ -5,34 +5,25 @@ import { refusal } from '../chain/token.ts'
 import type { World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
 
-type Mood =
-  | 'honest'
-  | 'late'
-  | 'fails-after'
-  | 'lies'
-  | 'anothers-hash'
-  | 'refuses'
-  | 'refuses-and-sends'
-  | 'hangs'
+const MOODS = [
+  'honest',
+  'late',
+  'fails-after',
+  'lies',
+  'anothers-hash',
+  'refuses',
+  'refuses-and-sends',
+  'hangs',
+] as const
+export type Mood = (typeof MOODS)[number]
 
 const HANG_MS = 30_000
 
 /** A facilitator that may do anything but sign for the buyer. */
 export function createSimFacilitator(world: World, chain: SimChain, host: Host): Facilitator {
   const { dice, scheduler } = world
-  const moods: readonly Mood[] = dice.chance(0.3)
-    ? ['honest']
-    : [
-        'honest',
-        'honest',
-        'late',
-        'fails-after',
-        'lies',
-        'anothers-hash',
-        'refuses',
-        'refuses-and-sends',
-        'hangs',
-      ]
+  const { facilitator } = world.weather
+  const moods: readonly Mood[] = facilitator === 'moody' ? ['honest', 'honest', ...MOODS] : [facilitator]
 
   function send(auth: SignedAuthorization): void {
     chain.send([{ kind: 'authorized', auth }])
@@ -69,7 +60,7 @@ export function createSimFacilitator(world: World, chain: SimChain, host: Host):
       case 'refuses':
         return { answer: { kind: 'refused', reason: 'not today' } }
       case 'refuses-and-sends':
-        scheduler.after(later, () => send(auth), true)
+        scheduler.after(dice.int(500, 60_000), () => send(auth), true)
         return { answer: { kind: 'refused', reason: 'not today' } }
       case 'hangs':
         if (dice.chance(0.5)) send(auth)

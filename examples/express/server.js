@@ -1,0 +1,46 @@
+import express from 'express'
+import { createGateway } from 'paystile'
+import { payPerRequest, paystile, requireAccess } from 'paystile/express'
+
+const { env } = process
+const port = Number(env.PORT ?? 3000)
+
+const gateway = await createGateway({
+  walletAddress: env.SVC_WALLET_ADDRESS,
+  network: env.SVC_NETWORK,
+  rpcUrl: env.RPC_URL,
+  gasWalletPrivateKey: env.GAS_WALLET_PRIVATE_KEY,
+  refundWalletPrivateKey: env.REFUND_WALLET_PRIVATE_KEY,
+  tokenSecret: env.TOKEN_SECRET,
+  store: { dataDir: env.DATA_DIR ?? 'data' },
+  baseUrl: env.BASE_URL ?? `http://localhost:${port}`,
+  routes: [
+    { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },
+    { routeId: 'translate', method: 'POST', path: '/translate', unitAmount: '$0.02' },
+  ],
+  plans: [{ planId: 'hourly', unitAmount: '$0.25', description: 'Forecasts for an hour' }],
+})
+
+const app = express()
+app.use(express.json())
+app.use(paystile(gateway)) // /discover, /x402/access, …
+
+app.get('/', (_req, res) => res.send('Free, like any other route. Prices: /discover\n'))
+
+// One payment, one call.
+app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => {
+  res.json({ city: req.params.city, sky: 'clear', paidBy: req.svcPayment.payer })
+})
+
+app.post('/translate', payPerRequest(gateway, 'translate'), (req, res) => {
+  res.json({ text: [...req.body.text].reverse().join(''), paidBy: req.svcPayment.payer })
+})
+
+// One payment, then the token for an hour.
+const forResource = (req) => ({ resourceId: req.params.id })
+app.get('/resource/:id', requireAccess(gateway, forResource), (req, res) => {
+  res.json({ resource: req.params.id, wallet: req.svcAccess.walletAddress })
+})
+
+const server = app.listen(port, () => console.log(`Express sells at http://localhost:${port}`))
+process.once('SIGTERM', () => server.close(() => gateway.close()))

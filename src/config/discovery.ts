@@ -1,0 +1,27 @@
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import type { ResolvedConfig } from './resolved-config.ts'
+
+/** What buyers may know of the configuration: `GET /discover`. */
+export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
+  return {
+    agentName: config.agentName,
+    description: config.agentDescription,
+    walletAddress: config.walletAddress,
+    network: config.network.id,
+    chainId: config.network.chainId,
+    asset: config.network.asset,
+    plans: config.plans.map(({ planId, unitAmount, description }) => ({
+      planId,
+      unitAmount,
+      ...(description && { description }),
+    })),
+    routes: config.routes.map(({ routeId, method, path, unitAmount, free, description }) => ({
+      routeId,
+      method,
+      path,
+      ...(unitAmount && { unitAmount }),
+      ...(free && { free }),
+      ...(description && { description }),
+    })),
+  }
+}

@@ -1,0 +1,141 @@
+import { expect, test } from 'vitest'
+import type { FetchResource, Order, RouteCall } from '../ports.ts'
+import { createCallbackBackend, forwardToCallback } from './fetch-resource.ts'
+import { createSeal } from './seal.ts'
+import { parseSecretKeys } from './secret-keys.ts'
+
+const order: Order = {
+  challengeId: 'http-1',
+  requestId: 'r-1',
+  kind: 'route',
+  itemId: 'weather',
+  resourceId: 'default',
+  resource: { method: 'GET', path: '/weather/paris' },
+  payer: `0x${'11'.repeat(20)}`,
+  amount: '10000',
+  network: 'eip155:84532',
+  txHash: `0x${'ab'.repeat(32)}`,
+  clientAgentId: null,
+  paidAt: 0,
+}
+const call: RouteCall = {
+  method: 'POST',
+  path: '/weather/paris?x=1',
+  headers: { accept: 'x', 'x-svc-payer': '0xevil' },
+  body: Buffer.from('hi'),
+}
+
+function partsOf(fetchResource: unknown, timeoutMs = 1000) {
+  const alerts: string[] = []
+  return {
+    fetchResource: fetchResource as FetchResource,
+    timeoutMs,
+    maxBytes: 100,
+    explorerTxUrl: 'https://scan/tx/',
+    seal: createSeal(parseSecretKeys('k'.repeat(32)).sealing),
+    alerts: { raise: (_kind: string, message: string) => void alerts.push(message) },
+    told: alerts,
+  }
+}
+const answerTo = async (fetchResource: unknown) => {
+  const called = await createCallbackBackend(partsOf(fetchResource)).call(order, call)
+  return { ok: called.ok, ...called.response.resource }
+}
+
+test('the function gets the call and the payment', async () => {
+  let seen: unknown
+  await answerTo((given: unknown) => {
+    seen = given
+    return new Response()
+  })
+  expect(seen).toEqual({
+    routeId: 'weather',
+    method: 'POST',
+    path: '/weather/paris?x=1',
+    headers: { accept: 'x' },
+    body: Buffer.from('hi'),
+    payment: {
+      txHash: order.txHash,
+      explorerUrl: `https://scan/tx/${order.txHash}`,
+      payer: order.payer,
+      amount: '10000',
+      network: 'eip155:84532',
+      routeId: 'weather',
+      challengeId: 'http-1',
+      requestId: 'r-1',
+    },
+  })
+})
+
+test.each<[string, unknown, object]>([
+  ['a Response', Response.json({ a: 1 }, { status: 201 }), { status: 201, body: { a: 1 } }],
+  [
+    'an object',
+    { status: 200, body: { a: 1 } },
+    { status: 200, body: { a: 1 }, contentType: 'application/json' },
+  ],
+  [
+    'a text',
+    { status: 200, body: 'hi' },
+    { status: 200, body: 'hi', contentType: 'text/plain; charset=utf-8' },
+  ],
+  ['JSON as text', { status: 200, body: '[1]', contentType: 'application/json' }, { status: 200, body: [1] }],
+  ['bytes', { status: 200, body: new Uint8Array([255]) }, { status: 200, body: '/w==', encoding: 'base64' }],
+  ['nothing', { status: 204 }, { status: 204, body: null }],
+  ['an empty text with 204', { status: 204, body: '' }, { status: 204, body: null }],
+])('%s is an answer', async (_name, answer, expected) => {
+  expect(await answerTo(async () => answer)).toMatchObject({ ok: true, ...expected })
+})
+
+test.each<[string, unknown, number]>([
+  ['its own 404', () => ({ status: 404, body: 'no' }), 404],
+  ['nothing at all', () => undefined, 502],
+  ['no status', () => ({ body: 'x' }), 502],
+  ['a status that is none', () => ({ status: 42 }), 502],
+  ['a body that cannot be JSON', () => ({ status: 200, body: { n: 1n } }), 502],
+  ['a body over the cap', () => ({ status: 200, body: 'x'.repeat(101) }), 502],
+  ['a body that was read before', () => used(), 502],
+])('%s is no delivery', async (_name, fetchResource, status) => {
+  expect(await answerTo(fetchResource)).toMatchObject({ ok: false, status })
+})
+
+async function used(): Promise<Response> {
+  const response = new Response('x')
+  await response.text()
+  return response
+}
+
+test('what it throws is told to the operator, not to the buyer', async () => {
+  const parts = partsOf(() => {
+    throw new Error('no licence at 10.0.0.7')
+  })
+  const called = await createCallbackBackend(parts).call(order, call)
+  expect(called).toMatchObject({ ok: false, reason: 'fetchResource failed' })
+  expect(JSON.stringify(called)).not.toContain('10.0.0.7')
+  expect(parts.told).toEqual(['challenge http-1: fetchResource threw Error: no licence at 10.0.0.7'])
+})
+
+test('code that hangs, or whose body does, is 504', async () => {
+  for (const hanging of [() => new Promise(() => {}), () => new Response(new ReadableStream())]) {
+    const called = await createCallbackBackend(partsOf(hanging, 30)).call(order, call)
+    expect(called.response.resource.status).toBe(504)
+  }
+})
+
+test('a free route is answered without a payment, as the function says', async () => {
+  const parts = partsOf(({ payment }: { payment: unknown }) =>
+    Response.json({ payment }, { status: 203, headers: { 'x-own': '1' } }),
+  )
+  const answer = await forwardToCallback(parts, 'free', call)
+  if (!(answer instanceof Response)) throw new Error('expected a response')
+  expect([answer.status, answer.headers.get('x-own'), await answer.json()]).toEqual([
+    203,
+    '1',
+    { payment: null },
+  ])
+  const broken = partsOf(() => Promise.reject(new Error('secret')))
+  expect(await forwardToCallback(broken, 'free', call)).toEqual({
+    status: 502,
+    reason: 'fetchResource failed',
+  })
+})

@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import type { RouteCall } from '../ports.ts'
+import { createBackendPool } from './backend-pool.ts'
+import { createForward, type Forwarded } from './forward.ts'
+
+const call = (change: Partial<RouteCall> = {}): RouteCall => ({
+  method: 'GET',
+  path: '/free?x=1',
+  headers: {},
+  body: null,
+  ...change,
+})
+const closing: Array<() => Promise<unknown> | unknown> = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function forwardTo(
+  listener: RequestListener,
+  { secret = null as string | null, timeoutMs = 2000 } = {},
+) {
+  const server = createServer(listener)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const backendUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`
+  const pool = createBackendPool({ baseUrl: backendUrl, timeoutMs })
+  closing.push(pool.close, () => server.close().closeAllConnections())
+  const forward = createForward({ pool, secret, timeoutMs, backendUrl, baseUrl: 'https://pay.example/base' })
+  return { forward, backendUrl, pool }
+}
+
+function response(forwarded: Forwarded): Response {
+  if (!(forwarded instanceof Response)) throw new Error(forwarded.reason)
+  return forwarded
+}
+
+test('status, headers and body pass through; what belongs to one connection does not', async () => {
+  const { forward } = await forwardTo((_request, answer) => {
+    answer.writeHead(
+      418,
+      [
+        ['x-own', '1'],
+        ['set-cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+        ['connection', 'close, x-hop'],
+        ['x-hop', '1'],
+        ['content-encoding', 'gzip'],
+      ].flat(),
+    )
+    answer.end('not even gzip')
+  })
+  const answer = response(await forward(call({ headers: { 'accept-encoding': 'gzip' } })))
+  expect(answer.status).toBe(418)
+  const { date: _date, ...headers } = Object.fromEntries(answer.headers)
+  expect(headers).toEqual({ 'x-own': '1', 'set-cookie': 'b=2', 'content-encoding': 'gzip' })
+  expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+  expect(await answer.text()).toBe('not even gzip')
+})
+
+test('the backend sees the call, and who has access only where somebody has', async () => {
+  const seen: IncomingHttpHeaders[] = []
+  const { forward } = await forwardTo(
+    (request, answer) => {
+      seen.push({ ...request.headers, target: `${request.method} ${request.url}` })
+      answer.end()
+    },
+    { secret: 's' },
+  )
+  const headers = { authorization: 'Bearer x', 'accept-encoding': 'br', 'x-svc-payer': '0xevil' }
+  await forward(call({ method: 'DELETE', headers }))
+  await forward(call({ headers }), { payer: '0x1', planId: 'basic', challengeId: 'http-1', txHash: '0x2' })
+  const [free, guarded] = seen
+  expect(free).toMatchObject({
+    target: 'DELETE /api/free?x=1',
+    authorization: 'Bearer x',
+    'accept-encoding': 'br',
+  })
+  expect(Object.keys(free!).filter((name) => name.startsWith('x-svc'))).toEqual([])
+  expect(guarded).toMatchObject({
+    'x-svc-payer': '0x1',
+    'x-svc-plan-id': 'basic',
+    'x-svc-challenge-id': 'http-1',
+    'x-svc-tx-hash': '0x2',
+    'x-svc-signature': expect.stringMatching(/^t=\d+,v1=[0-9a-f]{64}$/),
+  })
+  expect(guarded).not.toHaveProperty('authorization')
+})
+
+test.each([204, 304, 200])('%i without a body', async (status) => {
+  const { forward } = await forwardTo((_request, answer) => answer.writeHead(status).end())
+  const answer = response(await forward(call()))
+  expect([answer.status, await answer.text()]).toEqual([status, ''])
+})
+
+test('a redirect to the backend itself points to the gateway; any other is left alone', async () => {
+  let location = ''
+  const { forward, backendUrl } = await forwardTo((_request, answer) =>
+    answer.writeHead(302, { location }).end(),
+  )
+  for (const [said, heard] of [
+    [`${backendUrl}/x/?a=1`, 'https://pay.example/base/x/?a=1'],
+    ['/x/', '/x/'],
+    ['https://elsewhere.example/', 'https://elsewhere.example/'],
+  ]) {
+    location = said!
+    expect(response(await forward(call())).headers.get('location')).toBe(heard)
+  }
+})
+
+test('an answer streams, and a reader that goes away ends it at the backend', async () => {
+  let ended: (value: unknown) => void = () => {}
+  const over = new Promise((resolve) => {
+    ended = resolve
+  })
+  const { forward } = await forwardTo((_request, answer) => {
+    answer.once('close', () => ended('closed')).write('first')
+  })
+  const reader = response(await forward(call())).body!.getReader()
+  expect(Buffer.from((await reader.read()).value!).toString()).toBe('first')
+  await reader.cancel()
+  expect(await over).toBe('closed')
+})
+
+test('a stream without an end does not keep the gateway open', async () => {
+  const { forward, pool } = await forwardTo((_request, answer) => answer.write('first'))
+  const reader = response(await forward(call())).body!.getReader()
+  await reader.read()
+  const rest = reader.read().catch(() => 'broken off')
+  await pool.close()
+  expect(await rest).toBe('broken off')
+  closing.splice(0, 1)
+})
+
+test('silence is 504, and a backend that is not there 502', async () => {
+  const { forward } = await forwardTo(() => {}, { timeoutMs: 50 })
+  expect(await forward(call())).toEqual({ status: 504, reason: 'the backend did not answer within 0.05 s' })
+  const dead = await forwardTo((request) => request.socket.destroy())
+  expect(await dead.forward(call())).toEqual({ status: 502, reason: 'the backend cannot be reached' })
+})
+
+test('a slow stream may take longer than the time to its head', async () => {
+  const { forward } = await forwardTo(
+    (_request, answer) => {
+      let count = 0
+      const timer = setInterval(() => {
+        answer.write('x')
+        if (++count === 5) {
+          clearInterval(timer)
+          answer.end()
+        }
+      }, 40)
+    },
+    { timeoutMs: 150 },
+  )
+  expect(await response(await forward(call())).text()).toBe('xxxxx')
+})

@@ -1,0 +1,52 @@
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { callSignature, forwardedHeaders } from './payment-headers.ts'
+
+test('what belongs to the call passes; what is ours, of one connection, or another call in disguise does not', () => {
+  const passing = {
+    accept: 'text/csv',
+    authorization: 'Bearer of-the-backend',
+    'content-type': 'application/json',
+    cookie: 'a=1; b=2',
+    'idempotency-key': 'k',
+    'user-agent': 'agent/1',
+    'x-own': '1',
+  }
+  const stripped = {
+    Connection: 'keep-alive, X-Named',
+    'X-Named': 'of this connection',
+    'x-svc-payer': '0xevil',
+    'X-Svc-Anything': 'x',
+    x_svc_payer: '0xevil',
+    'X_Svc-Tx_Hash': '0x0',
+    'payment-signature': 'as good as money',
+    'x-payment': 'the same, of x402 v1',
+    host: 'evil.example',
+    'content-length': '3',
+    content_length: '3',
+    'transfer-encoding': 'chunked',
+    te: 'trailers',
+    trailer: 'x',
+    upgrade: 'h2c',
+    expect: '100-continue',
+    'keep-alive': 'timeout=5',
+    'proxy-authorization': 'Basic x',
+    'accept-encoding': 'br',
+    'x-http-method-override': 'DELETE',
+    'x-method-override': 'DELETE',
+    'x-original-url': '/admin',
+    'x-rewrite-url': '/admin',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-host': 'evil.example',
+    forwarded: 'for=127.0.0.1',
+    'x-real-ip': '127.0.0.1',
+  }
+  expect(forwardedHeaders({ ...stripped, ...passing })).toEqual(passing)
+})
+
+test('the signature is the HMAC of "t.method.path.challengeId.txHash"', () => {
+  const call = { method: 'GET', path: '/weather/paris?u=c', challengeId: 'http-1', txHash: '0xab' }
+  const signature = callSignature('secret', call, 1_700_000_000_999)
+  const mac = createHmac('sha256', 'secret').update('1700000000.GET./weather/paris?u=c.http-1.0xab')
+  expect(signature).toBe(`t=1700000000,v1=${mac.digest('hex')}`)
+})

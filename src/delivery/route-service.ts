@@ -1,0 +1,41 @@
+import type { Backend, RouteCall } from '../ports.ts'
+import { createBackendPool } from './backend-pool.ts'
+import { createHttpBackend, type HttpBackendConfig } from './call-backend.ts'
+import { type CallbackBackendConfig, createCallbackBackend, forwardToCallback } from './fetch-resource.ts'
+import { createForward, type Forward, type Forwarded } from './forward.ts'
+
+/** Everything that answers calls of routes: paid ones, free ones, and the guarded resource of plans. */
+export interface RouteService {
+  backend: Backend
+  forwardFree(routeId: string, call: RouteCall): Promise<Forwarded>
+  /** Absent: there is no server to forward to. */
+  forward?: Forward
+  timeoutMs: number
+  close(): Promise<void>
+}
+
+/** By an HTTP backend, over one pool of connections. */
+export function createProxyService(
+  config: Omit<HttpBackendConfig, 'pool'> & { backendUrl: string; baseUrl: string },
+): RouteService {
+  const { backendUrl, timeoutMs } = config
+  const pool = createBackendPool({ baseUrl: backendUrl, timeoutMs })
+  const forward = createForward({ ...config, pool })
+  return {
+    backend: createHttpBackend({ ...config, pool }),
+    forwardFree: (_routeId, call) => forward(call),
+    forward,
+    timeoutMs,
+    close: pool.close,
+  }
+}
+
+/** By the seller's own function. */
+export function createCallbackService(config: CallbackBackendConfig): RouteService {
+  return {
+    backend: createCallbackBackend(config),
+    forwardFree: (routeId, call) => forwardToCallback(config, routeId, call),
+    timeoutMs: config.timeoutMs,
+    close: async () => {},
+  }
+}

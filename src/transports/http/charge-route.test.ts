@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import type { Intent, Outcome } from '../../engine/outcome.ts'
+import { UnavailableError } from '../../errors.ts'
+import { decodeJsonObject, encodeJson } from '../../protocol/base64.ts'
+import type { PaymentRequired } from '../../protocol/payment.ts'
+import { type ChargeRouteOptions, createChargeRoute } from './charge-route.ts'
+
+const required: PaymentRequired = {
+  x402Version: 2,
+  error: 'Payment required',
+  resource: {
+    url: 'https://api.example/pay/x',
+    method: 'GET',
+    description: '',
+    mimeType: 'application/json',
+  },
+  accepts: [{ extra: { routeId: 'weather' } }] as never,
+  challengeId: 'http-1',
+  requestId: 'r-1',
+}
+const payment = {
+  txHash: '0xab',
+  explorerUrl: 'https://scan/tx/0xab',
+  payer: '0x1',
+  amount: '10000',
+  network: 'eip155:84532',
+  routeId: 'weather',
+  challengeId: 'http-1',
+  requestId: 'r-1',
+}
+const receipt = { success: true, transaction: '0xab', network: 'eip155:84532' }
+const paid: Outcome = { kind: 'paid', payment, receipt, lease: 3 }
+const header = encodeJson({
+  x402Version: 2,
+  payload: {
+    signature: `0x${'ab'.repeat(65)}`,
+    authorization: {
+      from: `0x${'11'.repeat(20)}`,
+      to: `0x${'22'.repeat(20)}`,
+      value: '1',
+      validAfter: '0',
+      validBefore: '1900000000',
+      nonce: `0x${'cd'.repeat(32)}`,
+    },
+  },
+  accepted: { extra: { challengeId: 'http-1' } },
+})
+
+function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> = {}) {
+  const intents: Intent[] = []
+  const finished: unknown[] = []
+  const charge = createChargeRoute({
+    engine: {
+      async purchase(intent) {
+        intents.push(intent)
+        if (answer instanceof Error) throw answer
+        return answer
+      },
+      finish: async (...args) => void finished.push(args),
+    },
+    baseUrl: 'https://api.example/pay',
+    ...options,
+  })
+  const ask = (target: string, headers: Record<string, string> = {}, method = 'GET') =>
+    charge(new Request(`http://internal${target}`, { method, headers }), 'weather', { address: '9.9.9.9' })
+  return { ask, intents, finished }
+}
+
+async function responseOf(charged: Awaited<ReturnType<ReturnType<typeof charging>['ask']>>) {
+  if (charged.kind !== 'respond') throw new Error('expected a response')
+  const text = await charged.response.text()
+  return { ...charged, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+describe('an unpaid call', () => {
+  test('gets the 402 of exactly this call, at the address that was called', async () => {
+    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { response, body } = await responseOf(await ask('/weather/paris?u=c'))
+    expect(response.status).toBe(402)
+    expect(body.resource).toMatchObject({ url: 'https://api.example/weather/paris?u=c', method: 'GET' })
+    expect(decodeJsonObject(response.headers.get('payment-required')!)).toMatchObject({
+      resource: body.resource,
+    })
+    expect(Object.keys(body.extensions.svc)).toEqual(['description'])
+    expect(intents).toEqual([
+      {
+        transport: 'http',
+        routeId: 'weather',
+        embedded: true,
+        call: { method: 'GET', path: '/weather/paris?u=c', headers: {}, body: null },
+      },
+    ])
+  })
+
+  test('below the base path is sold by its path there', async () => {
+    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { body } = await responseOf(await ask('/pay/weather/paris'))
+    expect(intents[0]?.call?.path).toBe('/weather/paris')
+    expect(body.resource.url).toBe('https://api.example/pay/weather/paris')
+  })
+
+  test('by HEAD asks for the terms of GET, and gets them without a body', async () => {
+    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { response, body } = await responseOf(await ask('/weather/paris', {}, 'HEAD'))
+    expect([response.status, body]).toEqual([402, undefined])
+    expect(intents[0]?.call?.method).toBe('GET')
+  })
+
+  test('counts against the limit; a header that only pretends to be a payment does, too', async () => {
+    const rateLimit = () => ({ ok: false, retryAfterSeconds: 9 }) as const
+    const { ask, intents } = charging({ kind: 'challenge', required }, { rateLimit })
+    expect((await responseOf(await ask('/x'))).response.status).toBe(429)
+    expect((await responseOf(await ask('/x', { 'payment-signature': 'x' }))).response.status).toBe(429)
+    expect(intents).toEqual([])
+    await ask('/x', { 'payment-signature': header })
+    expect(intents).toHaveLength(1)
+  })
+})
+
+describe('a paid call', () => {
+  test('hands over the payment, the headers, and a way to say how it ended', async () => {
+    const { ask, intents, finished } = charging(paid)
+    const charged = await ask('/weather/paris', { 'payment-signature': header, 'idempotency-key': '"k-1"' })
+    if (charged.kind !== 'paid') throw new Error('expected paid')
+    expect(charged.payment).toEqual(payment)
+    expect(charged.headers).toEqual({
+      'payment-response': encodeJson(receipt),
+      'cache-control': 'no-store, private',
+    })
+    expect(intents[0]).toMatchObject({ requestId: 'k-1', embedded: true, payment: { x402Version: 2 } })
+    await charged.finish({ ok: true })
+    await charged.finish({ ok: false, reason: 'x' })
+    expect(finished).toEqual([
+      ['http-1', 3, { ok: true }],
+      ['http-1', 3, { ok: false, reason: 'x' }],
+    ])
+  })
+
+  test('by HEAD, with a bad key or a bad header never reaches the engine', async () => {
+    const { ask, intents } = charging(paid)
+    const head = await responseOf(await ask('/x', { 'payment-signature': header }, 'HEAD'))
+    expect(head.response.status).toBe(400)
+    const key = await responseOf(await ask('/x', { 'payment-signature': header, 'idempotency-key': 'a b' }))
+    expect([key.response.status, key.body.code]).toEqual([400, 'INVALID_REQUEST'])
+    const twice = await responseOf(await ask('/x', { 'payment-signature': `${header}, ${header}` }))
+    expect(twice.body.message).toContain('more than once')
+    expect(intents).toEqual([])
+  })
+
+  test('on an engine that throws decides nothing, and says so without our insides', async () => {
+    const told: unknown[] = []
+    const onError = (error: unknown) => told.push(error)
+    const down = charging(new UnavailableError('postgres://u:secret@db'), { onError })
+    const answer = await responseOf(await down.ask('/x', { 'payment-signature': header }))
+    expect([answer.response.status, answer.body.code]).toEqual([503, 'SETTLEMENT_PENDING'])
+    expect(answer.body.statusUrl).toBe('https://api.example/pay/x402/challenges/http-1')
+    expect(JSON.stringify(answer.body)).not.toContain('secret')
+    expect(told).toHaveLength(1)
+  })
+})

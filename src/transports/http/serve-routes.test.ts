@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'vitest'
+import type { Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { encodeJson } from '../../protocol/base64.ts'
+import type { Route } from '../../protocol/catalog.ts'
+import { buildCatalog } from '../../rules/catalog.ts'
+import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
+import type { Forwarded } from './serve-routes.ts'
+
+const routes: Route[] = [
+  { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },
+  { routeId: 'report', method: 'POST', path: '/weather/:city', unitAmount: '$0.02' },
+  { routeId: 'cities', method: 'GET', path: '/cities', free: true },
+  { routeId: 'echo', method: 'POST', path: '/echo', free: true },
+]
+const claims = {
+  aud: 'https://api.example/resource/default?v=1',
+  sub: '0x1',
+  planId: 'basic',
+  jti: 'http-9',
+  txHash: '0xab',
+}
+
+interface Script {
+  forwarded?: Forwarded
+  baseUrl?: string
+  options?: Partial<HttpHandlerOptions>
+  claims?: typeof claims
+}
+
+function gateway({
+  forwarded,
+  baseUrl = 'https://api.example',
+  options = {},
+  claims: given = claims,
+}: Script = {}) {
+  const intents: Intent[] = []
+  const calls: Array<{ to: unknown; call: RouteCall }> = []
+  const pass = async (to: unknown, call: RouteCall): Promise<Forwarded> => {
+    calls.push({ to, call })
+    return forwarded ?? new Response('from the backend', { status: 203, headers: { 'x-own': '1' } })
+  }
+  const handler = createHttpHandler({
+    engine: {
+      async purchase(intent): Promise<Outcome> {
+        intents.push(intent)
+        return { kind: 'failed', error: new GatewayError('PAYMENT_FAILED', 'asked the engine') }
+      },
+      status: async () => undefined,
+    },
+    discovery: { plans: [], routes } as never,
+    baseUrl,
+    version: '1',
+    networkId: 'eip155:84532',
+    storeName: 'memory',
+    limits: { maxBodyBytes: 100, requestTimeoutMs: 1000 },
+    uptimeSeconds: () => 1,
+    ready: async () => ({ ok: true, checks: {} }),
+    routes: { catalog: buildCatalog([], routes), forwardFree: pass },
+    guarded: {
+      path: '/resource/{resourceId}',
+      verifyBearer: async (authorization) =>
+        authorization === 'Bearer good'
+          ? { ok: true, claims: given }
+          : { ok: false, error: new GatewayError('UNAUTHORIZED', 'no') },
+      forward: (call, access) => pass(access, call),
+    },
+    ...options,
+  })
+  /** A request with the raw target, as our node:http bridge makes it. */
+  const raw = (method: string, target: string, headers: Record<string, string> = {}, peer = {}) => {
+    const request = new Request('http://internal/', { method, headers })
+    return handler(Object.defineProperty(request, 'url', { value: `http://internal${target}` }), peer)
+  }
+  const send = (method: string, target: string, init: RequestInit = {}, peer = {}) =>
+    handler(new Request(`http://internal${target}`, { method, ...init }), peer)
+  return { send, raw, intents, calls }
+}
+const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
+const paying = encodeJson({
+  x402Version: 2,
+  payload: {
+    signature: `0x${'ab'.repeat(65)}`,
+    authorization: {
+      from: `0x${'11'.repeat(20)}`,
+      to: `0x${'22'.repeat(20)}`,
+      value: '1',
+      validAfter: '0',
+      validBefore: '1900000000',
+      nonce: `0x${'cd'.repeat(32)}`,
+    },
+  },
+})
+
+describe('a direct call of a paid route', () => {
+  test('is asked for with method, path, query, headers and body, byte for byte', async () => {
+    const { send, intents } = gateway()
+    const body = new Uint8Array([0, 255, 10])
+    const headers = { 'idempotency-key': 'k-1', 'x-own': '1' }
+    expect((await send('POST', '/weather/par%69s?b=2&a=1&a=%20+', { body, headers })).status).toBe(402)
+    expect(intents).toMatchObject([
+      { transport: 'http', routeId: 'report', requestId: 'k-1', call: { method: 'POST' } },
+    ])
+    const { call } = intents[0]!
+    expect(call?.path).toBe('/weather/par%69s?b=2&a=1&a=%20+')
+    expect(call?.headers).toMatchObject({ 'x-own': '1' })
+    expect([...call!.body!]).toEqual([0, 255, 10])
+  })
+
+  test('below a base path is the route’s path alone', async () => {
+    const { send, intents } = gateway({ baseUrl: 'https://api.example/pay/v1' })
+    await send('GET', '/pay/v1/weather/paris?x')
+    expect(intents[0]).toMatchObject({ routeId: 'weather', call: { path: '/weather/paris?x', body: null } })
+    expect((await send('GET', '/weather/paris')).status).toBe(404)
+  })
+
+  test('a body over the cap is 413 and a malformed payment 400: the engine is not asked', async () => {
+    const { send, intents } = gateway()
+    expect((await send('POST', '/weather/paris', { body: 'x'.repeat(101) })).status).toBe(413)
+    expect((await send('GET', '/weather/paris', { headers: { 'payment-signature': 'x' } })).status).toBe(400)
+    const head = await send('HEAD', '/weather/paris', { headers: { 'payment-signature': paying } })
+    expect(head.status).toBe(400)
+    expect(intents).toEqual([])
+  })
+
+  test('HEAD asks for GET’s terms, OPTIONS is a preflight for every method, any other is 405', async () => {
+    const { send, intents } = gateway()
+    const head = await send('HEAD', '/weather/paris')
+    expect([head.status, await head.text()]).toEqual([402, ''])
+    expect(intents[0]?.call?.method).toBe('GET')
+    const preflight = await send('OPTIONS', '/weather/paris')
+    expect([preflight.status, preflight.headers.get('access-control-allow-methods')]).toEqual([
+      204,
+      'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+    ])
+    const put = await send('PUT', '/weather/paris')
+    expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST, OPTIONS'])
+  })
+
+  test.each([
+    '/weather/../cities',
+    '/weather/./paris',
+    '//evil.example/weather/paris',
+    '/weather\\paris',
+    '/weather/paris#x',
+    '/weather/pa ris',
+    "/weather/paris?q=it's",
+  ])('%s is no path that every parser reads alike: 400', async (target) => {
+    const { raw, intents, calls } = gateway()
+    const answer = await raw('GET', target)
+    expect([answer.status, (await json(answer)).code]).toEqual([400, 'INVALID_REQUEST'])
+    expect([intents, calls]).toEqual([[], []])
+  })
+
+  test.each([
+    '/weather/%2e%2e',
+    '/weather/a%2Fb',
+    '/weather/a%5cb',
+    '/weather/a%252fb',
+    '/weather/%00',
+    '/weather/',
+    '/weather/paris/',
+    '/Weather/paris',
+    "/elsewhere?q=it's",
+  ])('%s is no route', async (target) => {
+    const { raw, intents, calls } = gateway()
+    expect([400, 404]).toContain((await raw('GET', target)).status)
+    expect([intents, calls]).toEqual([[], []])
+  })
+
+  test('unpaid ones are limited, and the 404 lists what can be called', async () => {
+    const rateLimit = () => ({ ok: false, retryAfterSeconds: 9 }) as const
+    const { send, intents, calls } = gateway({ options: { rateLimit } })
+    const peer = { address: '9.9.9.9' }
+    expect((await send('GET', '/weather/paris', {}, peer)).status).toBe(429)
+    expect((await send('GET', '/cities', {}, peer)).status).toBe(429)
+    await send('GET', '/weather/paris', { headers: { 'payment-signature': paying } }, peer)
+    expect([intents.length, calls.length]).toEqual([1, 0])
+    expect((await json(await send('GET', '/nowhere'))).endpoints).toContain('POST /weather/:city')
+  })
+
+  test('where the seller’s own server answers, the gateway knows nothing of it', async () => {
+    const { send } = gateway({ options: { routes: undefined } as never })
+    for (const target of ['/weather/paris', "/weather/paris?q=it's", '/cities']) {
+      const answer = await send('GET', target)
+      expect([answer.status, answer.headers.get('x-svc-code')]).toEqual([404, 'INVALID_REQUEST'])
+    }
+    expect((await send('OPTIONS', '/weather/paris')).status).toBe(404)
+  })
+})
+
+describe('a free route', () => {
+  test('is passed on, and its answer passed back', async () => {
+    const { send, calls, intents } = gateway()
+    const answer = await send('POST', '/echo?x=1', { body: 'hi' })
+    expect([answer.status, answer.headers.get('x-own'), await answer.text()]).toEqual([
+      203,
+      '1',
+      'from the backend',
+    ])
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+    expect(calls).toMatchObject([{ to: 'echo', call: { method: 'POST', path: '/echo?x=1' } }])
+    expect(intents).toEqual([])
+    await send('HEAD', '/cities')
+    expect(calls[1]?.call.method).toBe('HEAD')
+  })
+
+  test('the backend’s own CORS stays, and its absence is 502 or 504', async () => {
+    const headers = { 'access-control-allow-origin': 'https://a.example' }
+    const answer = await gateway({ forwarded: new Response(null, { headers }) }).send('GET', '/cities')
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://a.example')
+    const gone = await gateway({ forwarded: { status: 504, reason: 'silence' } }).send('GET', '/cities')
+    expect([gone.status, await json(gone)]).toMatchObject([
+      504,
+      { type: 'Error', message: 'silence', httpStatus: 504 },
+    ])
+  })
+})
+
+describe('the guarded resource', () => {
+  const bearer = { headers: { authorization: 'Bearer good' } }
+
+  test('opens to its token, with any method, and tells the backend whose it is', async () => {
+    const { send, calls } = gateway()
+    const answer = await send('PUT', '/resource/default?v=1&more=2', { ...bearer, body: 'hi' })
+    expect([answer.status, await answer.text()]).toEqual([203, 'from the backend'])
+    expect(calls).toMatchObject([
+      {
+        to: { payer: '0x1', planId: 'basic', challengeId: 'http-9', txHash: '0xab' },
+        call: { method: 'PUT', path: '/resource/default?v=1&more=2' },
+      },
+    ])
+  })
+
+  test('says how to get in', async () => {
+    const { send, calls } = gateway()
+    const none = await send('GET', '/resource/default?v=1')
+    expect([none.status, none.headers.get('www-authenticate'), (await json(none)).code]).toEqual([
+      401,
+      'Bearer realm="https://api.example"',
+      'UNAUTHORIZED',
+    ])
+    const bad = await send('GET', '/resource/default?v=1', { headers: { authorization: 'Bearer bad' } })
+    expect(bad.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    expect(calls).toEqual([])
+  })
+
+  test.each([
+    '/resource/other?v=1',
+    '/resource/default',
+    '/resource/default?v=2',
+    '/resource/default?v=1&v=2',
+  ])('a token does not open %s, which it was not sold for', async (target) => {
+    const { send, calls } = gateway()
+    expect((await send('GET', target, bearer)).status).toBe(401)
+    expect(calls).toEqual([])
+  })
+
+  test.each([
+    '/resource/default/below',
+    '/resource/x/../default?v=1',
+    '/resource/def%61ult?v=1',
+    '/resource/',
+  ])('%s is not the resource', async (target) => {
+    const { raw, calls } = gateway()
+    expect([400, 401, 404]).toContain((await raw('GET', target, { authorization: 'Bearer good' })).status)
+    expect(calls).toEqual([])
+  })
+})

@@ -1,0 +1,77 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A wire between a store and its database that a test can cut at an exact moment. */
+export interface CutProxy {
+  port: number
+  /** Cuts all connections as soon as the client sends this: before the server gets it, or after it has answered. */
+  cutAt(sent: string, when: 'before' | 'after'): void
+  /** Cuts each connection after so many bytes in either direction; undefined: never. */
+  cutAfterBytes(bytes: (() => number) | undefined): void
+  /** Holds back every answer for so long. */
+  delayMs: number
+  close(): Promise<void>
+}
+
+export async function startCutProxy(targetPort: number): Promise<CutProxy> {
+  const open = new Set<Socket>()
+  let trigger: { sent: string; when: 'before' | 'after' } | undefined
+  let budget: (() => number) | undefined
+
+  const server = createServer((client) => {
+    const upstream = connect(targetPort, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      open.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        open.delete(socket)
+        cut()
+      })
+    }
+    let left = budget?.() ?? Number.POSITIVE_INFINITY
+    let mute = false
+    const cut = () => {
+      client.destroy()
+      upstream.destroy()
+    }
+    const spend = (chunk: Buffer, to: Socket) => {
+      const part = chunk.subarray(0, left)
+      left -= chunk.length
+      to.write(part)
+      if (left <= 0) cut()
+    }
+    client.on('data', (chunk) => {
+      if (trigger !== undefined && chunk.includes(trigger.sent)) {
+        const { when } = trigger
+        trigger = undefined
+        if (when === 'before') return cut()
+        mute = true
+      }
+      spend(chunk, upstream)
+    })
+    upstream.on('data', (chunk) => {
+      // The server has done it and says so; nobody hears it.
+      if (mute) return cut()
+      if (proxy.delayMs === 0) spend(chunk, client)
+      else setTimeout(() => spend(chunk, client), proxy.delayMs)
+    })
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const proxy: CutProxy = {
+    port: (server.address() as AddressInfo).port,
+    cutAt(sent, when) {
+      trigger = { sent, when }
+    },
+    cutAfterBytes(bytes) {
+      budget = bytes
+      // Those that are open have no budget yet.
+      for (const socket of open) socket.destroy()
+    },
+    delayMs: 0,
+    async close() {
+      for (const socket of open) socket.destroy()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+  return proxy
+}
