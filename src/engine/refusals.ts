@@ -30,7 +30,7 @@ export function refunded(challenge: ChallengeRow): GatewayError {
 export function otherPayer(challenge: ChallengeRow): GatewayError {
   return new GatewayError(
     'INVALID_PROOF',
-    'This challenge belongs to another payer; this authorization was not sent. Ask for a challenge of your own.',
+    'This challenge is paid by another payer, and its result is theirs. Ask for a challenge of your own.',
     { challengeId: challenge.key },
   )
 }

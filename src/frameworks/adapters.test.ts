@@ -78,7 +78,9 @@ async function addressOf(server: Server): Promise<string> {
 
 const serveExpress = (app: express.Express) => addressOf(app.listen(0, '127.0.0.1'))
 const serveHono = (app: Hono) =>
-  addressOf(serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }) as Server)
+  addressOf(
+    serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1', overrideGlobalObjects: false }) as Server,
+  )
 
 async function fastifyWith(gateway: EmbeddedGateway) {
   const app = createFastify()
@@ -95,6 +97,20 @@ test.each([
   ['Fastify', async () => (await fastifyWith(paidGateway().gateway)).payPerRequest('wether')],
 ])('%s refuses to start with a route that is not in the catalog', async (_name, build) => {
   await expect(async () => build()).rejects.toThrow('no route "wether"; it has weather')
+})
+
+test('a resource id that a misspelt parameter leaves undefined opens nothing', async () => {
+  const { gateway } = paidGateway()
+  const wide: EmbeddedGateway = { ...gateway, verifyBearer: async () => ({ ok: true, claims: {} as never }) }
+  const app = new Hono()
+  const misspelt = onHono.requireAccess(wide, (c) => ({ resourceId: c.req.param('idd') }))
+  app.get('/resource/:id', misspelt, (c) => c.text('open'))
+  app.onError((error, c) => c.text(error.message, 500))
+  const answer = await app.request('/resource/a')
+  expect([answer.status, await answer.text()]).toEqual([
+    500,
+    'requireAccess: resourceId is undefined, not a text.',
+  ])
 })
 
 describe('Express', () => {

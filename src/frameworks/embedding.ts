@@ -72,6 +72,11 @@ export async function checkAccess(
   authorization: string | undefined,
   expected: ExpectedAccess,
 ): Promise<{ kind: 'open'; claims: AccessClaims } | { kind: 'respond'; response: Response }> {
+  for (const [name, value] of Object.entries(expected)) {
+    // A misspelt parameter would be undefined, and undefined would let any token in.
+    if (typeof value !== 'string')
+      throw new TypeError(`requireAccess: ${name} is ${typeof value}, not a text.`)
+  }
   const verified = await verifyBearer(authorization, expected)
   if (verified.ok) return { kind: 'open', claims: verified.claims }
   const { error } = verified

@@ -80,7 +80,7 @@ export function payPerRequest(
  * Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named.
  *
  * @example
- * app.get('/resource/:id', requireAccess(gateway, (req) => ({ resourceId: req.params.id })), handler)
+ * app.get('/resource/:id', requireAccess(gateway, (req) => ({ resourceId: String(req.params.id) })), handler)
  */
 export function requireAccess(
   gateway: EmbeddedGateway,

@@ -16,6 +16,8 @@ const PORT_TRIES = 5
 export interface PostgresServer {
   readonly url: string
   readonly port: number
+  /** Holds its data, and is deleted with it. */
+  readonly folder: string
   /** Ends the server and deletes its data. */
   stop(): Promise<void>
   /** As a power cut: every process of it is gone at once. The data stay. */
@@ -32,6 +34,7 @@ export interface PostgresServer {
  *
  * @param options.fsync off is faster, and loses what a power cut would lose. Default true.
  * @param options.tls Certificate and key as PEM text, to speak TLS.
+ * @param options.programs Where Debian's versions are, beside PATH. Default /usr/lib/postgresql.
  * @example
  * const server = await startPostgres()
  * const store = await openPostgresStore({ url: server.url })
@@ -39,11 +42,13 @@ export interface PostgresServer {
 export async function startPostgres({
   fsync = true,
   tls,
+  programs: debian = '/usr/lib/postgresql',
 }: {
   fsync?: boolean
+  programs?: string
   tls?: { cert: string; key: string }
 } = {}): Promise<PostgresServer> {
-  const programs = findPostgres()
+  const programs = findPostgres(debian)
   const user = serverUser()
   const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
   if (user) chownSync(folder, user.uid, user.gid)
@@ -99,6 +104,7 @@ export async function startPostgres({
   return {
     url: `postgres://paystile:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
     port,
+    folder,
     async stop() {
       await server.end('SIGINT')
       await rm(folder, { recursive: true, force: true })
@@ -205,8 +211,7 @@ function endWithParent(server: ChildProcess, folder: string): ChildProcess | und
   return watcher
 }
 
-function findPostgres(): string {
-  const debian = '/usr/lib/postgresql'
+function findPostgres(debian: string): string {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),

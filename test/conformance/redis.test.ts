@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '../../src/testing/redis-server.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
 import { sampleAudit, samplePut, sampleRow } from '../../src/testing/store-rows.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 200)
+const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
 
 let redis: RedisServer
 beforeAll(async () => {

@@ -119,9 +119,18 @@ const startHono: StartApp = async ({ gateway, seller, basePath, port }) => {
   app.get('/resource/:id', byId, (c) => c.json({ wallet: c.get('svcAccess').walletAddress }))
   const proOnly = requireAccess(gateway, { planId: 'pro' })
   app.get('/pro', proOnly, (c) => c.json({ planId: c.get('svcAccess').planId }))
+  // Hono's server puts its own Request and Response in place of the global ones; the next test file wants them back.
+  const { Request, Response } = globalThis
   const server = serve({ fetch: app.fetch, port, hostname: HOST }) as Server
   await once(server, 'listening')
-  return { close: () => closed(server) }
+  return {
+    async close() {
+      await closed(server)
+      for (const [name, value] of Object.entries({ Request, Response })) {
+        Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
+      }
+    },
+  }
 }
 
 const startFastify: StartApp = async ({ gateway, seller, basePath, port }) => {

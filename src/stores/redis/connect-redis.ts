@@ -96,7 +96,7 @@ type DriverError = Error & { command?: { name?: string } }
 
 /** The driver hangs what was sent on its errors: signatures, passwords. Errors end in logs. */
 function withoutArguments(error: DriverError): Error {
-
+  delete error.command
   return error
 }
 

@@ -4,7 +4,7 @@ import { createPool } from './postgres-pool.ts'
 
 const RACES = 10
 
-const postgres: Dialect = {
+export const postgresDialect: Dialect = {
   // The parameter is text: the client library would encode a json one a second time.
   inKeys: '= ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))',
   forUpdate: 'FOR UPDATE',
@@ -38,7 +38,7 @@ export function createPostgresDriver(
   return {
     name: 'postgres',
     exclusive: false,
-    dialect: postgres,
+    dialect: postgresDialect,
     query: (query) => pool.use(performance.now(), async (connection) => (await connection.run([query]))[0]!),
     transaction: (script, sinceMs = performance.now()) => {
       return pool.use(sinceMs, async (connection) => {
@@ -61,6 +61,11 @@ async function runOnce<T>(connection: PostgresConnection, script: () => Script<T
     const steps = script()
     let turn = steps.next()
     let opening = [BEGIN]
+    // What goes out together with BEGIN is run even if BEGIN is refused; so it may only look, and lock.
+    if (!turn.done && !turn.value.every(({ sql }) => sql.startsWith('SELECT '))) {
+      await connection.run(opening)
+      opening = []
+    }
     while (!turn.done) {
       const answers = await connection.run([...opening, ...turn.value])
       turn = steps.next(answers.slice(opening.length))

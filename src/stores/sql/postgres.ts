@@ -19,7 +19,7 @@ export interface PostgresOptions {
   url: string
   /** Everything of ours is in this schema, which is made if it is absent. Default `paystile`. */
   schema?: string
-  /** Default 10. */
+  /** Default 10; one more where `onCommitted` is used. */
   maxConnections?: number
 }
 

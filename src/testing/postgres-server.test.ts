@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
+import { expect, test } from 'vitest'
+import { startPostgres } from './postgres-server.ts'
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('error', () => resolve(false))
+    socket.on('connect', () => socket.destroy())
+  })
+}
+
+test('a server is stopped, killed and started again on the same port', async () => {
+  const server = await startPostgres({ fsync: false })
+  expect(await answers(server.port)).toBe(true)
+  await server.kill()
+  expect(await answers(server.port)).toBe(false)
+  await server.restart()
+  expect(await answers(server.port)).toBe(true)
+  server.freeze()
+  server.thaw()
+  await server.restart()
+  expect(await answers(server.port)).toBe(true)
+  await server.stop()
+  expect(await answers(server.port)).toBe(false)
+})
+
+test('two servers do not meet', async () => {
+  const [one, two] = await Promise.all([startPostgres({ fsync: false }), startPostgres({ fsync: false })])
+  expect(one.port).not.toBe(two.port)
+  await one.stop()
+  expect(await answers(two.port)).toBe(true)
+  await two.stop()
+})
+
+test.each(['kill', 'freeze'])('it ends with its parent and leaves no data behind (%s)', async (how) => {
+  // Compiled: `npm test` builds before it tests.
+  const built = new URL('../../dist/testing/postgres-server.js', import.meta.url)
+  const source = `import { startPostgres } from '${built}'
+    const server = await startPostgres({ fsync: false })
+    if ('${how}' === 'freeze') server.freeze()
+    console.log(JSON.stringify([server.port, server.folder]))
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const line = await new Promise<string>((resolve) => {
+    createInterface({ input: child.stdout }).once('line', resolve)
+  })
+  const [port, folder] = JSON.parse(line) as [number, string]
+  expect(existsSync(folder)).toBe(true)
+  child.kill('SIGKILL')
+  await expect.poll(() => answers(port), { timeout: 10_000 }).toBe(false)
+  await expect.poll(() => existsSync(folder), { timeout: 10_000 }).toBe(false)
+})
+
+test('without PostgreSQL one line says what to install', async () => {
+  const { PATH } = process.env
+  process.env.PATH = '/nowhere'
+  try {
+    await expect(startPostgres({ programs: '/nowhere/at-all' })).rejects.toThrow(
+      /^PostgreSQL is missing: cannot find initdb\. On Debian: apt-get install postgresql$/,
+    )
+  } finally {
+    process.env.PATH = PATH
+  }
+})
