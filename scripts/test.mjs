@@ -13,7 +13,7 @@ import {
 } from './prepare.mjs'
 
 // Programs beyond npm that the tests start: 'redis', 'postgres', 'chromium'.
-const systemNeeds = []
+const systemNeeds = ['redis', 'postgres']
 
 const node = process.execPath
 const checks = [

@@ -11,7 +11,7 @@ let stores: [PostgresStore, PostgresStore]
 let schemas = 0
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await startPostgres({ fsync: false })
   admin = postgres(server.url, { max: 1 })
 })
 afterAll(async () => {

@@ -7,7 +7,7 @@ const runs = Number(process.env.CONFORMANCE_RUNS ?? 200)
 
 let server: PostgresServer
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await startPostgres({ fsync: false })
 })
 afterAll(() => server.stop())
 

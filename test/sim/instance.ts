@@ -1,32 +1,17 @@
-import type { EngineConfig, Ports } from '../../src/engine/core.ts'
+import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
 import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
 import type { Alerts, Chain, Clock, RefundSigner, Settlement, Store } from '../../src/ports.ts'
 import { createFacilitatorSettlement } from '../../src/settlement/facilitator-settlement.ts'
 import { createGasWallet } from '../../src/settlement/gas-wallet.ts'
-import { createChainPort, type StaleLooks } from './chain/chain-port.ts'
-import type { SimChain } from './chain/sim-chain.ts'
+import { createChainPort } from './chain/chain-port.ts'
 import { createSimRefundSigner, createSimTxSigner, isSigned } from './keys.ts'
-import type { Mutation } from './mutation.ts'
+import type { Outside } from './outside.ts'
 import { faultyCall, type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
-import { createSimDelivery, type Issuer } from './ports/sim-delivery.ts'
+import { createSimDelivery } from './ports/sim-delivery.ts'
 import { createSimFacilitator } from './ports/sim-facilitator.ts'
-import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
-
-/** What outlives every instance. */
-export interface Outside {
-  world: World
-  chain: SimChain
-  store: Store
-  issuer: Issuer
-  staleLooks: StaleLooks
-  config: EngineConfig
-  mutation: Mutation
-  chainIsDown: () => boolean
-  /** Challenges whose payment, or refund, the seller was told of. */
-  told: Set<string>
-}
+import { address, PAY_TO, REFUND_WALLET } from './world.ts'
 
 /** One gateway process: the production engine and settlement over simulated ports. */
 export interface Instance extends Host {

@@ -1,5 +1,5 @@
 import type { Chain, Random, SignedAuthorization, Store, Use } from '../../src/ports.ts'
-import type { Mutation } from './mutation.ts'
+import type { Mutation } from './outside.ts'
 
 export interface Mutant {
   name: string

@@ -47,9 +47,17 @@ export async function openPostgresStore({
   schema = 'paystile',
   maxConnections = 10,
 }: PostgresOptions): Promise<PostgresStore> {
-  await migratePostgres(url, { schema })
-  const settings = { target: parsePostgresUrl(url), schema, statementTimeoutMs: STATEMENT_TIMEOUT_MS }
+  const target = parsePostgresUrl(url)
+  checkSchema(schema)
+  const settings = { target, schema, statementTimeoutMs: STATEMENT_TIMEOUT_MS }
   const driver = createPostgresDriver({ ...settings, patienceMs: PATIENCE_MS, max: maxConnections })
+  try {
+    await checkEncoding(driver)
+    if (!(await isUpToDate(driver))) await migratePostgres(url, { schema })
+  } catch (error) {
+    await driver.close()
+    throw explain(target.label, error)
+  }
   const wakeups = createWakeups(driver, settings)
   const store = createSqlStore(driver)
   return {
@@ -78,19 +86,14 @@ export async function migratePostgres(
   { schema = 'paystile' }: { schema?: string } = {},
 ): Promise<void> {
   const target = parsePostgresUrl(url)
-  if (!/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) {
-    throw new ConfigError([`The Postgres schema is ${schema}; expected lower-case letters, digits and _.`])
-  }
-  const open = (limitMs: number) => {
-    return createPostgresDriver({ target, schema, statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 })
-  }
-  let driver = open(PATIENCE_MS)
+  checkSchema(schema)
+  const limits = { statementTimeoutMs: MIGRATION_PATIENCE_MS, patienceMs: MIGRATION_PATIENCE_MS }
+  const driver = createPostgresDriver({ target, schema, ...limits, max: 1 })
   try {
     await checkEncoding(driver)
-    if (await isUpToDate(driver)) return
-    await driver.close()
-    driver = open(MIGRATION_PATIENCE_MS)
-    await driver.transaction(() => migrateAlone(target.label, schema, driver))
+    if (!(await isUpToDate(driver))) {
+      await driver.transaction(() => migrateAlone(target.label, schema, driver))
+    }
   } catch (error) {
     throw explain(target.label, error)
   } finally {
@@ -118,6 +121,11 @@ async function isUpToDate(driver: Driver): Promise<boolean> {
   }
 }
 
+function checkSchema(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,49}$/.test(schema)) return
+  throw new ConfigError([`The Postgres schema is ${schema}; expected lower-case letters, digits and _.`])
+}
+
 async function checkEncoding(driver: Driver): Promise<void> {
   const { rows } = await driver.query({ sql: 'SHOW server_encoding', params: [] })
   const encoding = rows[0]?.server_encoding
@@ -125,7 +133,7 @@ async function checkEncoding(driver: Driver): Promise<void> {
 }
 
 function explain(label: string, error: unknown): Error {
-  if (error instanceof ConfigError) return error
+  if (error instanceof ConfigError || error instanceof UnavailableError) return error
   // The server spoke, and would say the same again: a wrong password, no such database, no right to create tables.
   if (error instanceof PostgresFault && /^(0A|22|28|3D|42)/.test(error.code)) {
     return new ConfigError([`${label} cannot be used as a store: ${error.message}`])

@@ -1,7 +1,7 @@
 import type { Buyer } from '../buyers/shop.ts'
 import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
-import type { Scene } from './check.ts'
 import { sum } from './ledger.ts'
+import type { Scene } from './scene.ts'
 
 /** I2, I3, I7 and the promise to buyers, from what they saw and what the chain says. */
 export function checkBuyers(scene: Scene): void {

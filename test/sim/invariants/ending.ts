@@ -1,4 +1,4 @@
-import type { Scene } from './check.ts'
+import type { Scene } from './scene.ts'
 
 const OVER = ['DELIVERED', 'EXPIRED', 'CANCELLED', 'REFUNDED', 'REFUND_FAILED']
 

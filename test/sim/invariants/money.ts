@@ -1,7 +1,7 @@
 import { simRefundNonce } from '../keys.ts'
 import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
-import type { Scene } from './check.ts'
 import { sum } from './ledger.ts'
+import type { Scene } from './scene.ts'
 
 /** I1, I3, I4, I5, I6, I8: where every micro-unit went. */
 export function checkMoney(scene: Scene): void {

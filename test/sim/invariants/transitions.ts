@@ -1,4 +1,4 @@
-import type { Scene } from './check.ts'
+import type { Scene } from './scene.ts'
 
 /** I9: the table of the specification, written a second time on purpose. */
 const LEGAL = new Set([

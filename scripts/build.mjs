@@ -1,0 +1,7 @@
+import { ensureBuilt, ensureInstalled, runMain } from './prepare.mjs'
+
+// tsc alone would leave out the Lua scripts of the Redis store.
+await runMain(async () => {
+  await ensureInstalled()
+  await ensureBuilt()
+})

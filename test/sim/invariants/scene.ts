@@ -1,0 +1,32 @@
+import type {
+  AuthorizationRow,
+  ChallengeRow,
+  ReceiptRow,
+  RefundRow,
+  WalletTxRow,
+} from '../../../src/ports.ts'
+import type { Buyer } from '../buyers/shop.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
+import type { Outside } from '../outside.ts'
+import type { RecordedStore } from '../ports/recorded-store.ts'
+import type { World } from '../world.ts'
+import type { Transfer } from './ledger.ts'
+
+export interface Ended {
+  world: World
+  chain: SimChain
+  recorded: RecordedStore
+  buyers: readonly Buyer[]
+  outside: Outside
+}
+
+/** The end of a history: what is stored, and what the chain says. */
+export interface Scene extends Ended {
+  transfers: Transfer[]
+  income: Map<string, Transfer>
+  challenges: Map<string, ChallengeRow>
+  authorizations: AuthorizationRow[]
+  receipts: Map<string, ReceiptRow>
+  refunds: Map<string, RefundRow>
+  walletTxs: WalletTxRow[]
+}
