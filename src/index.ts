@@ -1,7 +1,7 @@
-export type { GatewayOptions } from './config/options.ts'
+export type { GatewayOptions, ProxyTo } from './config/options.ts'
 export { ConfigError, GatewayError } from './errors.ts'
 export { createGateway, type Gateway, VERSION } from './gateway.ts'
-export type { FetchResourceCredentials, Store } from './ports.ts'
+export type { FetchResource, FetchResourceCredentials, ResourceAnswer, Store } from './ports.ts'
 export type {
   AccessGrant,
   ChallengeState,

@@ -4,7 +4,8 @@ import { baseUrlFault, urlFault } from './url-fault.ts'
 
 const EXAMPLE = 'http://localhost:8080'
 const MEMBERS = ['baseUrl', 'secret', 'timeoutSeconds']
-const MAX_TIMEOUT_SECONDS = 600
+// A connection that is silent for 300 s is cut, and settling comes first.
+const MAX_TIMEOUT_SECONDS = 240
 
 /** Who answers calls of routes: an HTTP backend, code of the seller's, or the seller's own server by middleware. */
 export function readBackend(reader: OptionReader, gatewayUrl: string): BackendConfig {

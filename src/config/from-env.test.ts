@@ -180,7 +180,7 @@ describe('optionsFromEnv', () => {
     [{ PROXY_SECRET: 'hunter2' }, 'PROXY_TO_BASE_URL is missing; it says where the backend is'],
     [
       { ...backend, PROXY_TIMEOUT_SECONDS: '0' },
-      'PROXY_TIMEOUT_SECONDS is 0; it must be a whole number from 1 to 600',
+      'PROXY_TIMEOUT_SECONDS is 0; it must be a whole number from 1 to 240',
     ],
     [
       { ...backend, PROXY_TIMEOUT_SECONDS: 'soon' },

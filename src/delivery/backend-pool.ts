@@ -11,9 +11,9 @@ export interface BackendPool {
     headers: Record<string, string>,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData>
-  /** Aborted when the gateway closes: a stream without an end must not keep it open. */
-  readonly closing: AbortSignal
-  /** Paid calls in flight may finish; their timeout bounds it. */
+  /** Streams in progress. A signal shared by all would keep something of every call for ever. */
+  readonly streams: Set<AbortController>
+  /** Ends the streams, which may have no end of their own. Paid calls in flight may finish; their timeout bounds it. */
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export function createBackendPool({
 }): BackendPool {
   const { origin, pathname } = new URL(baseUrl)
   const basePath = pathname.replace(/\/+$/, '')
-  const closing = new AbortController()
+  const streams = new Set<AbortController>()
   const agent = new Agent({
     connections: 128,
     headersTimeout: timeoutMs,
@@ -34,7 +34,7 @@ export function createBackendPool({
     connectTimeout: timeoutMs,
   })
   const pool: BackendPool = {
-    closing: closing.signal,
+    streams,
     pathOf: ({ path }) => `${basePath}${path}`,
     async send(call, headers, signal) {
       const path = pool.pathOf(call)
@@ -47,7 +47,7 @@ export function createBackendPool({
       return agent.request({ origin, path, method: method as 'GET', headers, body, signal })
     },
     async close() {
-      closing.abort()
+      for (const stream of streams) stream.abort()
       await agent.close()
     },
   }

@@ -81,6 +81,7 @@ test.each<[string, unknown, object]>([
   ],
   ['JSON as text', { status: 200, body: '[1]', contentType: 'application/json' }, { status: 200, body: [1] }],
   ['bytes', { status: 200, body: new Uint8Array([255]) }, { status: 200, body: '/w==', encoding: 'base64' }],
+  ['another library’s Response', foreign(), { status: 201, body: 'hi' }],
   ['nothing', { status: 204 }, { status: 204, body: null }],
   ['an empty text with 204', { status: 204, body: '' }, { status: 204, body: null }],
 ])('%s is an answer', async (_name, answer, expected) => {
@@ -98,6 +99,11 @@ test.each<[string, unknown, number]>([
 ])('%s is no delivery', async (_name, fetchResource, status) => {
   expect(await answerTo(fetchResource)).toMatchObject({ ok: false, status })
 })
+
+function foreign() {
+  const { status, headers, body } = new Response('hi', { status: 201 })
+  return { status, headers, body, arrayBuffer() {} }
+}
 
 async function used(): Promise<Response> {
   const response = new Response('x')

@@ -79,9 +79,12 @@ async function within<T>(
 
 /** Throws for what is no answer; callers without types give anything. */
 function toResponse(answer: ResourceAnswer): Response {
-  // By its shape: frameworks bring Response classes of their own.
-  if (typeof answer === 'object' && answer !== null && 'headers' in answer && 'arrayBuffer' in answer)
-    return answer
+  if (answer instanceof Response) return answer
+  // Frameworks bring Response classes of their own.
+  if (typeof answer === 'object' && answer !== null && 'headers' in answer && 'arrayBuffer' in answer) {
+    const { status, headers, body } = answer as Response
+    return new Response(body, { status, headers: [...headers] })
+  }
   const { status, body, contentType } = (answer ?? {}) as Exclude<ResourceAnswer, Response>
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new TypeError('the answer has no status from 200 to 599')

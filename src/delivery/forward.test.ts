@@ -114,13 +114,15 @@ test('an answer streams, and a reader that goes away ends it at the backend', as
   const over = new Promise((resolve) => {
     ended = resolve
   })
-  const { forward } = await forwardTo((_request, answer) => {
+  const { forward, pool } = await forwardTo((_request, answer) => {
     answer.once('close', () => ended('closed')).write('first')
   })
   const reader = response(await forward(call())).body!.getReader()
   expect(Buffer.from((await reader.read()).value!).toString()).toBe('first')
+  expect(pool.streams.size).toBe(1)
   await reader.cancel()
   expect(await over).toBe('closed')
+  expect(pool.streams.size).toBe(0)
 })
 
 test('a stream without an end does not keep the gateway open', async () => {
@@ -131,6 +133,16 @@ test('a stream without an end does not keep the gateway open', async () => {
   await pool.close()
   expect(await rest).toBe('broken off')
   closing.splice(0, 1)
+})
+
+test('nothing of a finished call is kept', async () => {
+  let status = 200
+  const { forward, pool } = await forwardTo((_request, answer) => answer.writeHead(status).end())
+  for (status of [200, 204, 404]) {
+    await response(await forward(call())).text()
+    await new Promise(setImmediate)
+    expect(pool.streams.size).toBe(0)
+  }
 })
 
 test('silence is 504, and a backend that is not there 502', async () => {

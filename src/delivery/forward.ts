@@ -50,16 +50,21 @@ export function createForward({ pool, secret, timeoutMs, backendUrl, baseUrl }: 
     }
     // The bearer was for us; what the backend may know of it is in x-svc-*.
     if (access) delete (headers as Record<string, string>).authorization
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeoutMs)
+    const stream = new AbortController()
+    pool.streams.add(stream)
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      stream.abort()
+    }, timeoutMs)
     try {
-      const answer = await pool.send(call, headers, AbortSignal.any([late.signal, pool.closing]))
-      return responseOf(answer, (location) =>
-        location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location,
-      )
+      const answer = await pool.send(call, headers, stream.signal)
+      const publicLocation = (location: string) =>
+        location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location
+      return responseOf(answer, publicLocation, () => pool.streams.delete(stream))
     } catch {
-      if (late.signal.aborted)
-        return { status: 504, reason: `the backend did not answer within ${timeoutMs / 1000} s` }
+      pool.streams.delete(stream)
+      if (isLate) return { status: 504, reason: `the backend did not answer within ${timeoutMs / 1000} s` }
       return { status: 502, reason: 'the backend cannot be reached' }
     } finally {
       clearTimeout(timer)
@@ -79,6 +84,7 @@ function accessHeaders(access: ForwardedAccess): Record<string, string> {
 function responseOf(
   { statusCode, headers: given, body }: Awaited<ReturnType<BackendPool['send']>>,
   publicLocation: (location: string) => string,
+  onEnd: () => void,
 ): Response {
   const connection = given.connection
   const named = new Set(listed(Array.isArray(connection) ? connection.join(',') : connection))
@@ -91,22 +97,33 @@ function responseOf(
   }
   if (WITHOUT_BODY.has(statusCode)) {
     body.resume()
+    onEnd()
     return new Response(null, { status: statusCode, headers })
   }
-  return new Response(streamOf(body), { status: statusCode, headers })
+  return new Response(streamOf(body, onEnd), { status: statusCode, headers })
 }
 
 /** Pulled at the reader's pace; a reader that goes away ends the backend's answer too. */
-function streamOf(body: Awaited<ReturnType<BackendPool['send']>>['body']): ReadableStream<Uint8Array> {
+function streamOf(
+  body: Awaited<ReturnType<BackendPool['send']>>['body'],
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const { done, value } = await chunks.next()
-        if (done) controller.close()
-        else controller.enqueue(value as Uint8Array)
+        try {
+          const { done, value } = await chunks.next()
+          if (!done) return controller.enqueue(value as Uint8Array)
+          onEnd()
+          controller.close()
+        } catch (error) {
+          onEnd()
+          throw error
+        }
       },
       async cancel() {
+        onEnd()
         await chunks.return?.()
       },
     },

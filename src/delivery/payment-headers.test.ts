@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { callSignature, forwardedHeaders } from './payment-headers.ts'
 
@@ -49,4 +50,29 @@ test('the signature is the HMAC of "t.method.path.challengeId.txHash"', () => {
   const signature = callSignature('secret', call, 1_700_000_000_999)
   const mac = createHmac('sha256', 'secret').update('1700000000.GET./weather/paris?u=c.http-1.0xab')
   expect(signature).toBe(`t=1700000000,v1=${mac.digest('hex')}`)
+})
+
+test('what docs/routes.md tells a backend in Node to do accepts our signature and no other', async () => {
+  const page = readFileSync(new URL('../../docs/routes.md', import.meta.url), 'utf8')
+  const code = /```js\n([\s\S]*?)```/.exec(page)![1]!
+  const module = `data:text/javascript,${encodeURIComponent(`${code}\nexport { fromGateway }`)}`
+  const { fromGateway } = (await import(/* @vite-ignore */ module)) as {
+    fromGateway(request: object, secret: string): boolean
+  }
+  const call = { method: 'GET', path: '/weather/paris?u=c', challengeId: 'http-1', txHash: '0xab' }
+  const request = (nowMs: number) => ({
+    method: 'GET',
+    url: call.path,
+    headers: {
+      'x-svc-challenge-id': 'http-1',
+      'x-svc-tx-hash': '0xab',
+      'x-svc-signature': callSignature('secret', call, nowMs),
+    },
+  })
+  const now = request(Date.now())
+  expect(fromGateway(now, 'secret')).toBe(true)
+  expect(fromGateway(now, 'another')).toBe(false)
+  expect(fromGateway({ ...now, url: '/weather/paris' }, 'secret')).toBe(false)
+  expect(fromGateway({ ...now, headers: {} }, 'secret')).toBe(false)
+  expect(fromGateway(request(Date.now() - 400_000), 'secret'), 'an old one').toBe(false)
 })

@@ -52,7 +52,6 @@ export async function openPostgresStore({
   const settings = { target, schema, statementTimeoutMs: STATEMENT_TIMEOUT_MS }
   const driver = createPostgresDriver({ ...settings, patienceMs: PATIENCE_MS, max: maxConnections })
   try {
-    await checkEncoding(driver)
     if (!(await isUpToDate(driver))) await migratePostgres(url, { schema })
   } catch (error) {
     await driver.close()
@@ -63,10 +62,9 @@ export async function openPostgresStore({
   return {
     ...store,
     async commit(step) {
+      const challengeIds = step.puts.flatMap(({ table, row }) => (table === 'challenges' ? [row.key] : []))
       const result = await store.commit(step)
-      if (result.kind === 'applied') {
-        wakeups.tell(step.puts.flatMap(({ table, row }) => (table === 'challenges' ? [row.key] : [])))
-      }
+      if (result.kind === 'applied') wakeups.tell(challengeIds)
       return result
     },
     onCommitted: wakeups.listen,
@@ -87,18 +85,21 @@ export async function migratePostgres(
 ): Promise<void> {
   const target = parsePostgresUrl(url)
   checkSchema(schema)
-  const limits = { statementTimeoutMs: MIGRATION_PATIENCE_MS, patienceMs: MIGRATION_PATIENCE_MS }
-  const driver = createPostgresDriver({ target, schema, ...limits, max: 1 })
-  try {
-    await checkEncoding(driver)
-    if (!(await isUpToDate(driver))) {
-      await driver.transaction(() => migrateAlone(target.label, schema, driver))
+  const within = async <T>(limitMs: number, work: (driver: Driver) => Promise<T>): Promise<T> => {
+    const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }
+    const driver = createPostgresDriver({ target, schema, ...limits })
+    try {
+      return await work(driver)
+    } catch (error) {
+      throw explain(target.label, error)
+    } finally {
+      await driver.close()
     }
-  } catch (error) {
-    throw explain(target.label, error)
-  } finally {
-    await driver.close()
   }
+  if (await within(PATIENCE_MS, isUpToDate)) return
+  await within(MIGRATION_PATIENCE_MS, (driver) => {
+    return driver.transaction(() => migrateAlone(target.label, schema, driver))
+  })
 }
 
 function* migrateAlone(label: string, schema: string, driver: Driver): Script<void> {
@@ -108,6 +109,7 @@ function* migrateAlone(label: string, schema: string, driver: Driver): Script<vo
 }
 
 async function isUpToDate(driver: Driver): Promise<boolean> {
+  await checkEncoding(driver)
   try {
     const { rows } = await driver.query({ sql: 'SELECT id, breaking FROM migrations', params: [] })
     const known = new Set(MIGRATIONS.map(({ id }) => id))

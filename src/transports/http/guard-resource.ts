@@ -3,11 +3,10 @@ import { GatewayError } from '../../errors.ts'
 import { HTTP_METHODS } from '../../protocol/catalog.ts'
 import { parseResourcePath } from '../../rules/resource-path.ts'
 import type { Desk, Endpoint, Methods } from './endpoint.ts'
-import { passOn } from './pass-on.ts'
+import { type Forwarded, passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
-import type { Forwarded } from './serve-routes.ts'
 
 interface Claims {
   /** The resource endpoint that was bought. */

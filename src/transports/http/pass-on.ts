@@ -2,7 +2,9 @@ import { GatewayError } from '../../errors.ts'
 import { CORS_HEADERS } from './headers.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
-import type { Forwarded } from './serve-routes.ts'
+
+/** The backend's own answer, streaming; or the status that says why there is none. */
+export type Forwarded = Response | { status: 502 | 504; reason: string }
 
 /** A forwarded answer as it goes out: a page of any origin may read it, unless the backend says otherwise. */
 export function passOn(forwarded: Forwarded, render: OutcomeRenderer): Response | Reply {

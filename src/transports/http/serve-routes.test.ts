@@ -5,7 +5,7 @@ import { encodeJson } from '../../protocol/base64.ts'
 import type { Route } from '../../protocol/catalog.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
-import type { Forwarded } from './serve-routes.ts'
+import type { Forwarded } from './pass-on.ts'
 
 const routes: Route[] = [
   { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },

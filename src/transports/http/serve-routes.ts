@@ -3,13 +3,10 @@ import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import type { Desk, Endpoint, Methods } from './endpoint.ts'
-import { passOn } from './pass-on.ts'
+import { type Forwarded, passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
-
-/** The backend's own answer, streaming; or the status that says why there is none. */
-export type Forwarded = Response | { status: 502 | 504; reason: string }
 
 export interface RouteOptions {
   catalog: Catalog
