@@ -7,6 +7,9 @@ import { attemptDelivery, deliverLeased } from './deliver.ts'
 import { outboxRow, tellSeller } from './outbox.ts'
 import { refundOf } from './refund-rows.ts'
 
+/** When a new receipt is first looked at again, on its way to finality. */
+const FIRST_LOOK_MS = 2_000
+
 export interface Confirmed {
   attempt: AuthorizationRow
   use: TransferUse
@@ -147,7 +150,7 @@ function receiptAt(
     key: attempt.key,
     version: 0,
     ref: attempt.challengeId,
-    dueAt: core.clock.now() + core.config.leaseMs,
+    dueAt: core.clock.now() + FIRST_LOOK_MS,
     challengeId: attempt.challengeId,
     role,
     payer: use.from,

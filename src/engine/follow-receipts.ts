@@ -36,6 +36,12 @@ export async function followReceipts(
   )
 }
 
+/** As long as finality still lacks, by the chain's own clock; often enough to notice a reorganisation. */
+function untilNextLook(block: Block, finalized: Block): number {
+  const lackingMs = (block.timestamp - finalized.timestamp) * 1000
+  return Math.min(60_000, Math.max(1_000, lackingMs))
+}
+
 interface Followed {
   receipt: ReceiptRow
   attempt: AuthorizationRow
@@ -48,9 +54,10 @@ async function followReceipt(core: Core, resolver: Resolver, followed: Followed)
   if (use?.kind === 'transfer' && matchesTransfer(attempt.auth, use)) {
     const moved = use.txHash !== receipt.txHash || use.block.hash !== receipt.blockHash
     if (moved) await confirmPayments(core, [{ attempt, use }])
-    else if (use.block.number <= finalized.number) {
-      const row = { ...receipt, finalized: true, dueAt: null }
-      await commit(core, { puts: [{ table: 'receipts', row }] })
+    else {
+      const final = use.block.number <= finalized.number
+      const dueAt = final ? null : core.clock.now() + untilNextLook(use.block, finalized)
+      await commit(core, { puts: [{ table: 'receipts', row: { ...receipt, finalized: final, dueAt } }] })
     }
     return
   }
