@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
@@ -21,6 +20,7 @@ import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import { buildCatalog } from './rules/catalog.ts'
 import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
 import { createSignatures } from './settlement/signatures.ts'
+import { openStore } from './stores/open-store.ts'
 import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
 import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
@@ -66,7 +66,7 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
     // The host alone: RPC URLs often carry an API key.
     alerts.raise('chain-unreachable', `${new URL(config.network.rpcUrl).host} does not answer; payments wait`)
   }
-  const store = await openStore(config)
+  const store = await openStore(config.store, alerts)
   const { settlement, ready: settlementReady } = await buildSettlement(config, { chain, store, alerts })
   const keys = await secretKeys(config)
   const seal = createSeal(keys.sealing)
@@ -211,19 +211,6 @@ function createDomainCheck({ network }: ResolvedConfig, chain: Chain & { domain(
       if (fault) throw new Error(fault)
       await chain.head()
     },
-  }
-}
-
-async function openStore({ store }: ResolvedConfig): Promise<Store> {
-  switch (store.kind) {
-    case 'custom':
-      return store.store
-    case 'memory':
-      return (await import('./stores/memory.ts')).createMemoryStore()
-    case 'embedded':
-      return (await import('./stores/sql/sqlite.ts')).openSqliteStore({
-        path: join(store.dataDir, 'paystile.db'),
-      })
   }
 }
 

@@ -43,6 +43,7 @@ export type AlertKind =
   | 'delivery-failed'
   | 'chain-unreachable'
   | 'request-failed'
+  | 'store-not-durable'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -85,6 +86,8 @@ export interface Store {
   audit(challengeId: string): Promise<Array<AuditEntry & { seq: number }>>
   ping(): Promise<void>
   close(): Promise<void>
+  /** Hints that other instances changed these challenges: may be lost or come twice, so waiters poll as well. */
+  onCommitted?(listener: (challengeIds: readonly string[]) => void): () => void
 }
 
 // ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────

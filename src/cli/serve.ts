@@ -1,16 +1,18 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { optionsFromEnv } from '../config/from-env.ts'
-import { ConfigError } from '../errors.ts'
-import { createGateway } from '../gateway.ts'
+import { ConfigError, UnavailableError } from '../errors.ts'
+import { createGateway, type Gateway } from '../gateway.ts'
 import { serveHttp } from '../server/serve-http.ts'
 
 /** How long requests in flight may still take after SIGTERM; what is not settled then is finished after the next start. */
 const GRACE_MS = 25_000
+const BOOT_ATTEMPTS = 60
 
 /** The standalone server, from the environment. Resolves once it accepts requests. */
 export async function serve(env: NodeJS.ProcessEnv): Promise<{ close(): Promise<void> }> {
   const { options, source, port } = optionsFromEnv(env, (path) => readFileSync(path, 'utf8'))
-  const gateway = await createGateway(options, source)
+  const gateway = await openGateway(options, source)
   const server = await listen(port, gateway.fetch, options.trustProxy ?? false)
   const { plans, network, walletAddress } = gateway.discovery
   say({
@@ -27,6 +29,19 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<{ close(): Promise<
       await server.close(GRACE_MS)
       await gateway.close()
     },
+  }
+}
+
+/** A database that starts beside us may need longer than we do; one that stays away is an error. */
+async function openGateway(...[options, source]: Parameters<typeof createGateway>): Promise<Gateway> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await createGateway(options, source)
+    } catch (cause) {
+      if (!(cause instanceof UnavailableError) || attempt === BOOT_ATTEMPTS) throw cause
+      say({ level: 'warn', message: `${cause.message}; trying again (${attempt} of ${BOOT_ATTEMPTS})` })
+      await sleep(1000)
+    }
   }
 }
 

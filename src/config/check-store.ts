@@ -8,6 +8,40 @@ const MIN_SECRET_KEY_LENGTH = 32
 const STORE_METHODS = ['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'] as const
 
 export function readStore(reader: OptionReader, network: Network | undefined): StoreConfig {
+  const databaseUrl = reader.text('databaseUrl')
+  const redisUrl = reader.text('redisUrl')
+  if (databaseUrl === undefined && redisUrl === undefined) return readOwnStore(reader, network)
+  const given = reader.value('store') as unknown
+  // DATA_DIR may stay set beside a database: the container sets it. Any other store would be a second truth.
+  if (given !== undefined && storeOf(given)?.kind !== 'embedded') {
+    const name = reader.label(databaseUrl === undefined ? 'redisUrl' : 'databaseUrl')
+    reader.fault('store', `and ${name} are both given; records live in one place, keep one of them.`)
+  }
+  checkScheme(
+    reader,
+    'databaseUrl',
+    databaseUrl,
+    /^postgres(ql)?:\/\/./,
+    'postgres://user:password@host:5432/database',
+  )
+  checkScheme(reader, 'redisUrl', redisUrl, /^rediss?(\+sentinel)?:\/\/./, 'redis://:password@host:6379/0')
+  if (databaseUrl !== undefined) return { kind: 'postgres', url: databaseUrl, wakeupsUrl: redisUrl ?? null }
+  return { kind: 'redis', url: redisUrl!, mustBeDurable: network?.word === 'mainnet' }
+}
+
+/** The value is never shown: it usually holds a password. */
+function checkScheme(
+  reader: OptionReader,
+  name: 'databaseUrl' | 'redisUrl',
+  url: string | undefined,
+  scheme: RegExp,
+  example: string,
+): void {
+  if (url !== undefined && !scheme.test(url))
+    reader.fault(name, `is not a URL of its kind, for example ${example}`)
+}
+
+function readOwnStore(reader: OptionReader, network: Network | undefined): StoreConfig {
   const value: unknown = reader.value('store') ?? { dataDir: DEFAULT_DATA_DIR }
   const store = storeOf(value)
   if (!store) {
@@ -52,9 +86,9 @@ export function readSecretKey(reader: OptionReader, store: StoreConfig): SecretK
     return { kind: 'given', list: keys.join(',') }
   }
   if (store.kind === 'embedded') return { kind: 'generated', dataDir: store.dataDir }
-  if (store.kind === 'custom') {
+  if (store.kind !== 'memory') {
     const example = `the output of "openssl rand -hex 32" as ${reader.label('secretKey')}`
-    reader.miss(['secretKey'], `a store of your own needs it, for example ${example}`)
+    reader.miss(['secretKey'], `a store that instances share needs it, for example ${example}`)
   }
   return { kind: 'ephemeral' }
 }

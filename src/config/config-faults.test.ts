@@ -205,12 +205,23 @@ describe('one fault, one line', () => {
       { store: customStore('memory'), secretKey: secret, network: 'eip155:8453', gasWalletPrivateKey: key },
       'store is in memory and forgets who has paid',
     ],
-    [{ store: customStore('mine') }, 'secretKey is missing; a store of your own needs it'],
+    [{ store: customStore('mine') }, 'secretKey is missing; a store that instances share needs it'],
     [{ secretKey: 'short' }, 'secretKey has 5 characters; a key has at least 32'],
     [{ secretKey: `${secret},short` }, 'secretKey (key 2 of 2) has 5 characters'],
     [{ secretKey: `${secret}, ${secret}` }, 'secretKey (key 2 of 2) is there twice'],
-    [{ databaseUrl: 'postgres://x' }, 'databaseUrl is set, but this version has no Postgres store yet'],
-    [{ redisUrl: 'redis://x' }, 'redisUrl is set, but this version has no Redis store yet'],
+    [
+      { databaseUrl: 'mysql://x', secretKey: secret },
+      'databaseUrl is not a URL of its kind, for example postgres://',
+    ],
+    [
+      { redisUrl: 'localhost:6379', secretKey: secret },
+      'redisUrl is not a URL of its kind, for example redis://',
+    ],
+    [{ databaseUrl: 'postgres://u@h/d' }, 'secretKey is missing; a store that instances share needs it'],
+    [
+      { databaseUrl: 'postgres://u@h/d', secretKey: secret, store: 'memory' as const },
+      'store and databaseUrl are both given; records live in one place',
+    ],
     // limits and hooks
     [
       { challengeTtlSeconds: 0 },

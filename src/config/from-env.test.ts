@@ -166,9 +166,9 @@ describe('optionsFromEnv', () => {
     [{ ISSUE_TOKEN_API: 'https://a.example' }, 'TOKEN_SECRET and ISSUE_TOKEN_API are both set'],
     [
       { DATABASE_URL: 'postgres://u:hunter2@db' },
-      'DATABASE_URL is set, but this version does not support it yet; leave it out.',
+      'SVC_SECRET_KEY is missing; a store that instances share needs it',
     ],
-    [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL is set, but'],
+    [{ REDIS_URL: 'redis://:hunter2@r' }, 'SVC_SECRET_KEY is missing'],
     [{ SVC_MANAGED_INFRA: 'redis' }, 'SVC_MANAGED_INFRA is set, but'],
     [
       { ROUTES: routes },
@@ -202,7 +202,7 @@ describe('optionsFromEnv', () => {
       { TOKEN_SECRET_FILE: '/run/secrets/token' },
       'TOKEN_SECRET and TOKEN_SECRET_FILE are both set; keep one.',
     ],
-    [{ DATABASE_URL_FILE: '/nope' }, 'DATABASE_URL_FILE is set, but'],
+    [{ DATABASE_URL_FILE: '/nope' }, 'DATABASE_URL_FILE names /nope, which cannot be read'],
     [{ PORT_FILE: '/nope' }, 'PORT_FILE names /nope, which cannot be read (ENOENT).'],
   ])('%j is one line', (change, line) => {
     const { faults, missing } = linesOf({ ...good, ...change })

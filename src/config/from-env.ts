@@ -25,6 +25,8 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   RPC_URL: { option: 'rpcUrl', kind: 'text' },
   EXPLORER_TX_URL: { option: 'explorerTxUrl', kind: 'text' },
   DATA_DIR: { option: 'store', kind: 'folder' },
+  DATABASE_URL: { option: 'databaseUrl', kind: 'text' },
+  REDIS_URL: { option: 'redisUrl', kind: 'text' },
   SVC_SECRET_KEY: { option: 'secretKey', kind: 'text' },
   TOKEN_SECRET: { option: 'tokenSecret', kind: 'text' },
   TOKEN_PRIVATE_KEY: { option: 'tokenPrivateKey', kind: 'PEM' },
@@ -49,8 +51,6 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
  * value than these is refused.
  */
 const NOT_YET: Record<string, readonly string[]> = {
-  DATABASE_URL: [],
-  REDIS_URL: [],
   SVC_MANAGED_INFRA: ['none'],
   MCP_ENABLED: ['false', '0'],
   A2A_ENABLED: ['false', '0'],

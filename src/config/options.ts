@@ -64,6 +64,10 @@ export interface GatewayOptions {
 
   /** Default: the embedded durable store in `./data`. `'memory'` forgets everything and is refused on mainnet. */
   store?: 'memory' | { dataDir: string } | Store
+  /** Keeps the records in Postgres: many instances may share it. `postgres://user:password@host:5432/database`. */
+  databaseUrl?: string
+  /** Keeps the records in Redis, unless `databaseUrl` is given: then it carries wake-ups between instances only. */
+  redisUrl?: string
   /** Proves challenges and encrypts grants; a comma-separated list rotates. Default: generated beside the embedded store. */
   secretKey?: string
 
@@ -146,6 +150,8 @@ const KNOWN: Record<OptionName, true> = {
   rpcUrl: true,
   explorerTxUrl: true,
   store: true,
+  databaseUrl: true,
+  redisUrl: true,
   secretKey: true,
   tokenSecret: true,
   tokenPrivateKey: true,

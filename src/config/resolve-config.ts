@@ -22,12 +22,6 @@ export interface CheckedConfig {
   missing: string[]
 }
 
-// Named in DECISIONS and asked for by sellers: saying "unknown option" would send them on a search.
-const NOT_YET: Record<string, string> = {
-  databaseUrl: 'is set, but this version has no Postgres store yet; leave it out to use the embedded store.',
-  redisUrl: 'is set, but this version has no Redis store yet; leave it out to use the embedded store.',
-}
-
 /**
  * Checks every option and fills in defaults. Pure: no file, network or clock.
  *
@@ -103,7 +97,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
 function refuseUnknown(reader: OptionReader, options: GatewayOptions): void {
   for (const [key, value] of Object.entries(options)) {
     if ((OPTION_NAMES as readonly string[]).includes(key) || value === undefined) continue
-    reader.faults.push(`${key} ${NOT_YET[key] ?? `is not an option${didYouMean(key, OPTION_NAMES) || '.'}`}`)
+    reader.faults.push(`${key} is not an option${didYouMean(key, OPTION_NAMES) || '.'}`)
   }
 }
 

@@ -18,6 +18,8 @@ export type SettlementConfig =
 export type StoreConfig =
   | { kind: 'memory' }
   | { kind: 'embedded'; dataDir: string }
+  | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
+  | { kind: 'redis'; url: string; mustBeDurable: boolean }
   | { kind: 'custom'; store: Store }
 
 export type SecretKeyConfig =

@@ -21,6 +21,7 @@ const MAX_RACES = 8
 /** The one engine behind every transport: ports in, outcomes out. */
 export function createEngine(ports: Ports, config: EngineConfig): Engine {
   const core: Core = { ...ports, config, signals: createSignals(), highest: { number: 0 } }
+  const unsubscribe = core.store.onCommitted?.((ids) => ids.forEach(core.signals.notify))
   const resolver = createResolver(core)
   const broadcaster = createBroadcaster(core, resolver)
   const budget = createPayerBudget(core.clock, config.payerFailuresPerMinute)
@@ -64,6 +65,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     async stop() {
       stopped = true
       stopping.resolve()
+      unsubscribe?.()
       resolver.stop()
       await Promise.all([jobs, resolver.idle()])
     },

@@ -120,12 +120,7 @@ describe('what is refused', () => {
   const cases: Array<[string, unknown, Record<string, string>, RegExp]> = [
     ['invalid JSON', '{"planId":', {}, /not valid JSON/],
     ['an array', '[1]', {}, /is an array/],
-    [
-      'no UTF-8',
-      new ReadableStream({ start: (c) => (c.enqueue(new Uint8Array([0xff])), c.close()) }),
-      {},
-      /UTF-8/,
-    ],
+    ['no UTF-8', new Response(new Uint8Array([0xff])).body, {}, /UTF-8/],
     ['a number for planId', { planId: 7 }, {}, /planId: expected string, received number/],
     [
       'a requestId with blanks',

@@ -1,0 +1,44 @@
+import { join } from 'node:path'
+import type { Alerts, Store } from '../ports.ts'
+import { wokenStore } from './woken-store.ts'
+
+/** Which store keeps the records. */
+export type StoreChoice =
+  | { kind: 'memory' }
+  | { kind: 'embedded'; dataDir: string }
+  | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
+  | { kind: 'redis'; url: string; mustBeDurable: boolean }
+  | { kind: 'custom'; store: Store }
+
+/** Opens it, and loads the driver of no other. */
+export async function openStore(choice: StoreChoice, alerts: Alerts): Promise<Store> {
+  switch (choice.kind) {
+    case 'custom':
+      return choice.store
+    case 'memory':
+      return (await import('./memory.ts')).createMemoryStore()
+    case 'embedded': {
+      const { openSqliteStore } = await import('./sql/sqlite.ts')
+      return openSqliteStore({ path: join(choice.dataDir, 'paystile.db') })
+    }
+    case 'postgres': {
+      const { openPostgresStore } = await import('./sql/postgres.ts')
+      const store = await openPostgresStore({ url: choice.url })
+      return choice.wakeupsUrl === null ? store : wokenByRedis(store, choice.wakeupsUrl)
+    }
+    case 'redis': {
+      const { openRedisStore } = await import('./redis/redis-store.ts')
+      const store = await openRedisStore({
+        url: choice.url,
+        durability: choice.mustBeDurable ? 'require' : 'warn',
+        onWarning: (message) => alerts.raise('store-not-durable', message),
+      })
+      return wokenByRedis(store, choice.url)
+    }
+  }
+}
+
+async function wokenByRedis(store: Store, url: string): Promise<Store> {
+  const { createRedisWakeups } = await import('./redis/wakeups.ts')
+  return wokenStore(store, await createRedisWakeups(url))
+}
