@@ -25,13 +25,13 @@ describe('parseSecretKeys', () => {
 
   test('the derivation never changes: old challenges and sealed results must stay readable', () => {
     const { sealing, ids } = parseSecretKeys(first)
-    expect(sealing[0]!.id).toMatchInlineSnapshot(`"Pqr_5L1Z"`)
-    expect(ids[0]!.id).toMatchInlineSnapshot(`35`)
-    expect(Buffer.from(sealing[0]!.key).toString('hex')).toMatchInlineSnapshot(
-      `"85aa6498286ce56e3238395058a673f979d6eb9052a7d90ed9445d4c7c0a5c91"`,
+    expect(sealing[0]!.id).toBe('Pqr_5L1Z')
+    expect(ids[0]!.id).toBe(35)
+    expect(Buffer.from(sealing[0]!.key).toString('hex')).toBe(
+      '85aa6498286ce56e3238395058a673f979d6eb9052a7d90ed9445d4c7c0a5c91',
     )
-    expect(Buffer.from(ids[0]!.key).toString('hex')).toMatchInlineSnapshot(
-      `"7765b9b2d82fc35c34bea26b60d20548c673e925cd6cfcd6ab5de3114090191a"`,
+    expect(Buffer.from(ids[0]!.key).toString('hex')).toBe(
+      '7765b9b2d82fc35c34bea26b60d20548c673e925cd6cfcd6ab5de3114090191a',
     )
   })
 

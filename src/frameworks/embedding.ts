@@ -22,8 +22,11 @@ export const ORIGIN = 'http://gateway.invalid'
 
 /** A misspelt id would answer 400 to every buyer; better not to start. */
 export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: string): void {
-  const known = discovery.routes.map((route) => route.routeId)
-  if (known.includes(routeId)) return
+  const route = discovery.routes.find((candidate) => candidate.routeId === routeId)
+  if (route?.free)
+    throw new Error(`payPerRequest: route ${JSON.stringify(routeId)} is free; leave payPerRequest out.`)
+  if (route) return
+  const known = discovery.routes.map((candidate) => candidate.routeId)
   const list = known.length > 0 ? `it has ${known.join(', ')}` : 'it has none'
   throw new Error(`payPerRequest: the gateway has no route ${JSON.stringify(routeId)}; ${list}.`)
 }

@@ -14,6 +14,16 @@ export type TokenTransfer = {
 }
 
 /**
+ * Asks until the receipt is there. viem's own wait asks once per new block: a transaction mined between its two first
+ * questions is then noticed at the next block only, which an idle chain never makes.
+ */
+async function mined(client: DevClient, hash: Hex): Promise<void> {
+  while (!(await client.getTransactionReceipt({ hash }).catch(() => undefined))) {
+    await new Promise((turn) => setTimeout(turn, 5))
+  }
+}
+
+/**
  * The controls of the test token at `usdc`.
  *
  * Pause and blacklist are written straight into the token's storage: they hold at once and overtake whatever waits
@@ -37,7 +47,7 @@ export function controlToken(client: DevClient, usdc: Address, minter: Address) 
         args: [to, micro],
         account: minter,
       })
-      await client.waitForTransactionReceipt({ hash })
+      await mined(client, hash)
       return
     }
     // Nothing would mine the transaction; and since nothing is mined, nobody else can change these two either.

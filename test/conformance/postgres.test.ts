@@ -3,7 +3,7 @@ import { openPostgresStore } from '../../src/stores/sql/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../src/testing/postgres-server.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 200)
+const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
 
 let server: PostgresServer
 beforeAll(async () => {

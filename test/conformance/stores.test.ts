@@ -6,7 +6,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts'
 import { openSqliteStore } from '../../src/stores/sql/sqlite.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 200)
+const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
 
 const stores: Array<{ name: string; open: () => Promise<OpenStore> }> = [
   { name: 'memory', open: openMemory },
