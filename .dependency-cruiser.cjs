@@ -24,7 +24,7 @@ const mayImport = {
     'config',
   ],
   frameworks: ['gateway.ts', 'transports', 'protocol'],
-  server: ['gateway.ts', 'frameworks', 'config', 'stores', 'transports'],
+  server: ['gateway.ts', 'frameworks', 'config', 'stores', 'transports', 'errors.ts'],
   buyer: ['protocol', 'errors.ts'],
   testing: ['protocol', 'errors.ts', 'ports.ts'],
   cli: ['gateway.ts', 'server', 'config', 'buyer', 'testing', 'protocol', 'errors.ts'],

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { VERSION } from '../gateway.ts'
-import { runServe } from './serve.ts'
+import { reportingFaults, runServe } from './serve.ts'
 
 const HELP = `paystile ${VERSION}: sells access to any API, to autonomous agents, for USDC.
 
   paystile serve      the standalone server, configured by environment variables (docs/configuration.md)
+  paystile migrate    brings the tables of DATABASE_URL up to date (serve does it by itself)
   paystile --version
 `
 
@@ -12,6 +13,12 @@ const [command] = process.argv.slice(2)
 switch (command) {
   case 'serve':
     await runServe()
+    break
+  case 'migrate':
+    await reportingFaults(async () => {
+      await (await import('../server/migrate.ts')).migrate(process.env)
+      console.log('The tables are up to date.')
+    })
     break
   case '--version':
     console.log(VERSION)

@@ -63,9 +63,20 @@ function say(entry: Record<string, unknown>): void {
   console.log(JSON.stringify({ time: new Date().toISOString(), ...entry }))
 }
 
-/** Runs a command to its end: configuration faults are lines, never a stack trace. */
-export async function runServe(): Promise<void> {
+/** Runs a command: configuration faults are lines, never a stack trace. */
+export async function reportingFaults(run: () => Promise<void>): Promise<void> {
   try {
+    await run()
+  } catch (cause) {
+    const lines =
+      cause instanceof ConfigError ? cause.faults : [cause instanceof Error ? cause.message : String(cause)]
+    for (const line of lines) console.error(line)
+    process.exitCode = 1
+  }
+}
+
+export async function runServe(): Promise<void> {
+  await reportingFaults(async () => {
     const server = await serve(process.env)
     let closing = false
     const stop = (): void => {
@@ -79,10 +90,5 @@ export async function runServe(): Promise<void> {
     }
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
-  } catch (cause) {
-    const lines =
-      cause instanceof ConfigError ? cause.faults : [cause instanceof Error ? cause.message : String(cause)]
-    for (const line of lines) console.error(line)
-    process.exitCode = 1
-  }
+  })
 }
