@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import {
   type DevAccount,
@@ -13,8 +13,10 @@ import {
   paymentHeader,
   signAuthorization,
   startDevChain,
+  startFacilitator,
+  type TestFacilitator,
 } from '../../src/testing/index.ts'
-import { type Answer, answerOf, freePort } from '../e2e/world.ts'
+import { type Answer, answerOf, freePort, type Strategy } from '../e2e/world.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -27,22 +29,25 @@ let baseUrl: string
 let tokenApi: { server: Server; url: string; calls: string[]; hang: boolean; called: () => void }
 let gateway: ChildProcess
 let buyer: DevAccount
+let facilitator: TestFacilitator | undefined
 
-beforeEach(async () => {
+async function startAll(strategy: Strategy): Promise<void> {
   chain = await startDevChain()
+  facilitator = strategy === 'facilitator' ? await startFacilitator({ chain }) : undefined
   rpc = await startRpcProxy(chain.rpcUrl)
   dataDir = await mkdtemp(join(tmpdir(), 'paystile-crash-'))
   baseUrl = `http://127.0.0.1:${await freePort()}`
   tokenApi = await startTokenApi()
   buyer = await chain.newBuyer({ micro: 5n * PRICE })
   await startGateway()
-})
+}
 
 afterEach(async () => {
   gateway.kill('SIGKILL')
   await rpc.close()
   tokenApi.server.closeAllConnections()
   tokenApi.server.close()
+  await facilitator?.stop()
   await chain.stop()
   await rm(dataDir, { recursive: true, force: true })
 })
@@ -72,7 +77,9 @@ async function startGateway(): Promise<void> {
       BASE_URL: baseUrl,
       RPC_URL: rpc.url,
       SVC_WALLET_ADDRESS: chain.account(0).address,
-      GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+      ...(facilitator
+        ? { FACILITATOR_URL: facilitator.url }
+        : { GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey }),
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       ISSUE_TOKEN_API: tokenApi.url,
       DATA_DIR: dataDir,
@@ -133,65 +140,69 @@ async function expectOneGrantForOnePayment(answer: Answer): Promise<void> {
   expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(1)
 }
 
-test('killed after the claim and before anything was sent: the retry settles', async () => {
-  const header = await signed()
-  const looking = rpc.hold('eth_call')
-  const lost = access(header).catch(() => undefined)
-  await looking
-  await killAndRestart()
-  await lost
-  expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(0)
-  await expectOneGrantForOnePayment(await resend(header))
-})
+describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
+  beforeEach(() => startAll(strategy))
 
-test('killed after the send and before it was mined: the first transaction pays, and there is no second', async () => {
-  const header = await signed()
-  await chain.setAutomine(false)
-  const lost = access(header).catch(() => undefined)
-  for (;;) {
-    const pending = await chain.client.request({ method: 'txpool_status' } as never)
-    if (Number((pending as { pending: string }).pending) > 0) break
-    await new Promise((turn) => setTimeout(turn, 20))
-  }
-  await killAndRestart()
-  await lost
-  expect((await access()).status).toBe(503)
-  await chain.setAutomine(true)
-  await chain.mine(1)
-  await expectOneGrantForOnePayment(await resend(header))
-})
-
-test('killed after the send and mined while nobody watched: found by its event', async () => {
-  const header = await signed()
-  const sending = rpc.hold('eth_getLogs')
-  const lost = access(header).catch(() => undefined)
-  await sending
-  expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(1)
-  await killAndRestart()
-  await lost
-  await expectOneGrantForOnePayment(await resend(header))
-})
-
-test('killed when PAID and before the credential: it is issued after the restart, under the same key', async () => {
-  const header = await signed()
-  tokenApi.hang = true
-  const asked = new Promise<void>((called) => {
-    tokenApi.called = called
+  test('killed after the claim and before anything was sent: the retry settles', async () => {
+    const header = await signed()
+    const looking = rpc.hold('eth_call')
+    const lost = access(header).catch(() => undefined)
+    await looking
+    await killAndRestart()
+    await lost
+    expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(0)
+    await expectOneGrantForOnePayment(await resend(header))
   })
-  const lost = access(header).catch(() => undefined)
-  await asked
-  await killAndRestart()
-  await lost
-  await expectOneGrantForOnePayment(await resend(header))
-  expect(new Set(tokenApi.calls).size).toBe(1)
-})
 
-test('killed after the answer: the same payload gets the same grant again', async () => {
-  const header = await signed()
-  const first = await resend(header)
-  await killAndRestart()
-  const second = await access(header)
-  expect(second.headers.get('x-svc-code')).toBe('PROOF_ALREADY_REDEEMED')
-  expect(second.body).toEqual(first.body)
-  await expectOneGrantForOnePayment(second)
+  test('killed after the send and before it was mined: the first transaction pays, and there is no second', async () => {
+    const header = await signed()
+    await chain.setAutomine(false)
+    const lost = access(header).catch(() => undefined)
+    for (;;) {
+      const pending = await chain.client.request({ method: 'txpool_status' } as never)
+      if (Number((pending as { pending: string }).pending) > 0) break
+      await new Promise((turn) => setTimeout(turn, 20))
+    }
+    await killAndRestart()
+    await lost
+    expect((await access()).status).toBe(503)
+    await chain.setAutomine(true)
+    await chain.mine(1)
+    await expectOneGrantForOnePayment(await resend(header))
+  })
+
+  test('killed after the send and mined while nobody watched: found by its event', async () => {
+    const header = await signed()
+    const sending = rpc.hold('eth_getLogs')
+    const lost = access(header).catch(() => undefined)
+    await sending
+    expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(1)
+    await killAndRestart()
+    await lost
+    await expectOneGrantForOnePayment(await resend(header))
+  })
+
+  test('killed when PAID and before the credential: it is issued after the restart, under the same key', async () => {
+    const header = await signed()
+    tokenApi.hang = true
+    const asked = new Promise<void>((called) => {
+      tokenApi.called = called
+    })
+    const lost = access(header).catch(() => undefined)
+    await asked
+    await killAndRestart()
+    await lost
+    await expectOneGrantForOnePayment(await resend(header))
+    expect(new Set(tokenApi.calls).size).toBe(1)
+  })
+
+  test('killed after the answer: the same payload gets the same grant again', async () => {
+    const header = await signed()
+    const first = await resend(header)
+    await killAndRestart()
+    const second = await access(header)
+    expect(second.headers.get('x-svc-code')).toBe('PROOF_ALREADY_REDEEMED')
+    expect(second.body).toEqual(first.body)
+    await expectOneGrantForOnePayment(second)
+  })
 })
