@@ -90,6 +90,14 @@ export interface Store {
   onCommitted?(listener: (challengeIds: readonly string[]) => void): () => void
 }
 
+/** Which store keeps the records. */
+export type StoreChoice =
+  | { kind: 'memory' }
+  | { kind: 'embedded'; dataDir: string }
+  | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
+  | { kind: 'redis'; url: string; mustBeDurable: boolean }
+  | { kind: 'custom'; store: Store }
+
 // ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
 
 export type Submitted = 'accepted' | 'known' | 'nonce-low' | 'underpriced' | 'unknown'

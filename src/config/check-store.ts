@@ -1,13 +1,13 @@
-import type { Store } from '../ports.ts'
+import type { Store, StoreChoice } from '../ports.ts'
 import type { Network } from '../protocol/network.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
-import type { SecretKeyConfig, StoreConfig } from './resolved-config.ts'
+import type { SecretKeyConfig } from './resolved-config.ts'
 
 const DEFAULT_DATA_DIR = './data'
 const MIN_SECRET_KEY_LENGTH = 32
 const STORE_METHODS = ['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'] as const
 
-export function readStore(reader: OptionReader, network: Network | undefined): StoreConfig {
+export function readStore(reader: OptionReader, network: Network | undefined): StoreChoice {
   const databaseUrl = reader.text('databaseUrl')
   const redisUrl = reader.text('redisUrl')
   if (databaseUrl === undefined && redisUrl === undefined) return readOwnStore(reader, network)
@@ -41,7 +41,7 @@ function checkScheme(
     reader.fault(name, `is not a URL of its kind, for example ${example}`)
 }
 
-function readOwnStore(reader: OptionReader, network: Network | undefined): StoreConfig {
+function readOwnStore(reader: OptionReader, network: Network | undefined): StoreChoice {
   const value: unknown = reader.value('store') ?? { dataDir: DEFAULT_DATA_DIR }
   const store = storeOf(value)
   if (!store) {
@@ -58,7 +58,7 @@ function readOwnStore(reader: OptionReader, network: Network | undefined): Store
   return store
 }
 
-function storeOf(value: unknown): StoreConfig | undefined {
+function storeOf(value: unknown): StoreChoice | undefined {
   if (value === 'memory') return { kind: 'memory' }
   if (typeof value !== 'object' || value === null) return undefined
   if (isStore(value)) return { kind: 'custom', store: value }
@@ -72,7 +72,7 @@ function isStore(value: object): value is Store {
 }
 
 /** Two instances with different secrets would disown each other's challenges: only the embedded store may make its own. */
-export function readSecretKey(reader: OptionReader, store: StoreConfig): SecretKeyConfig {
+export function readSecretKey(reader: OptionReader, store: StoreChoice): SecretKeyConfig {
   const list = reader.text('secretKey')
   if (list !== undefined) {
     const keys = list.split(',').map((key) => key.trim())

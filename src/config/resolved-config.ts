@@ -1,4 +1,4 @@
-import type { FetchResource, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
+import type { FetchResource, FetchResourceCredentials, Hooks, StoreChoice } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
@@ -14,13 +14,6 @@ export type SettlementConfig =
         | { kind: 'headers'; createAuthHeaders: CreateAuthHeaders }
         | { kind: 'cdp'; apiKeyId: string; apiKeySecret: string }
     }
-
-export type StoreConfig =
-  | { kind: 'memory' }
-  | { kind: 'embedded'; dataDir: string }
-  | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
-  | { kind: 'redis'; url: string; mustBeDurable: boolean }
-  | { kind: 'custom'; store: Store }
 
 export type SecretKeyConfig =
   | { kind: 'given'; list: string }
@@ -60,7 +53,7 @@ export interface ResolvedConfig extends Limits {
   resourceEndpoint: string
   settlement: SettlementConfig
   refundWalletPrivateKey: Hex | null
-  store: StoreConfig
+  store: StoreChoice
   secretKey: SecretKeyConfig
   credential: CredentialConfig
   trustProxy: boolean

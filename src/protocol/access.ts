@@ -11,7 +11,6 @@ export const ResourceSchema = z.object({
   path: z.string().min(1).max(4096),
   body: z.unknown().optional(),
 })
-export type Resource = z.infer<typeof ResourceSchema>
 
 /** Body of `POST /x402/access`. */
 export const AccessRequestSchema = z.object({

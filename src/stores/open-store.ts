@@ -1,14 +1,6 @@
 import { join } from 'node:path'
-import type { Alerts, Store } from '../ports.ts'
+import type { Alerts, Store, StoreChoice } from '../ports.ts'
 import { wokenStore } from './woken-store.ts'
-
-/** Which store keeps the records. */
-export type StoreChoice =
-  | { kind: 'memory' }
-  | { kind: 'embedded'; dataDir: string }
-  | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
-  | { kind: 'redis'; url: string; mustBeDurable: boolean }
-  | { kind: 'custom'; store: Store }
 
 /** Opens it, and loads the driver of no other. */
 export async function openStore(choice: StoreChoice, alerts: Alerts): Promise<Store> {
