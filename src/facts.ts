@@ -35,6 +35,8 @@ export type Subject =
 /** key = challengeId */
 export interface ChallengeRow extends RowBase {
   requestId: string
+  /** The requestId of the 402, where the record got another one at the claim. */
+  askedAs?: string
   transport: Transport
   kind: 'plan' | 'route'
   /** planId or routeId. */

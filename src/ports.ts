@@ -84,6 +84,11 @@ export interface Store {
     limit: number,
   ): Promise<Array<Tables[N]>>
   audit(challengeId: string): Promise<Array<AuditEntry & { seq: number }>>
+  /**
+   * The whole log after `afterSeq`, in the order of seq. On Postgres an entry may become visible after one with a higher
+   * seq: whoever follows the log reads its last seconds again.
+   */
+  log(afterSeq: number, limit: number): Promise<Array<AuditEntry & { seq: number }>>
   ping(): Promise<void>
   close(): Promise<void>
   /** Hints that other instances changed these challenges: may be lost or come twice, so waiters poll as well. */

@@ -5,7 +5,7 @@ import { OPTION_NAMES } from '../src/config/options.ts'
 
 const text = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
 const rows = text.split('\n').flatMap((line) => {
-  const match = /^\| +(?:`([A-Z_]+)`|–) +\| +(?:`([A-Za-z]+)`|–) +\|/.exec(line)
+  const match = /^\| +(?:`([A-Z0-9_]+)`|–) +\| +(?:`([A-Za-z0-9]+)`|–) +\|/.exec(line)
   return match ? [{ variable: match[1], option: match[2] }] : []
 })
 

@@ -5,7 +5,7 @@ import type { SecretKeyConfig } from './resolved-config.ts'
 
 const DEFAULT_DATA_DIR = './data'
 const MIN_SECRET_KEY_LENGTH = 32
-const STORE_METHODS = ['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'] as const
+const STORE_METHODS = ['commit', 'get', 'list', 'takeDue', 'audit', 'log', 'ping', 'close'] as const
 
 export function readStore(reader: OptionReader, network: Network | undefined): StoreChoice {
   const databaseUrl = reader.text('databaseUrl')

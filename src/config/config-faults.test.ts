@@ -31,7 +31,7 @@ const nothing = () => Promise.resolve(undefined)
 const customStore = (name: string) =>
   Object.assign(
     { name },
-    ...['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'].map((method) => ({
+    ...['commit', 'get', 'list', 'takeDue', 'audit', 'log', 'ping', 'close'].map((method) => ({
       [method]: nothing,
     })),
   ) as Store
@@ -48,6 +48,13 @@ const plan = (change: Record<string, unknown>) => ({
 
 describe('one fault, one line', () => {
   test.each<[Record<string, unknown>, string]>([
+    // agents
+    [{ a2a: 'yes' }, 'a2a is a text; it must be true, false, or an object with streaming, transferProofs.'],
+    [{ a2a: { stream: true } }, 'a2a.stream is not an option; a2a has streaming, transferProofs.'],
+    [{ mcp: { routes: 'all' } }, 'mcp.routes is a text; it must be true or false.'],
+    [{ documents: 1 }, 'documents is a number; it must be true or false.'],
+    [{ provider: 'ACME' }, 'provider must be { organization, url }'],
+    [{ provider: { organization: 'ACME', url: 'acme' } }, 'provider must be { organization, url }'],
     // wallet
     [
       { walletAddress: undefined },

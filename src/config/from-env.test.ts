@@ -187,7 +187,7 @@ describe('optionsFromEnv', () => {
       'PROXY_TIMEOUT_SECONDS is "soon"; it must be a whole number.',
     ],
     [{ PROXY_TO_BASE_URL_FILE: '/nope', ROUTES: routes }, 'PROXY_TO_BASE_URL_FILE names /nope, which cannot'],
-    [{ MCP_ENABLED: 'true' }, 'MCP_ENABLED is set, but'],
+    [{ MCP_ENABLED: 'maybe' }, 'MCP_ENABLED is "maybe"; it must be true or false.'],
     // files
     [{ TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/run/secrets/short' }, 'TOKEN_SECRET_FILE has 7 bytes'],
     [
@@ -216,7 +216,13 @@ describe('optionsFromEnv', () => {
   })
 
   test('harmless values of what comes later are no fault', () => {
-    const later = { SVC_MANAGED_INFRA: 'none', ROUTES: '[]', MCP_ENABLED: 'false', A2A_ENABLED: '0' }
+    const later = {
+      SVC_MANAGED_INFRA: 'none',
+      ROUTES: '[]',
+      MCP_ENABLED: 'false',
+      A2A_ENABLED: '0',
+      A2A_STREAMING: 'true',
+    }
     expect(linesOf({ ...good, ...later })).toEqual({ faults: [], missing: [] })
   })
 

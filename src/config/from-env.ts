@@ -1,11 +1,11 @@
 import { jsonFaultAt, placeOf } from './json-fault.ts'
-import type { GatewayOptions, LabelName, OptionName, OptionSource, ProxyTo } from './options.ts'
+import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
 import { checkConfig } from './resolve-config.ts'
 
 type Kind = 'text' | 'whole number' | 'flag' | 'JSON' | 'PEM' | 'folder'
 
 /** Every variable that becomes an option; each also reads `NAME_FILE`. */
-export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?: keyof ProxyTo }> = {
+export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?: string }> = {
   SVC_WALLET_ADDRESS: { option: 'walletAddress', kind: 'text' },
   SVC_NETWORK: { option: 'network', kind: 'text' },
   PLANS: { option: 'plans', kind: 'JSON' },
@@ -15,6 +15,15 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   PROXY_TIMEOUT_SECONDS: { option: 'proxyTo', member: 'timeoutSeconds', kind: 'whole number' },
   AGENT_NAME: { option: 'agentName', kind: 'text' },
   AGENT_DESCRIPTION: { option: 'agentDescription', kind: 'text' },
+  AGENT_VERSION: { option: 'agentVersion', kind: 'text' },
+  PROVIDER_NAME: { option: 'provider', member: 'organization', kind: 'text' },
+  PROVIDER_URL: { option: 'provider', member: 'url', kind: 'text' },
+  A2A_ENABLED: { option: 'a2a', member: 'enabled', kind: 'flag' },
+  A2A_STREAMING: { option: 'a2a', member: 'streaming', kind: 'flag' },
+  A2A_TRANSFER_PROOFS: { option: 'a2a', member: 'transferProofs', kind: 'flag' },
+  MCP_ENABLED: { option: 'mcp', member: 'enabled', kind: 'flag' },
+  MCP_ROUTES: { option: 'mcp', member: 'routes', kind: 'flag' },
+  DOCUMENTS_ENABLED: { option: 'documents', kind: 'flag' },
   BASE_URL: { option: 'baseUrl', kind: 'text' },
   RESOURCE_ENDPOINT: { option: 'resourceEndpoint', kind: 'text' },
   FACILITATOR_URL: { option: 'facilitatorUrl', kind: 'text' },
@@ -52,8 +61,6 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
  */
 const NOT_YET: Record<string, readonly string[]> = {
   SVC_MANAGED_INFRA: ['none'],
-  MCP_ENABLED: ['false', '0'],
-  A2A_ENABLED: ['false', '0'],
 }
 
 const DEFAULT_PORT = 3000
@@ -110,9 +117,16 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
   return { options, source, missing: checkConfig(options, source).missing, port }
 }
 
-/** A base URL is what an option like `proxyTo` is about: messages name its variable for the whole option. */
-function labelOf(option: OptionName, member: keyof ProxyTo | undefined): LabelName {
-  return member === undefined || member === 'baseUrl' ? option : `proxyTo.${member}`
+/** What an option is about, such as the base URL of `proxyTo`: messages name its variable for the whole option. */
+const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'baseUrl',
+  'enabled',
+  'organization',
+])
+
+function labelOf(option: OptionName, member: string | undefined): LabelName {
+  return CHIEF_MEMBERS.has(member) ? option : (`${option}.${member}` as LabelName)
 }
 
 type Variable = { label: string } & ({ text: string } | { fault: string })

@@ -42,6 +42,19 @@ export interface GatewayOptions {
   /** Shown to buyers. Default `paystile`. */
   agentName?: string
   agentDescription?: string
+  /** Shown on the agent card. Default `1.0.0`. */
+  agentVersion?: string
+  /** Who runs the gateway, for the agent card. */
+  provider?: { organization: string; url: string }
+  /**
+   * A2A. Default true. `streaming` (default false) offers `message/stream`; `transferProofs` (default true) takes a plain
+   * transfer's hash as payment, signed by its sender.
+   */
+  a2a?: boolean | { streaming?: boolean; transferProofs?: boolean }
+  /** MCP at `/mcp`. Default false. `routes` (default false) offers one paid tool per route. */
+  mcp?: boolean | { routes?: boolean }
+  /** The documents that agents read: llms.txt, skills.md, openapi.json and others. Default true. */
+  documents?: boolean
   /** Where buyers reach the gateway, with its base path. Default `http://localhost:3000`. */
   baseUrl?: string
   /** Where tokens are used: a URL with `{resourceId}`. Default `<baseUrl>/resource/{resourceId}`. */
@@ -117,7 +130,14 @@ export interface GatewayOptions {
 export type OptionName = keyof GatewayOptions
 
 /** An option, or a member that has a variable of its own. */
-export type LabelName = OptionName | 'proxyTo.secret' | 'proxyTo.timeoutSeconds'
+export type LabelName =
+  | OptionName
+  | 'proxyTo.secret'
+  | 'proxyTo.timeoutSeconds'
+  | 'a2a.streaming'
+  | 'a2a.transferProofs'
+  | 'mcp.routes'
+  | 'provider.url'
 
 /** Where options came from, when not from a call of `createGateway`. */
 export interface OptionSource {
@@ -139,6 +159,11 @@ const KNOWN: Record<OptionName, true> = {
   fetchResource: true,
   agentName: true,
   agentDescription: true,
+  agentVersion: true,
+  provider: true,
+  a2a: true,
+  mcp: true,
+  documents: true,
   baseUrl: true,
   resourceEndpoint: true,
   facilitatorUrl: true,

@@ -24,7 +24,7 @@ const nothing = () => Promise.resolve(undefined)
 const customStore = (name: string) =>
   Object.assign(
     { name },
-    ...['commit', 'get', 'list', 'takeDue', 'audit', 'ping', 'close'].map((method) => ({
+    ...['commit', 'get', 'list', 'takeDue', 'audit', 'log', 'ping', 'close'].map((method) => ({
       [method]: nothing,
     })),
   ) as Store
@@ -36,6 +36,11 @@ describe('what is right', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
       walletAddress: wallet.toLowerCase(),
+      a2a: { streaming: false, transferProofs: true },
+      mcp: null,
+      documents: true,
+      agentVersion: '1.0.0',
+      provider: null,
       network: expect.objectContaining({ id: 'eip155:84532', rpcUrl: 'https://sepolia.base.org' }),
       plans: good.plans,
       routes: [],

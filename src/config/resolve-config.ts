@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.ts'
 import type { Address } from '../protocol/hex.ts'
 import { findNetwork, NETWORKS, type Network } from '../protocol/network.ts'
+import { readAgents } from './check-agents.ts'
 import { readBackend } from './check-backend.ts'
 import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
@@ -63,6 +64,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   checkPaths(reader, routes, { served: backend.kind !== 'embedded', guarded })
   const chain = readChain(reader, network)
   const limits = readLimits(reader)
+  const agents = readAgents(reader)
   const rest = {
     agentName: reader.text('agentName') ?? 'paystile',
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',
@@ -76,6 +78,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const facilitatorUrl = settlement.kind === 'facilitator' ? settlement.url : chain.facilitatorUrl
   const config: ResolvedConfig = {
     ...limits,
+    ...agents,
     ...rest,
     walletAddress,
     network: { ...chain, facilitatorUrl },

@@ -37,8 +37,17 @@ export type BackendConfig =
   /** The seller's own handlers answer, by `payPerRequest`. */
   | { kind: 'embedded' }
 
+/** What agents find beside plain HTTP; null is switched off. */
+export interface AgentConfig {
+  a2a: { streaming: boolean; transferProofs: boolean } | null
+  mcp: { routes: boolean } | null
+  documents: boolean
+  agentVersion: string
+  provider: { organization: string; url: string } | null
+}
+
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
-export interface ResolvedConfig extends Limits {
+export interface ResolvedConfig extends Limits, AgentConfig {
   walletAddress: Address
   /** With the seller's own RPC, explorer and facilitator where they are given. */
   network: Network

@@ -1,12 +1,11 @@
 import { GatewayError } from '../errors.ts'
-import type { ChallengeRow } from '../ports.ts'
-import type { ChallengeStatus } from '../protocol/access.ts'
 import { findSubject } from '../rules/catalog.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
 import { finishRoute } from './deliver-route.ts'
+import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
 import { openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
@@ -54,6 +53,8 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       const state = core.clock.now() < parsed.expiresAt ? 'PENDING' : 'EXPIRED'
       return { challengeId, state, expiresAt: new Date(parsed.expiresAt).toISOString() }
     },
+    inspect: (challengeId) => inspect(core, challengeId),
+    watch: (challengeId, signal) => watch(core, challengeId, signal),
     finish: async (challengeId, lease, result) => void (await finishRoute(core, challengeId, lease, result)),
     cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
@@ -85,17 +86,6 @@ function unservedRoute({ backend, config }: Core, intent: Intent): GatewayError 
     'INVALID_REQUEST',
     `The seller's own server answers this route: call ${call} there directly. Nothing was charged.`,
   )
-}
-
-function statusOf(challenge: ChallengeRow): ChallengeStatus {
-  return {
-    challengeId: challenge.key,
-    requestId: challenge.requestId,
-    state: challenge.state,
-    expiresAt: new Date(challenge.expiresAt).toISOString(),
-    ...(challenge.txHash !== null && { txHash: challenge.txHash }),
-    ...(challenge.refundTxHash !== null && { refundTxHash: challenge.refundTxHash }),
-  }
 }
 
 async function cancelChallenge(core: Core, challengeId: string, actor: 'buyer' | 'operator') {

@@ -71,7 +71,7 @@ async function byChallengeId(
 ): Promise<Found> {
   const known = await getOne(core, 'challenges', challengeId)
   if (known) {
-    if (named.requestId !== undefined && named.requestId !== known.requestId) {
+    if (isAnotherRequest(named.requestId, known)) {
       return invalid(`requestId ${named.requestId} does not belong to challenge ${challengeId}.`)
     }
     if (known.fingerprint !== subjectFingerprint(sold.subject)) return fail(otherPurchase(known))
@@ -82,11 +82,12 @@ async function byChallengeId(
     const message = `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request.`
     return fail(new GatewayError('CHALLENGE_NOT_FOUND', message))
   }
-  const pointer = await getOne(core, 'requests', draft.requestId)
+  const challenge = renamed(draft, intent.claimRequestId)
+  const pointer = await getOne(core, 'requests', challenge.requestId)
   if (pointer && pointer.challengeId !== challengeId) {
-    return invalid(`requestId ${draft.requestId} belongs to another challenge.`)
+    return invalid(`requestId ${challenge.requestId} belongs to another challenge.`)
   }
-  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft)] }
+  return { kind: 'open', challenge, inserts: [requestPointer(challenge)] }
 }
 
 /** Rebuilds a challenge from the echo; the HMAC in its id proves that we issued it for exactly these terms. */
@@ -127,7 +128,8 @@ async function byRequestId(
     if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
     return { kind: 'open', challenge: known, inserts: [] }
   }
-  const draft = draftChallenge(core, intent, subject, item, requestId ?? `req-${randomText(core, 16)}`)
+  const id = requestId ?? intent.claimRequestId ?? `req-${randomText(core, 16)}`
+  const draft = draftChallenge(core, intent, subject, item, id)
   return { kind: 'open', challenge: draft, inserts: [requestPointer(draft)] }
 }
 
@@ -141,11 +143,21 @@ function namesAnother(ids: Ids, challenge: ChallengeRow): boolean {
   const differs = (id: string | undefined, own: string | undefined) => id !== undefined && id !== own
   return (
     differs(ids.challengeId, challenge.key) ||
-    differs(ids.requestId, challenge.requestId) ||
+    isAnotherRequest(ids.requestId, challenge) ||
     differs(ids.planId, challenge.kind === 'plan' ? challenge.itemId : undefined) ||
     differs(ids.routeId, challenge.kind === 'route' ? challenge.itemId : undefined) ||
     differs(ids.resourceId, challenge.resourceId)
   )
+}
+
+/** The echo of a 402 names the request as that 402 did, also where the claim gave the record another name. */
+function isAnotherRequest(requestId: string | undefined, { requestId: own, askedAs }: ChallengeRow): boolean {
+  return requestId !== undefined && requestId !== own && requestId !== askedAs
+}
+
+function renamed(draft: ChallengeRow, requestId: string | undefined): ChallengeRow {
+  if (requestId === undefined || requestId === draft.requestId) return draft
+  return { ...draft, requestId, askedAs: draft.requestId }
 }
 
 /** A route's payment buys one exact call: the same method, path, query and body. */

@@ -1,6 +1,15 @@
 import type { GatewayError } from '../errors.ts'
-import type { RouteCall, Transport } from '../ports.ts'
+import type {
+  AuditEntry,
+  AuthorizationRow,
+  ChallengeRow,
+  ReceiptRow,
+  RefundRow,
+  RouteCall,
+  Transport,
+} from '../ports.ts'
 import type { AccessGrant, ChallengeStatus, ResourceResponse, SvcPayment } from '../protocol/access.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import type { PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 
 export type { RouteCall }
@@ -20,6 +29,31 @@ export interface Intent {
   clientAgentId?: string
   /** Absent: the buyer asks for terms. */
   payment?: PaymentPayload
+  /**
+   * Becomes the record's requestId where the challenge has lived in its id alone until this payment: MCP names requests
+   * after the payment's signature.
+   */
+  claimRequestId?: string
+  /** A plain transfer that the buyer made by itself, in place of `payment`; needs `challengeId`. */
+  proof?: TransferProof
+}
+
+/** `signature`: the sender's EIP-191 signature over `<challengeId>:<txHash>`. */
+export interface TransferProof {
+  txHash: Hex
+  signature: Hex
+}
+
+/** All that is stored of one challenge, without its result: nothing in it is a credential or lets anybody pay. */
+export interface Dossier {
+  challenge: Omit<ChallengeRow, 'result'>
+  /** Every payment that was ever claimed for it. */
+  attempts: Array<
+    Pick<AuthorizationRow, 'key' | 'phase' | 'reason' | 'sends'> & { payer: Address; value: string }
+  >
+  receipts: ReceiptRow[]
+  refunds: Array<Omit<RefundRow, 'auth'>>
+  audit: Array<AuditEntry & { seq: number }>
 }
 
 /** What became of an intent; a transport renders it and decides nothing. */
@@ -46,6 +80,10 @@ export interface Engine {
   ): Promise<void>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
+  /** undefined: nothing is stored under this id. */
+  inspect(challengeId: string): Promise<Dossier | undefined>
+  /** The status now and after each change, here or on another instance, until nothing more can change or `signal` aborts. */
+  watch(challengeId: string, signal: AbortSignal): AsyncIterable<ChallengeStatus>
   /** Only PENDING without a live attempt can be cancelled. */
   cancel(challengeId: string, actor: 'buyer' | 'operator'): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUND_PENDING. */

@@ -15,8 +15,8 @@ interface Table {
  */
 export function createMemoryStore(): Store {
   const tables = new Map<TableName, Table>()
-  const log = new Map<string, Array<StoredAudit & { seq: number }>>()
-  let lastSeq = 0
+  const entries: Array<StoredAudit & { seq: number }> = []
+  const byChallenge = new Map<string, typeof entries>()
 
   function table(name: TableName): Table {
     let found = tables.get(name)
@@ -35,8 +35,11 @@ export function createMemoryStore(): Store {
     if (stale !== undefined) return { kind: 'conflict', table: stale.table, key: stale.key }
     for (const { table: name, key, row } of writes) replace(table(name), key, row)
     for (const entry of audit) {
-      lastSeq += 1
-      log.set(entry.challengeId, [...(log.get(entry.challengeId) ?? []), { ...entry, seq: lastSeq }])
+      const logged = { ...entry, seq: entries.length + 1 }
+      entries.push(logged)
+      const own = byChallenge.get(entry.challengeId)
+      if (own) own.push(logged)
+      else byChallenge.set(entry.challengeId, [logged])
     }
     return { kind: 'applied' }
   }
@@ -66,13 +69,17 @@ export function createMemoryStore(): Store {
         return fromStored(taken)
       })
     },
-    audit: async (challengeId) => {
-      return (log.get(challengeId) ?? []).map(({ seq, ...entry }) => ({ ...fromStoredAudit(entry), seq }))
-    },
+    audit: async (challengeId) => (byChallenge.get(challengeId) ?? []).map(fromLog),
+    // An entry's seq is its place.
+    log: async (afterSeq, limit) => entries.slice(afterSeq, afterSeq + Math.max(0, limit)).map(fromLog),
     ping: async () => {},
     // What is stored stays readable: a simulated restart opens the same store again.
     close: async () => {},
   }
+}
+
+function fromLog({ seq, ...entry }: StoredAudit & { seq: number }) {
+  return { ...fromStoredAudit(entry), seq }
 }
 
 function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRow | null): void {

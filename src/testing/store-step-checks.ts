@@ -75,6 +75,27 @@ export const stepChecks: Checks = {
     assert.deepEqual(await store.audit('unknown'), [])
   },
 
+  async 'the whole log is read page by page, in the order of seq'({ store }) {
+    const events = Array.from({ length: 7 }, (_, index) => `event-${index}`)
+    const [last] = (await store.log(0, Number.MAX_SAFE_INTEGER)).slice(-1)
+    for (const event of events) await store.commit({ puts: [], audit: [sampleAudit(`of-${event}`, event)] })
+    const read: string[] = []
+    let seq = last?.seq ?? 0
+    for (;;) {
+      const page = await store.log(seq, 3)
+      if (page.length === 0) break
+      assert.ok(page.length <= 3)
+      assertIncreasing([seq, ...page.map((entry) => entry.seq)])
+      read.push(...page.map((entry) => `${entry.challengeId} ${entry.event}`))
+      seq = page.at(-1)!.seq
+    }
+    assert.deepEqual(
+      read,
+      events.map((event) => `of-${event} ${event}`),
+    )
+    assert.deepEqual(await store.log(seq, 0), [])
+  },
+
   async '100 racing inserts of one key: one is applied'({ store }) {
     const race = Array.from({ length: 100 }, (_, index) => {
       return store.commit({ puts: [put('a', 0, { ref: `${index}` })], audit: [sampleAudit('x', `${index}`)] })

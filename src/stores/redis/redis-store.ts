@@ -113,6 +113,16 @@ function createRedisStore(connection: RedisConnection, tag: string): Store {
         return { ...fromStoredAudit(decodeAudit(challengeId, entry)), seq: Number(seq) }
       })
     },
+    log: async (afterSeq, limit) => {
+      refuseIfClosed()
+      if (limit < 1) return []
+      const range = [`(${afterSeq}-0`, '+', 'COUNT', String(limit)]
+      const found = await ask(() => connection.call('xrange', `${tag}:audit`, ...range))
+      // An entry is [id, ['challenge', challengeId, 'entry', JSON]].
+      return (found as Array<[string, string[]]>).map(([id, fields]) => {
+        return { ...fromStoredAudit(decodeAudit(fields[1]!, fields[3]!)), seq: Number.parseInt(id, 10) }
+      })
+    },
     ping: async () => {
       refuseIfClosed()
       await ask(() => connection.call('ping'))

@@ -46,6 +46,10 @@ export function createQueries(dialect: Dialect) {
       sql: `SELECT seq, ${AUDIT_ROW_COLUMNS} FROM audit WHERE challenge_id = ? ORDER BY seq`,
       params: [challengeId],
     }),
+    log: (afterSeq: number, limit: number): Query => ({
+      sql: `SELECT seq, ${AUDIT_ROW_COLUMNS} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
+      params: [afterSeq, limit],
+    }),
     ping: (): Query => ({ sql: 'SELECT 1', params: [] }),
   }
 }

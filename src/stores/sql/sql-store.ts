@@ -3,7 +3,7 @@ import { UnavailableError } from '../../errors.ts'
 import type { Committed, Store } from '../../ports.ts'
 import { fromStored, fromStoredAudit, type PreparedStep, prepareStep } from '../prepare-step.ts'
 import { commitGroup } from './commit-group.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, Result } from './driver.ts'
 import { createQueries, readAudit, readRow } from './queries.ts'
 import { takeDueRows } from './take-due-rows.ts'
 
@@ -89,12 +89,11 @@ export function createSqlStore(driver: Driver): Store {
     audit: (challengeId) => {
       return ask(async () => {
         if (!isStorable(challengeId)) return []
-        const { rows } = await driver.query(queries.audit(challengeId))
-        return rows.map((row) => {
-          const { seq, ...entry } = readAudit(row)
-          return { ...fromStoredAudit(entry), seq }
-        })
+        return readLog(await driver.query(queries.audit(challengeId)))
       })
+    },
+    log: (afterSeq, limit) => {
+      return ask(async () => (limit < 1 ? [] : readLog(await driver.query(queries.log(afterSeq, limit)))))
     },
     ping: () => {
       return ask(async () => {
@@ -106,6 +105,13 @@ export function createSqlStore(driver: Driver): Store {
       return closed
     },
   }
+}
+
+function readLog({ rows }: Result) {
+  return rows.map((row) => {
+    const { seq, ...entry } = readAudit(row)
+    return { ...fromStoredAudit(entry), seq }
+  })
 }
 
 /** No step with any other text is accepted, and a database may refuse even to look for it: it is simply not there. */

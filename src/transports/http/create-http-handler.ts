@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { decodeAccess } from './decode-access.ts'
-import type { Desk, Endpoint, Methods } from './endpoint.ts'
+import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import type { BodyLimits } from './read-body.ts'
@@ -28,6 +28,8 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   ready(): Promise<{ ok: boolean; checks: Record<string, string> }>
   /** Direct calls of paid and free routes. Absent: the seller's own server answers them. */
   routes?: RouteOptions
+  /** A2A, MCP and the documents, where they are switched on. */
+  mounts?: readonly Mount[]
   /** The resource of plans, where the gateway itself checks tokens. */
   guarded?: Omit<GuardOptions, 'realm'>
 }
@@ -105,6 +107,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     const keys = published(options.jwks, 300)
     endpoints['/.well-known/jwks.json'] = { GET: () => keys }
   }
+  for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(desk))
   const listed = [
     ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
     `GET ${basePath}${CHALLENGES}:challengeId`,

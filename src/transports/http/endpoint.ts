@@ -8,6 +8,9 @@ import type { Peer, Safeguards } from './safeguards.ts'
 export type Endpoint = (request: Request, peer: Peer) => Reply | Response | Promise<Reply | Response>
 export type Methods = Record<string, Endpoint>
 
+/** Further endpoints by path, below the base path: another transport, or documents. */
+export type Mount = (desk: Desk) => Record<string, Methods>
+
 /** What every endpoint works with. */
 export interface Desk {
   engine: Pick<Engine, 'purchase' | 'status'>

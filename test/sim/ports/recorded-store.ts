@@ -127,6 +127,11 @@ export function createStorePort(world: World, host: Host, store: Store): Store {
         () => 'audit',
         () => store.audit(challengeId),
       ),
+    log: (afterSeq, limit) =>
+      call(
+        () => 'log',
+        () => store.log(afterSeq, limit),
+      ),
     ping: async () => {},
     close: async () => {},
   }

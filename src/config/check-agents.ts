@@ -1,0 +1,62 @@
+import { kindOf, type OptionReader } from './option-reader.ts'
+import type { GatewayOptions } from './options.ts'
+import type { AgentConfig } from './resolved-config.ts'
+
+/** What agents find beside plain HTTP: A2A, MCP, the documents, and who is behind them. */
+export function readAgents(reader: OptionReader): AgentConfig {
+  const a2a = readSwitch(reader, 'a2a', { streaming: false, transferProofs: true }, true)
+  const mcp = readSwitch(reader, 'mcp', { routes: false }, false)
+  return {
+    a2a,
+    mcp,
+    documents: reader.value('documents') === undefined || reader.flag('documents'),
+    agentVersion: reader.text('agentVersion')?.trim() ?? '1.0.0',
+    provider: readProvider(reader),
+  }
+}
+
+/** `true`, `false`, or an object of flags; null is off. Each flag falls back to its own default. */
+function readSwitch<F extends Record<string, boolean>>(
+  reader: OptionReader,
+  option: 'a2a' | 'mcp',
+  standard: F,
+  on: boolean,
+): F | null {
+  const value: unknown = reader.value(option) ?? on
+  if (typeof value === 'boolean') return value ? standard : null
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const flags = Object.keys(standard).join(', ')
+    reader.fault(option, `is ${kindOf(value)}; it must be true, false, or an object with ${flags}.`)
+    return null
+  }
+  const { enabled = on, ...flags } = value as Record<string, unknown>
+  for (const [name, flag] of Object.entries(flags)) {
+    if (!Object.hasOwn(standard, name)) {
+      reader.faults.push(
+        `${option}.${name} is not an option; ${option} has ${Object.keys(standard).join(', ')}.`,
+      )
+    } else if (typeof flag !== 'boolean') {
+      reader.fault(`${option}.${name}` as 'a2a.streaming', `is ${kindOf(flag)}; it must be true or false.`)
+    }
+  }
+  // An object of flags is a wish for the transport, unless it says otherwise itself.
+  return enabled === false ? null : ({ ...standard, ...flags } as F)
+}
+
+function readProvider(reader: OptionReader): AgentConfig['provider'] {
+  const value: unknown = reader.value('provider')
+  if (value === undefined) return null
+  const { organization, url } = (typeof value === 'object' && value !== null ? value : {}) as NonNullable<
+    GatewayOptions['provider']
+  >
+  if (typeof organization !== 'string' || typeof url !== 'string' || !URL.canParse(url)) {
+    const good = `${reader.label('provider')} ${reader.label('provider.url')}`
+    reader.faults.push(
+      good === 'provider provider.url'
+        ? 'provider must be { organization, url }, for example { organization: "ACME", url: "https://acme.example" }'
+        : `${reader.label('provider')} and ${reader.label('provider.url')} go together: a name, and a URL such as https://acme.example`,
+    )
+    return null
+  }
+  return { organization, url }
+}
