@@ -221,6 +221,13 @@ export type Use =
     }
   | { kind: 'canceled'; key: AuthKey; block: Block; txHash: Hex }
 
+/** A transaction in a canonical block, with the token's transfers that no authorization caused. */
+export interface TransferTx {
+  txHash: Hex
+  block: Block
+  transfers: Array<{ logIndex: number; from: Address; to: Address; value: string }>
+}
+
 export interface MinedTx {
   hash: Hex
   success: boolean

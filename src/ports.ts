@@ -11,6 +11,7 @@ import type {
   SimResult,
   TableName,
   Tables,
+  TransferTx,
   Use,
 } from './facts.ts'
 import type { AccessGrant, ResourceResponse, SvcPayment } from './protocol/access.ts'
@@ -121,6 +122,8 @@ export interface Chain {
   simulate(auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }>
   /** Uses in canonical blocks from `fromHeight` up to `at`. */
   uses(keys: readonly AuthKey[], fromHeight: number): Promise<{ at: Block; found: Use[] }>
+  /** Plain transfers in one transaction; undefined while it is in no canonical block up to `at`. */
+  transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
   /** Which of these transactions are in a canonical block. */
   mined(hashes: readonly Hex[]): Promise<MinedTx[]>
   submit(raw: Hex): Promise<Submitted>
@@ -150,6 +153,8 @@ export interface RefundSigner {
 export interface Signatures {
   /** Is this signature the payer's? `contract`: the payer's code says so (EIP-1271). */
   check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { invalid: string }>
+  /** Did this account sign this text (EIP-191)? */
+  signed(address: Address, text: string, signature: Hex): Promise<boolean>
 }
 
 export type FacilitatorAnswer =

@@ -15,6 +15,10 @@ export interface Confirmed {
   use: TransferUse
 }
 
+/** What was confirmed: an attempt, or a plain transfer under a key of its own. */
+type ReceiptSource = Pick<ReceiptRow, 'key' | 'challengeId' | 'fromHeight'>
+type MovedMoney = Pick<TransferUse, 'from' | 'value' | 'txHash' | 'logIndex' | 'block'>
+
 /**
  * T2: what the chain confirmed becomes a receipt, PENDING becomes PAID, and the log says so, in one step each.
  * Answers the keys that are settled; the others met a conflict and are looked at again.
@@ -51,13 +55,26 @@ async function confirmPayment(
   { attempt, use }: Confirmed,
   challenge: ChallengeRow,
 ): Promise<boolean> {
+  return recordReceipt(core, challenge, attempt, use, [
+    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+  ])
+}
+
+/** T2 for one transfer that nobody has recorded yet: it pays the challenge, or is too much or too late and goes back. */
+export async function recordReceipt(
+  core: Core,
+  challenge: ChallengeRow,
+  source: ReceiptSource,
+  use: MovedMoney,
+  others: readonly Put[],
+): Promise<boolean> {
   const at = core.clock.now()
-  const role = receiptRole(challenge, attempt.key)
-  const receipt = receiptAt(core, attempt, use, role === 'pays' ? 'pays' : 'surplus')
+  const role = receiptRole(challenge, source.key)
+  const receipt = receiptAt(core, source, use, role === 'pays' ? 'pays' : 'surplus')
   const puts: Put[] = [
     { table: 'receipts', row: receipt },
     { table: 'seen', row: seenRow(core, receipt) },
-    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+    ...others,
   ]
   const facts: EventFacts = {
     at,
@@ -124,7 +141,7 @@ async function relocate(
   challenge: ChallengeRow,
   known: ReceiptRow,
 ): Promise<boolean> {
-  const receipt = { ...receiptAt(core, attempt, use, known.role), version: known.version }
+  const receipt = { ...known, ...receiptAt(core, attempt, use, known.role), version: known.version }
   const puts: Put[] = [
     { table: 'receipts', row: receipt },
     { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
@@ -142,8 +159,8 @@ async function relocate(
 
 function receiptAt(
   core: Core,
-  attempt: AuthorizationRow,
-  use: TransferUse,
+  attempt: ReceiptSource,
+  use: MovedMoney,
   role: ReceiptRow['role'],
 ): ReceiptRow {
   return {
@@ -165,7 +182,7 @@ function receiptAt(
   }
 }
 
-function seenRow(core: Core, receipt: ReceiptRow) {
+export function seenRow(core: Core, receipt: ReceiptRow) {
   const key = transferKey(core.config.network.chainId, receipt.txHash, receipt.logIndex)
   return { key, version: 0, ref: receipt.challengeId, dueAt: null, receipt: receipt.key }
 }

@@ -11,6 +11,7 @@ import { openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerBudget } from './payer-budget.ts'
 import { redeemPayment } from './redeem-payment.ts'
+import { redeemTransfer } from './redeem-transfer.ts'
 import { challengeClosed, settlementPending } from './refusals.ts'
 import { createResolver } from './resolve.ts'
 import { createSignals, withResolvers } from './signals.ts'
@@ -40,6 +41,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       const { payment } = intent
       const unserved = unservedRoute(core, intent)
       if (unserved) return { kind: 'failed', error: unserved }
+      if (intent.proof) return redeemTransfer(core, { ...intent, proof: intent.proof })
       if (payment) return redeemPayment(core, { broadcaster, budget }, { ...intent, payment })
       const sold = findSubject(config.catalog, intent)
       if (sold instanceof GatewayError) return { kind: 'failed', error: sold }

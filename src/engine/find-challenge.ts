@@ -6,6 +6,7 @@ import { authorizationKey } from '../rules/authorization-key.ts'
 import { type CatalogItem, findSubject } from '../rules/catalog.ts'
 import { parseChallengeId, provesTerms } from '../rules/challenge-id.ts'
 import { bodyHashOf, newChallenge, termsOf } from '../rules/terms.ts'
+import { putChallenge } from './apply-event.ts'
 import { type Core, getOne, randomText } from './core.ts'
 import { challengeOfRequest, draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
 import type { Intent } from './outcome.ts'
@@ -39,7 +40,8 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
     const challenge = await getOne(core, 'challenges', attempt.challengeId)
     if (!challenge) throw new Error(`authorization ${attempt.key} names no stored challenge`)
     const strangers =
-      [intent, echo].some((ids) => namesAnother(ids, challenge)) || !sameCall(intent, challenge)
+      [intent, echo, { requestId: intent.paymentId }].some((ids) => namesAnother(ids, challenge)) ||
+      !sameCall(intent, challenge)
     return strangers ? fail(alreadyRedeemed(challenge)) : { kind: 'bound', attempt, challenge }
   }
   const contradiction = (['planId', 'routeId', 'requestId', 'resourceId', 'challengeId'] as const).find(
@@ -51,15 +53,39 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
   const sold = findSubject(core.config.catalog, named)
   if (sold instanceof GatewayError) return fail(sold)
   const found =
-    named.challengeId === undefined
+    (await byOwnName(core, intent, sold)) ??
+    (named.challengeId === undefined
       ? await byRequestId(core, intent, named.requestId, sold)
-      : await byChallengeId(core, intent, named, named.challengeId, sold)
+      : await byChallengeId(core, intent, named, named.challengeId, sold))
   return found.kind === 'open' ? { ...found, released: attempt } : found
 }
 
 interface Sold {
   subject: Subject
   item: CatalogItem
+}
+
+function otherName({ paymentId }: Intent, requestId: string): Found {
+  return invalid(
+    `payment-identifier ${paymentId} differs from requestId ${requestId}; send the same, or one.`,
+  )
+}
+
+/** What the payment calls itself, whatever the 402 called the request. */
+const ownName = ({ paymentId, claimRequestId }: Intent): string | undefined => paymentId ?? claimRequestId
+
+const isClosed = ({ state }: ChallengeRow): boolean => state === 'EXPIRED' || state === 'CANCELLED'
+
+/**
+ * A name that was used before: this is the same purchase again, signed anew, and must not be charged twice. One whose
+ * challenge ended unpaid is free again.
+ */
+async function byOwnName(core: Core, intent: PaidIntent, { subject }: Sold): Promise<Found | undefined> {
+  const name = ownName(intent)
+  const known = name === undefined ? undefined : (await challengeOfRequest(core, name))?.challenge
+  if (!known || isClosed(known)) return undefined
+  if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
+  return { kind: 'open', challenge: known, inserts: [] }
 }
 
 async function byChallengeId(
@@ -74,6 +100,7 @@ async function byChallengeId(
     if (isAnotherRequest(named.requestId, known)) {
       return invalid(`requestId ${named.requestId} does not belong to challenge ${challengeId}.`)
     }
+    if (isAnotherRequest(intent.paymentId, known)) return otherName(intent, known.requestId)
     if (known.fingerprint !== subjectFingerprint(sold.subject)) return fail(otherPurchase(known))
     return { kind: 'open', challenge: known, inserts: [] }
   }
@@ -82,12 +109,23 @@ async function byChallengeId(
     const message = `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request.`
     return fail(new GatewayError('CHALLENGE_NOT_FOUND', message))
   }
-  const challenge = renamed(draft, intent.claimRequestId)
-  const pointer = await getOne(core, 'requests', challenge.requestId)
-  if (pointer && pointer.challengeId !== challengeId) {
+  const challenge = renamed(draft, ownName(intent))
+  return insertNamed(core, intent, challenge)
+}
+
+/** A challenge without a record, and the pointer of its requestId; a payment's own name may move on from a closed one. */
+async function insertNamed(core: Core, intent: PaidIntent, challenge: ChallengeRow): Promise<Found> {
+  const earlier = await challengeOfRequest(core, challenge.requestId)
+  // Its own pointer: another request stores it this moment, and the claim will be tried again.
+  if (!earlier || earlier.challenge.key === challenge.key) {
+    return { kind: 'open', challenge, inserts: [requestPointer(challenge)] }
+  }
+  if (ownName(intent) !== challenge.requestId || !isClosed(earlier.challenge)) {
     return invalid(`requestId ${challenge.requestId} belongs to another challenge.`)
   }
-  return { kind: 'open', challenge, inserts: [requestPointer(challenge)] }
+  // The old challenge is part of the step, so that its pointer cannot be swept and made anew in between.
+  const inserts = [requestPointer(challenge, earlier.pointer), putChallenge(earlier.challenge)]
+  return { kind: 'open', challenge, inserts }
 }
 
 /** Rebuilds a challenge from the echo; the HMAC in its id proves that we issued it for exactly these terms. */
@@ -123,14 +161,16 @@ async function byRequestId(
   requestId: string | undefined,
   { subject, item }: Sold,
 ): Promise<Found> {
+  if (requestId !== undefined && intent.paymentId !== undefined && requestId !== intent.paymentId) {
+    return otherName(intent, requestId)
+  }
   const known = requestId === undefined ? undefined : (await challengeOfRequest(core, requestId))?.challenge
   if (known) {
     if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
     return { kind: 'open', challenge: known, inserts: [] }
   }
-  const id = requestId ?? intent.claimRequestId ?? `req-${randomText(core, 16)}`
-  const draft = draftChallenge(core, intent, subject, item, id)
-  return { kind: 'open', challenge: draft, inserts: [requestPointer(draft)] }
+  const id = requestId ?? ownName(intent) ?? `req-${randomText(core, 16)}`
+  return insertNamed(core, intent, draftChallenge(core, intent, subject, item, id))
 }
 
 function definedIds(intent: Intent): Ids {
@@ -161,7 +201,7 @@ function renamed(draft: ChallengeRow, requestId: string | undefined): ChallengeR
 }
 
 /** A route's payment buys one exact call: the same method, path, query and body. */
-function sameCall(intent: Intent, challenge: ChallengeRow): boolean {
+export function sameCall(intent: Intent, challenge: ChallengeRow): boolean {
   if (challenge.kind === 'plan') return true
   if (intent.call === undefined) return false
   const { method, path, body } = intent.call

@@ -1,10 +1,11 @@
-import type { AuthorizationRow, Block, ChallengeRow, Put, ReceiptRow, Use } from '../ports.ts'
+import type { AuthorizationRow, Block, ReceiptRow, Use } from '../ports.ts'
+import { isTransferKey } from '../rules/authorization-key.ts'
 import { isDead, matchesTransfer } from '../rules/judge-attempt.ts'
-import { nextState } from '../rules/state-machine.ts'
-import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
 import { confirmPayments } from './confirm.ts'
-import { type Core, commit, getOne, stored } from './core.ts'
+import { type Core, commit, stored } from './core.ts'
 import { finalUses } from './final-uses.ts'
+import { followTransfer } from './follow-transfer.ts'
+import { loseReceipt, untilNextLook } from './lose-receipt.ts'
 import type { Resolver } from './resolve.ts'
 
 /**
@@ -16,6 +17,16 @@ export async function followReceipts(
   resolver: Resolver,
   rows: readonly ReceiptRow[],
 ): Promise<void> {
+  const plain = rows.filter(({ key }) => isTransferKey(key))
+  await Promise.all(plain.map((receipt) => followTransfer(core, receipt)))
+  await followAuthorized(
+    core,
+    resolver,
+    rows.filter((row) => !plain.includes(row)),
+  )
+}
+
+async function followAuthorized(core: Core, resolver: Resolver, rows: readonly ReceiptRow[]): Promise<void> {
   if (rows.length === 0) return
   const attempts = await core.store.get(
     'authorizations',
@@ -27,19 +38,13 @@ export async function followReceipts(
   const { found, finalized } = await finalUses(core, keys, Math.min(...rows.map((row) => row.fromHeight)))
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
   await Promise.all(
-    rows.map((receipt, index) => {
+    rows.map(async (receipt, index) => {
       const attempt = attempts[index]
       if (!attempt) throw new Error(`receipt ${receipt.key} has no authorization`)
       const use = uses.get(`${attempt.auth.from}:${attempt.auth.nonce}`)
       return followReceipt(core, resolver, { receipt, attempt, use, finalized })
     }),
   )
-}
-
-/** As long as finality still lacks, by the chain's own clock; often enough to notice a reorganisation. */
-function untilNextLook(block: Block, finalized: Block): number {
-  const lackingMs = (block.timestamp - finalized.timestamp) * 1000
-  return Math.min(60_000, Math.max(1_000, lackingMs))
 }
 
 interface Followed {
@@ -61,7 +66,7 @@ async function followReceipt(core: Core, resolver: Resolver, followed: Followed)
     }
     return
   }
-  if (isDead(attempt, use, finalized)) return loseReceipt(core, followed)
+  if (isDead(attempt, use, finalized)) return loseReceipt(core, receipt, attempt)
   if (attempt.phase !== 'CONFIRMED') return
   const again: AuthorizationRow = {
     ...attempt,
@@ -71,39 +76,4 @@ async function followReceipt(core: Core, resolver: Resolver, followed: Followed)
   }
   if (await commit(core, { puts: [{ table: 'authorizations', row: again }] }))
     await resolver.adopt([stored(again)])
-}
-
-/** The chain took the transfer back for good. What was not delivered was never paid; what was, is a loss. */
-async function loseReceipt(core: Core, { receipt, attempt }: Followed): Promise<void> {
-  const challenge = await getOne(core, 'challenges', receipt.challengeId)
-  if (!challenge) throw new Error(`receipt ${receipt.key} names no stored challenge`)
-  const refund = await getOne(core, 'refunds', receipt.key)
-  const puts: Put[] = [
-    { table: 'receipts', row: { ...receipt, lost: true, dueAt: null } },
-    { table: 'authorizations', row: { ...attempt, phase: 'DEAD', dueAt: null } },
-    ...(refund
-      ? [{ table: 'refunds' as const, row: { ...refund, phase: 'VOID' as const, dueAt: null } }]
-      : []),
-  ]
-  const { puts: more, audit } = lostEvent(core, challenge, receipt)
-  if (await commit(core, { puts: [...puts, ...more], audit })) {
-    core.alerts.raise(
-      'receipt-lost',
-      `the chain dropped ${receipt.value} of challenge ${challenge.key} for good`,
-    )
-  }
-}
-
-function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow) {
-  const facts = {
-    at: core.clock.now(),
-    actor: 'gateway' as const,
-    txHash: receipt.txHash,
-    details: { value: receipt.value },
-  }
-  if (challenge.receipt !== receipt.key || nextState(challenge.state, 'receipt-lost') === undefined) {
-    return { puts: [], audit: [auditEntry(challenge, 'receipt-lost', facts)] }
-  }
-  const lost = applyEvent(challenge, 'receipt-lost', facts, { leaseUntil: null, dueAt: null })
-  return { puts: [putChallenge(lost.row)], audit: lost.audit }
 }

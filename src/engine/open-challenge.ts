@@ -35,7 +35,8 @@ export function draftChallenge(
 
 export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): Put {
   const version = previous?.version ?? 0
-  const row = { key: challenge.requestId, version, ref: null, dueAt: null, challengeId: challenge.key }
+  const pointer = { key: challenge.requestId, version, ref: null, dueAt: null, challengeId: challenge.key }
+  const row = { ...previous, ...pointer }
   return { table: 'requests', row }
 }
 
@@ -123,8 +124,13 @@ function answerExisting(core: Core, challenge: ChallengeRow, subject: Subject): 
     case 'EXPIRED':
     case 'CANCELLED':
       return undefined
-    default:
+    case 'REFUND_PENDING':
+    case 'REFUNDED':
+    case 'REFUND_FAILED':
       return { kind: 'failed', error: refunded(challenge) }
+    default:
+      // A state that a newer version stored: an instance of that version knows the answer.
+      return { kind: 'failed', error: settlementPending(challenge) }
   }
 }
 

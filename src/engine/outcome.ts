@@ -34,6 +34,11 @@ export interface Intent {
    * after the payment's signature.
    */
   claimRequestId?: string
+  /**
+   * The buyer's own name for this purchase, given with the payment (x402 `payment-identifier`). Like `claimRequestId` it
+   * names a challenge that has no record yet; unlike it, one that contradicts the record's name is refused.
+   */
+  paymentId?: string
   /** A plain transfer that the buyer made by itself, in place of `payment`; needs `challengeId`. */
   proof?: TransferProof
 }

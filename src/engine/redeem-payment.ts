@@ -8,7 +8,7 @@ import { type Core, commit, getOne, stored } from './core.ts'
 import type { Handover } from './deliver-route.ts'
 import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
 import { expireChallenge } from './open-challenge.ts'
-import type { Outcome } from './outcome.ts'
+import type { Intent, Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
 import {
   alreadyRedeemed,
@@ -49,6 +49,7 @@ export async function redeemPayment(
       const outcome = await settledOutcome(core, {
         ...waiting,
         challengeId: challenge.key,
+        payer: found.attempt.auth.from,
         authKey: found.attempt.key,
         fresh: false,
       })
@@ -105,6 +106,7 @@ export async function redeemPayment(
     const outcome = await settledOutcome(core, {
       ...waiting,
       challengeId: challenge.key,
+      payer: auth.from,
       authKey: attempt.key,
       fresh: true,
     })
@@ -118,7 +120,7 @@ export async function redeemPayment(
 }
 
 /** Routes without a call never get as far as a delivery: they are refused as RESOURCE_REQUIRED. */
-function handoverOf({ call, embedded }: PaidIntent): Handover {
+export function handoverOf({ call, embedded }: Intent): Handover {
   return call && !embedded ? { kind: 'call', call } : { kind: 'embedded' }
 }
 
@@ -180,7 +182,7 @@ async function releaseToPayer(
   const outcome = await settledOutcome(core, {
     ...waiting,
     challengeId: challenge.key,
-    authKey: challenge.receipt,
+    payer: auth.from,
     fresh: false,
   })
   return outcome ?? failed(core, settlementPending(challenge))

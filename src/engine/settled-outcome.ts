@@ -1,5 +1,6 @@
 import type { GatewayError } from '../errors.ts'
 import type { AuthorizationRow, ChallengeRow } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
 import { explainReason } from '../rules/check-payment.ts'
 import { type Core, getOne, orderOf, requireFor, settledReceipt } from './core.ts'
 import { deliverPlan } from './deliver.ts'
@@ -45,7 +46,10 @@ export async function waitForChange(core: Core, subscription: Subscription, dead
 
 interface Awaited {
   challengeId: string
-  authKey: string
+  /** Whose result it is. */
+  payer: Address
+  /** The attempt that is waited for; absent where the money is known to have moved. */
+  authKey?: string
   deadline: number
   /** This very request claimed the payment: what it gets is no replay. */
   fresh: boolean
@@ -58,7 +62,7 @@ interface Awaited {
  */
 export async function settledOutcome(
   core: Core,
-  { challengeId, authKey, deadline, fresh, handover }: Awaited,
+  { challengeId, payer, authKey, deadline, fresh, handover }: Awaited,
 ): Promise<Outcome | undefined> {
   let first = !fresh
   // Subscribed before reading, so that a change between the read and the wait is not missed.
@@ -66,11 +70,12 @@ export async function settledOutcome(
   try {
     for (;;) {
       const [attempt, challenge] = await Promise.all([
-        getOne(core, 'authorizations', authKey),
+        authKey === undefined ? undefined : getOne(core, 'authorizations', authKey),
         getOne(core, 'challenges', challengeId),
       ])
-      if (!challenge || !attempt || attempt.phase === 'RELEASED') return undefined
-      const decided = await decide(core, challenge, attempt, { first, handover })
+      if (!challenge) return undefined
+      if (authKey !== undefined && (!attempt || attempt.phase === 'RELEASED')) return undefined
+      const decided = await decide(core, challenge, attempt, { payer, first, handover })
       if (decided) return decided
       if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
       first = false
@@ -84,16 +89,16 @@ export async function settledOutcome(
 async function decide(
   core: Core,
   challenge: ChallengeRow,
-  attempt: AuthorizationRow,
-  { first, handover }: { first: boolean; handover: Handover },
+  attempt: AuthorizationRow | undefined,
+  { payer, first, handover }: { payer: Address; first: boolean; handover: Handover },
 ): Promise<Outcome | undefined> {
   // This attempt came to nothing and somebody else paid the challenge: its result goes to its payer alone.
-  if (challenge.payer !== null && challenge.payer !== attempt.auth.from) {
+  if (challenge.payer !== null && challenge.payer !== payer) {
     return failed(core, otherPayer(challenge))
   }
   switch (challenge.state) {
     case 'PENDING': {
-      if (attempt.phase !== 'ABANDONED' && attempt.phase !== 'DEAD') return undefined
+      if (attempt?.phase !== 'ABANDONED' && attempt?.phase !== 'DEAD') return undefined
       const error = paymentFailed(challenge, explainReason(attempt.reason ?? 'reverted'))
       return failed(core, error, challenge)
     }
@@ -115,10 +120,15 @@ async function decide(
     case 'EXPIRED':
     case 'CANCELLED':
       return failed(core, challengeClosed(challenge))
-    default:
+    case 'REFUND_PENDING':
+    case 'REFUNDED':
+    case 'REFUND_FAILED':
       if (challenge.failure !== null && !first) {
         return { kind: 'failed', error: deliveryFailed(challenge), receipt: settledReceipt(challenge) }
       }
       return failed(core, refunded(challenge))
+    default:
+      // A state that a newer version stored: an instance of that version decides it.
+      return undefined
   }
 }

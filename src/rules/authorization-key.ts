@@ -9,3 +9,8 @@ export function authorizationKey(chainId: number, asset: Address, payer: Address
 export function transferKey(chainId: number, txHash: Hex, logIndex: number): string {
   return `${chainId}:${txHash}:${logIndex}`.toLowerCase()
 }
+
+/** A receipt under such a key was paid by a plain transfer: no authorization belongs to it. */
+export function isTransferKey(key: string): boolean {
+  return key.split(':').length === 3
+}

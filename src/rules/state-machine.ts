@@ -48,7 +48,7 @@ export const TRANSITIONS: Readonly<Record<ChallengeState, Partial<Record<Challen
     },
   }
 
-/** The state after `event`, or undefined where the event cannot happen. */
+/** The state after `event`, or undefined where the event cannot happen: also to a state that a newer version stored. */
 export function nextState(state: ChallengeState, event: ChallengeEvent): ChallengeState | undefined {
-  return TRANSITIONS[state][event]
+  return TRANSITIONS[state]?.[event]
 }

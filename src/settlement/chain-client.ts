@@ -2,6 +2,7 @@ import { UnavailableError } from '../errors.ts'
 import type { Chain, MinedTx, Submitted } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { createTransferSearch } from './find-transfers.ts'
 import { createUseSearch } from './find-uses.ts'
 import { createRpc } from './rpc.ts'
 import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
@@ -58,6 +59,7 @@ export function createChainClient({
   return {
     simulate: createSimulation(rpc, asset),
     uses: createUseSearch(rpc, asset),
+    transfers: createTransferSearch(rpc, asset),
 
     async head() {
       const [latest, finalized] = await Promise.all([blockBy('latest'), blockBy('finalized')])

@@ -1,25 +1,16 @@
 import { UnavailableError } from '../errors.ts'
 import type { AuthKey, Block, Use } from '../ports.ts'
-import type { Address, Hex } from '../protocol/hex.ts'
+import type { Address } from '../protocol/hex.ts'
 import { OversizeError } from './http-text.ts'
 import type { Rpc } from './rpc.ts'
-import { readBig, readBlock, readHex, readNumber, readRecord, toQuantity } from './rpc-values.ts'
+import { readBig, readBlock, readHex, readRecord, toQuantity } from './rpc-values.ts'
 import { addressWord, CANCELED_TOPIC, TRANSFER_TOPIC, USED_TOPIC } from './token-calls.ts'
+import { addressOf, type Log, readLogs } from './token-logs.ts'
 
 const MAX_KEYS = 100
 /** Most public nodes allow this many blocks in one query; those that allow fewer teach us. */
 const FIRST_SPAN = 10_000
 const NOWHERE: Address = '0x0000000000000000000000000000000000000000'
-
-interface Log {
-  address: Address
-  topics: Hex[]
-  data: Hex
-  logIndex: number
-  txHash: Hex
-  blockNumber: number
-  blockHash: Hex
-}
 
 /** Finds what became of authorizations: from the token's own logs, nothing else. */
 export function createUseSearch(rpc: Rpc, asset: Address) {
@@ -140,24 +131,4 @@ function remember<V>(load: (hit: Log) => Promise<V>, keyOf: (hit: Log) => string
     loaded.set(key, value)
     return value
   }
-}
-
-const addressOf = (topic: Hex): Address => `0x${topic.slice(26)}`
-
-function readLogs(value: unknown): Log[] {
-  if (!Array.isArray(value)) throw new UnavailableError('the RPC (malformed logs)')
-  return value.flatMap((item) => {
-    const log = readRecord(item, 'log')
-    // `removed` belongs to a block that is no longer canonical; without a block it is only pending.
-    if (log.removed === true || log.blockHash === null) return []
-    return {
-      address: readHex(log.address, 'log address', 20),
-      topics: (Array.isArray(log.topics) ? log.topics : []).map((topic) => readHex(topic, 'topic', 32)),
-      data: readHex(log.data, 'log data'),
-      logIndex: readNumber(log.logIndex, 'log index'),
-      txHash: readHex(log.transactionHash, 'transaction hash', 32),
-      blockNumber: readNumber(log.blockNumber, 'block number'),
-      blockHash: readHex(log.blockHash, 'block hash', 32),
-    }
-  })
 }

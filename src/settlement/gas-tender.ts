@@ -206,7 +206,8 @@ export function createTender({
       // Taking postpones a row to its next visit, so that one which only waits needs no write.
       const rows = await store.takeDue('walletTxs', nowMs, nowMs + bumpAfterMs, TAKE)
       taken = rows.length
-      due.push(...rows)
+      // What is in a phase that a newer version stored is left to an instance of that version.
+      due.push(...rows.filter(({ phase }) => phase === 'SENT'))
     }
     // Rows of a wallet whose key was taken out of the configuration are followed too, only never re-signed.
     const wallets = new Set([...lanes.map(({ address }) => address), ...due.map(({ wallet }) => wallet)])

@@ -1,10 +1,13 @@
-import { hashTypedData, recoverAddress } from 'viem/utils'
+import { bytesToHex, hashMessage } from 'viem/utils'
 import { UnavailableError } from '../errors.ts'
 import type { Signatures, SignedAuthorization } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import { authorizationTypedData } from './authorization-typed-data.ts'
+import { createAuthorizationDigest } from './authorization-digest.ts'
 import { ALONE_GAS } from './gas-limits.ts'
+import { loadKeccak } from './keccak.ts'
+import { loadNativeCurve, type NativeCurve } from './native-curve.ts'
+import { createSignerRecovery, type RecoverSigner } from './recover-signer.ts'
 import { isRevert } from './revert-reason.ts'
 import { createRpc } from './rpc.ts'
 import { readHex, toQuantity } from './rpc-values.ts'
@@ -23,14 +26,24 @@ export function createSignatures({
   rpcUrl,
   network,
   timeoutMs = 10_000,
+  curve = loadNativeCurve(),
 }: {
   rpcUrl: string
   network: Network
   timeoutMs?: number
+  /** null: recovery by JavaScript alone, as on platforms without a prebuilt one. */
+  curve?: NativeCurve | null | undefined
 }): Signatures {
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 })
+  const loaded = loadKeccak().then((keccak) => ({
+    digestOf: createAuthorizationDigest(network, keccak),
+    recoverSigner: createSignerRecovery(curve ?? undefined, keccak),
+  }))
 
-  async function codeAgrees({ from, signature }: SignedAuthorization, digest: Hex): Promise<boolean> {
+  async function codeAgrees(
+    { from, signature }: Pick<SignedAuthorization, 'from' | 'signature'>,
+    digest: Hex,
+  ): Promise<boolean> {
     const request = { to: from, data: encodeIsValidSignature(digest, signature), gas: toQuantity(ALONE_GAS) }
     const answer = await rpc.attempt('eth_call', [request, 'latest'])
     if (answer.ok) return readHex(answer.result, 'isValidSignature answer').startsWith(EIP1271_AGREED)
@@ -46,20 +59,30 @@ export function createSignatures({
         }
       }
       if (!isEncodable(auth)) return { invalid: 'the authorization has a number above 2^256 - 1' }
-      const digest = hashTypedData(authorizationTypedData(network, auth))
-      const recovered = await recover(digest, auth)
+      const { digestOf, recoverSigner } = await loaded
+      const digest = digestOf(auth)
+      const recovered = await recover(recoverSigner, digest, auth)
       if (recovered === 'payer') return 'eoa'
       const code = readHex(await rpc.call('eth_getCode', [auth.from, 'latest']), 'code')
       if (code === '0x') return recovered
-      if (await codeAgrees(auth, digest)) return 'contract'
+      if (await codeAgrees(auth, bytesToHex(digest))) return 'contract'
       return { invalid: `the wallet contract ${auth.from} does not accept this signature (EIP-1271)` }
+    },
+
+    async signed(from, text, signature) {
+      const { recoverSigner } = await loaded
+      const digest = hashMessage(text, 'bytes')
+      if ((await recover(recoverSigner, digest, { from, signature })) === 'payer') return true
+      const code = readHex(await rpc.call('eth_getCode', [from, 'latest']), 'code')
+      return code !== '0x' && (await codeAgrees({ from, signature }, bytesToHex(digest)))
     },
   }
 }
 
 async function recover(
-  digest: Hex,
-  { from, signature }: SignedAuthorization,
+  recoverSigner: RecoverSigner,
+  digest: Uint8Array,
+  { from, signature }: Pick<SignedAuthorization, 'from' | 'signature'>,
 ): Promise<'payer' | { invalid: string }> {
   const length = (signature.length - 2) / 2
   if (length !== 65) return { invalid: `the signature of a plain account has 65 bytes, this one ${length}` }
@@ -69,13 +92,10 @@ async function recover(
   if (BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) {
     return { invalid: "the signature's s is in the upper half of the curve order; use the low-s form" }
   }
-  try {
-    const signer = (await recoverAddress({ hash: digest, signature })).toLowerCase()
-    if (signer === from) return 'payer'
-    return {
-      invalid: `the signature is of ${signer}, not of the payer ${from}; check the EIP-712 domain and every field`,
-    }
-  } catch {
-    return { invalid: 'the signature is no point on the curve' }
+  const signer = await recoverSigner(digest, signature)
+  if (signer === from) return 'payer'
+  if (signer === undefined) return { invalid: 'the signature is no point on the curve' }
+  return {
+    invalid: `the signature is of ${signer}, not of the payer ${from}; check the EIP-712 domain and every field`,
   }
 }

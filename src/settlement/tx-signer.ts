@@ -1,40 +1,60 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import { keccak256 } from 'viem/utils'
+import { bytesToHex, keccak256 } from 'viem/utils'
 import type { SignedAuthorization, TxSigner } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { encodeTransaction, type TransactionFields } from './encode-transaction.ts'
+import { loadKeccak } from './keccak.ts'
 import { encodeAggregate3, MULTICALL3 } from './multicall.ts'
+import { loadNativeCurve, type NativeCurve } from './native-curve.ts'
 import { encodeTransfer } from './token-calls.ts'
 
 /**
  * A gas wallet's key. It signs transfers of the token and nothing else: no call that a buyer composed can get
- * through it. Signatures are deterministic (RFC 6979).
+ * through it. Signatures are deterministic (RFC 6979), and the same with and without the native curve (null).
  */
-export function createTxSigner(privateKey: Hex, network: Network): TxSigner {
+export function createTxSigner(
+  privateKey: Hex,
+  network: Network,
+  curve: NativeCurve | null = loadNativeCurve() ?? null,
+): TxSigner {
   const account = privateKeyToAccount(privateKey)
   const address = account.address.toLowerCase() as Address
+
+  async function signNatively(native: NativeCurve, fields: TransactionFields) {
+    const keccak = await loadKeccak()
+    const { signature, recid } = native.ecdsaSign(
+      keccak(encodeTransaction(fields)),
+      Buffer.from(privateKey.slice(2), 'hex'),
+    )
+    const raw = encodeTransaction(fields, {
+      yParity: recid,
+      r: signature.subarray(0, 32),
+      s: signature.subarray(32),
+    })
+    return { raw: bytesToHex(raw), hash: bytesToHex(keccak(raw)) }
+  }
 
   return {
     address,
     async sign({ nonce, calls, maxFeePerGas, maxPriorityFeePerGas, gas }) {
-      const raw = await account.signTransaction({
-        type: 'eip1559',
-        chainId: network.chainId,
-        nonce,
-        ...target(network, address, calls),
-        maxFeePerGas,
-        maxPriorityFeePerGas,
-        gas: BigInt(gas),
-      })
+      const fees = { maxFeePerGas, maxPriorityFeePerGas, gas: BigInt(gas) }
+      const fields = { chainId: network.chainId, nonce, ...fees, ...target(network, address, calls) }
+      if (curve) return signNatively(curve, fields)
+      const raw = await account.signTransaction({ type: 'eip1559', ...fields })
       return { raw, hash: keccak256(raw) }
     },
   }
 }
 
-function target(network: Network, self: Address, calls: readonly SignedAuthorization[]) {
+function target(
+  network: Network,
+  self: Address,
+  calls: readonly SignedAuthorization[],
+): Pick<TransactionFields, 'to' | 'data'> {
   const [only] = calls
   // Nothing to carry: the nonce alone is used up, by a transfer of nothing to ourselves.
-  if (!only) return { to: self, value: 0n }
+  if (!only) return { to: self, data: '0x' }
   // A batch of one costs 7% more than a direct call.
   if (calls.length === 1) return { to: network.asset, data: encodeTransfer(only) }
   const inner = calls.map((auth) => ({ to: network.asset, data: encodeTransfer(auth) }))

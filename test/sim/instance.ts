@@ -5,7 +5,7 @@ import type { Alerts, Chain, Clock, RefundSigner, Settlement, Store } from '../.
 import { createFacilitatorSettlement } from '../../src/settlement/facilitator-settlement.ts'
 import { createGasWallet } from '../../src/settlement/gas-wallet.ts'
 import { createChainPort } from './chain/chain-port.ts'
-import { createSimRefundSigner, createSimTxSigner, isSigned } from './keys.ts'
+import { createSimRefundSigner, createSimTxSigner, isSigned, signText } from './keys.ts'
 import type { Outside } from './outside.ts'
 import { faultyCall, type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
@@ -102,6 +102,7 @@ function createPorts(outside: Outside, host: Host): Ports {
     head: () => call('head', () => direct.head()),
     simulate: (auths) => call('simulate', () => direct.simulate(auths)),
     uses: (keys, fromHeight) => call('uses', () => direct.uses(keys, fromHeight)),
+    transfers: (txHash) => call('transfers', () => direct.transfers(txHash)),
     mined: (hashes) => call('mined', () => direct.mined(hashes)),
     submit: (raw) => call('submit', () => direct.submit(raw)),
     wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
@@ -117,6 +118,9 @@ function createPorts(outside: Outside, host: Host): Ports {
         const good = isSigned(auth)
         if (code === 'none' || code === 'turns') return good ? 'eoa' : { invalid: 'not signed by the payer' }
         return call('isValidSignature', async () => (good ? 'contract' : { invalid: 'the wallet says no' }))
+      },
+      async signed(signer, text, signature) {
+        return host.alive ? signature === signText(signer, text) : never()
       },
     },
     delivery: createSimDelivery(world, host, outside.issuer),

@@ -18,6 +18,11 @@ export function isSigned(auth: SignedAuthorization): boolean {
   return auth.signature === signAuthorization(auth)
 }
 
+/** The same for a text: what a sender signs to prove its transfer. */
+export function signText(address: Address, text: string): Hex {
+  return `0x${sha256(`${address} signs ${text}`)}`
+}
+
 /** A wallet's transaction: its text in hex. */
 export interface RawTx {
   wallet: Address

@@ -1,6 +1,6 @@
-import type { AuthKey, Block, Chain, SimResult, Use } from '../../../src/ports.ts'
+import type { AuthKey, Block, Chain, SimResult, TransferTx, Use } from '../../../src/ports.ts'
 import type { World } from '../world.ts'
-import { blockAt, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
+import { blockAt, type Mined, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
 import type { SimChain } from './sim-chain.ts'
 import { refusal } from './token.ts'
 
@@ -54,6 +54,13 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
       const found = keys.flatMap((key) => describeUse(at, key) ?? [])
       return { at: facts(at.block), found: found.filter(({ block }) => block.number >= fromHeight) }
     },
+    async transfers(txHash) {
+      const at = view()
+      const mined = at.branch.mined.find(
+        ({ tx, block }) => block.number <= at.block.number && tx.hash === txHash,
+      )
+      return { at: facts(at.block), found: mined && plainTransfers(mined) }
+    },
     async mined(hashes) {
       const at = view()
       return at.branch.mined
@@ -73,6 +80,18 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
 
 function facts({ number, hash, timestamp }: SimBlock): Block {
   return { number, hash, timestamp }
+}
+
+function plainTransfers({ tx, block, logs }: Mined): TransferTx {
+  const authorized = new Set(logs.filter(({ kind }) => kind === 'used').map(({ index }) => index + 1))
+  return {
+    txHash: tx.hash,
+    block: facts(block),
+    transfers: logs.flatMap((log) => {
+      if (log.kind !== 'transfer' || authorized.has(log.index)) return []
+      return { logIndex: log.index, from: log.from, to: log.to, value: log.value.toString() }
+    }),
+  }
 }
 
 export function describeUse(at: View, key: AuthKey): Use | undefined {

@@ -1,0 +1,129 @@
+import type { Hex } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Intent, Outcome } from '../../src/engine/outcome.ts'
+import type { PaymentRequired } from '../../src/protocol/payment.ts'
+import { type DevAccount, usdcAbi } from '../../src/testing/index.ts'
+import { eventually, PRICE, startWorld, type World } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld({ store: 'embedded' })
+})
+afterAll(() => world.stop())
+
+let count = 0
+async function open(more: Partial<Intent> = {}): Promise<PaymentRequired> {
+  const requestId = `proof-${++count}`
+  const outcome = await world.gateway.purchase({ transport: 'a2a', planId: 'basic', requestId, ...more })
+  if (outcome.kind !== 'challenge') throw new Error(JSON.stringify(outcome))
+  return outcome.required
+}
+
+async function transfer(buyer: DevAccount, value = PRICE, to = world.seller.address): Promise<Hex> {
+  const { chain } = world
+  await chain.fundEth(buyer.address, 10n ** 18n)
+  const hash = await chain.client.writeContract({
+    account: buyer.account,
+    chain: null,
+    address: chain.usdc,
+    abi: usdcAbi,
+    functionName: 'transfer',
+    args: [to, value],
+  })
+  await chain.client.waitForTransactionReceipt({ hash })
+  return hash
+}
+
+async function prove(challengeId: string, txHash: Hex, signer: DevAccount, text?: string): Promise<Outcome> {
+  const signature = await signer.account.signMessage({ message: text ?? `${challengeId}:${txHash}` })
+  return world.gateway.purchase({ transport: 'a2a', challengeId, proof: { txHash, signature } })
+}
+
+const codeOf = (outcome: Outcome) => (outcome.kind === 'failed' ? outcome.error.code : outcome.kind)
+
+test('a plain transfer, proven by its sender, buys; the same proof again gives the same grant', async () => {
+  const buyer = await world.chain.newBuyer({ micro: PRICE })
+  const { challengeId } = await open()
+  const txHash = await transfer(buyer)
+  const first = await prove(challengeId, txHash, buyer)
+  expect(first).toMatchObject({ kind: 'granted', cached: false, grant: { txHash, challengeId } })
+  const again = await prove(challengeId, txHash, buyer)
+  expect(again).toMatchObject({ kind: 'granted', cached: true })
+  expect(again.kind === 'granted' && again.grant).toEqual(first.kind === 'granted' && first.grant)
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
+
+test('20 proofs of one transfer at once record it once', async () => {
+  const buyer = await world.chain.newBuyer({ micro: PRICE })
+  const { challengeId } = await open()
+  const txHash = await transfer(buyer)
+  const outcomes = await Promise.all(Array.from({ length: 20 }, () => prove(challengeId, txHash, buyer)))
+  expect(new Set(outcomes.map(codeOf))).toEqual(new Set(['granted']))
+})
+
+test("attack 22: a stranger's transfer, an old one and a used one prove nothing", async () => {
+  const buyer = await world.chain.newBuyer({ micro: 3n * PRICE })
+  const thief = await world.chain.newBuyer({ micro: PRICE })
+  const old = await transfer(buyer)
+  const { blockNumber } = await world.chain.client.getTransactionReceipt({ hash: old })
+  const { timestamp } = await world.chain.client.getBlock({ blockNumber })
+  // The chain's clock counts whole seconds: the challenge must be of a later one.
+  await eventually(() => Math.floor(Date.now() / 1000) > Number(timestamp))
+  const mine = await open()
+  expect(codeOf(await prove(mine.challengeId, old, buyer)), 'older than the challenge').toBe('INVALID_PROOF')
+  const txHash = await transfer(buyer)
+  expect(codeOf(await prove(mine.challengeId, txHash, thief)), 'signed by a stranger').toBe('INVALID_PROOF')
+  const theirs = await open()
+  expect(codeOf(await prove(theirs.challengeId, txHash, buyer, `${mine.challengeId}:${txHash}`))).toBe(
+    'INVALID_PROOF',
+  )
+  expect(codeOf(await prove(mine.challengeId, txHash, buyer))).toBe('granted')
+  expect(codeOf(await prove(theirs.challengeId, txHash, buyer)), 'used already').toBe('TX_ALREADY_REDEEMED')
+  expect(codeOf(await prove(mine.challengeId, txHash, thief))).toBe('INVALID_PROOF')
+})
+
+test('amount and destination must fit, and a transaction that nobody mined is not known yet', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
+  const { challengeId } = await open()
+  expect(codeOf(await prove(challengeId, await transfer(buyer, PRICE - 1n), buyer))).toBe('AMOUNT_MISMATCH')
+  const elsewhere = await transfer(buyer, PRICE, world.chain.account(7).address)
+  expect(codeOf(await prove(challengeId, elsewhere, buyer))).toBe('INVALID_PROOF')
+  expect(codeOf(await prove(challengeId, `0x${'ab'.repeat(32)}`, buyer))).toBe('SETTLEMENT_PENDING')
+  expect(codeOf(await prove(`a2a-${'x'.repeat(46)}`, elsewhere, buyer))).toBe('CHALLENGE_NOT_FOUND')
+  expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
+})
+
+test('the transfer of an authorization is no plain transfer: it cannot pay a second challenge', async () => {
+  const buyer = await world.chain.newBuyer({ micro: PRICE })
+  const { body } = await world.buy(buyer)
+  const { challengeId } = await open()
+  expect(codeOf(await prove(challengeId, body.txHash as Hex, buyer))).toBe('INVALID_PROOF')
+})
+
+test('a second transfer for one challenge goes back, and one for a cancelled challenge too', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 3n * PRICE })
+  const paid = await open()
+  expect(codeOf(await prove(paid.challengeId, await transfer(buyer), buyer))).toBe('granted')
+  expect(codeOf(await prove(paid.challengeId, await transfer(buyer), buyer)), 'the result is theirs').toBe(
+    'granted',
+  )
+  const closed = await open()
+  await world.gateway.cancel(closed.challengeId, 'buyer')
+  expect(codeOf(await prove(closed.challengeId, await transfer(buyer), buyer))).toBe('DELIVERY_FAILED')
+  await world.until(closed.challengeId, 'REFUNDED')
+  await eventually(async () => {
+    await world.chain.mine(1)
+    return (await world.flows(buyer)).refunded.length === 2
+  })
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE, PRICE, PRICE], refunded: [PRICE, PRICE] })
+})
+
+test('a payer who bought by transfer fetches the grant by a new authorization, which is not sent', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
+  const required = await open()
+  const txHash = await transfer(buyer)
+  expect(codeOf(await prove(required.challengeId, txHash, buyer))).toBe('granted')
+  const header = await world.sign(buyer, required.accepts[0]!)
+  expect(await world.pay(header)).toMatchObject({ status: 200, body: { txHash } })
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
