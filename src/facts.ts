@@ -69,6 +69,8 @@ export interface ChallengeRow extends RowBase {
   /** The sealed result: safe at rest, opened by the delivery that made it. */
   result: string | null
   refundTxHash: Hex | null
+  /** When retention took the result away; the sale itself is never forgotten. */
+  prunedAt?: number
 }
 
 /** key = requestId. Points to the newest challenge of that request. */
@@ -101,7 +103,7 @@ export interface AuthorizationRow extends RowBase {
   reason: string | null
 }
 
-/** key = the authorization's key, or chainId:txHash:logIndex for a plain transfer. */
+/** key = the authorization's key, or chainId:txHash:plain-N for the N-th plain transfer to the seller in a transaction. */
 export interface ReceiptRow extends RowBase {
   challengeId: string
   role: 'pays' | 'surplus'
@@ -116,7 +118,10 @@ export interface ReceiptRow extends RowBase {
   lost: boolean
 }
 
-/** key = chainId:txHash:logIndex. One on-chain transfer serves one receipt. */
+/**
+ * key = chainId:txHash:logIndex. One on-chain transfer serves one receipt, or proves one refund. Also
+ * undelivered:challengeId, grouped by payer and day: see engine/refund-cap.ts.
+ */
 export interface SeenRow extends RowBase {
   receipt: string
 }

@@ -45,6 +45,7 @@ export type AlertKind =
   | 'chain-unreachable'
   | 'request-failed'
   | 'store-not-durable'
+  | 'refund-farming'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -94,6 +95,16 @@ export interface Store {
   close(): Promise<void>
   /** Hints that other instances changed these challenges: may be lost or come twice, so waiters poll as well. */
   onCommitted?(listener: (challengeIds: readonly string[]) => void): () => void
+}
+
+/**
+ * Lets instances go one after the other where going at once would only cost a second try. It makes nothing safe: two may
+ * have the same turn, and whoever cannot ask goes on without.
+ */
+export interface Turns {
+  /** Waits for its turn, though not for long; the answer ends it. Never rejects. */
+  take(name: string): Promise<() => void>
+  close(): void
 }
 
 /** Which store keeps the records. */

@@ -30,7 +30,9 @@ export interface Sink {
 
 const MAX_BATCH = 200
 const STALE_LOOKS = 5
-const NONCE_RACES = 8
+/** Instances that share a gas wallet meet at the insert of a nonce: whoever lost waits a little, each another while. */
+const NONCE_RACES = 32
+const LONGEST_STAND_OFF_MS = 160
 /** Far longer than any stale holder of the claim can live. */
 const RELEASED_KEPT_MS = 24 * 3_600_000
 
@@ -160,7 +162,9 @@ export async function release(
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { code: error.code } }
-  const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt: facts.at + RELEASED_KEPT_MS }
+  const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
+  const dueAt = facts.at + RELEASED_KEPT_MS
+  const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
       putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
@@ -195,6 +199,7 @@ async function sendAll(
 ): Promise<void> {
   let left = new Map(items.map((item) => [item.key, item]))
   for (let race = 0; left.size > 0 && race < NONCE_RACES; race++) {
+    if (race > 0) await standOff(core, race)
     let parcels: Parcel[]
     try {
       parcels = await core.settlement.pack([...left.values()])
@@ -230,6 +235,11 @@ async function sendAll(
     )
     left = again
   }
+}
+
+async function standOff(core: Core, race: number): Promise<void> {
+  const longestMs = Math.min(LONGEST_STAND_OFF_MS, 10 * 2 ** race)
+  await core.clock.sleep(core.random.bytes(1)[0]! % longestMs)
 }
 
 function broadcastRow(core: Core, row: AuthorizationRow, parcel: Parcel): AuthorizationRow {

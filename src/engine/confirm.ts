@@ -1,11 +1,12 @@
 import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow } from '../ports.ts'
-import { transferKey } from '../rules/authorization-key.ts'
+import { plainOrdinalOf, transferKey } from '../rules/authorization-key.ts'
 import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
 import { applyEvent, type Change, type EventFacts, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
 import { attemptDelivery, deliverLeased } from './deliver.ts'
 import { outboxRow, tellSeller } from './outbox.ts'
 import { refundOf } from './refund-rows.ts'
+import { pruneAt } from './retention.ts'
 
 /** When a new receipt is first looked at again, on its way to finality. */
 const FIRST_LOOK_MS = 2_000
@@ -131,7 +132,8 @@ async function deliverInstantly(core: Core, paid: Change, facts: EventFacts): Pr
   if (paid.row.kind !== 'plan' || !core.delivery.instant) return paid
   const delivered = await attemptDelivery(core, paid.row)
   if (delivered.kind === 'failed') return paid
-  return applyEvent(paid, 'delivered', facts, { result: delivered.sealed, leaseUntil: null, dueAt: null })
+  const dueAt = pruneAt(core, paid.row.paidAt)
+  return applyEvent(paid, 'delivered', facts, { result: delivered.sealed, leaseUntil: null, dueAt })
 }
 
 /** A reorganisation moved the transfer: the receipt follows it. */
@@ -182,7 +184,9 @@ function receiptAt(
   }
 }
 
-export function seenRow(core: Core, receipt: ReceiptRow) {
-  const key = transferKey(core.config.network.chainId, receipt.txHash, receipt.logIndex)
+function seenRow(core: Core, receipt: ReceiptRow) {
+  const { chainId } = core.config.network
+  const plain = plainOrdinalOf(receipt.key) !== undefined
+  const key = plain ? receipt.key : transferKey(chainId, receipt.txHash, receipt.logIndex)
   return { key, version: 0, ref: receipt.challengeId, dueAt: null, receipt: receipt.key }
 }

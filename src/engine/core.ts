@@ -35,6 +35,8 @@ export interface EngineConfig {
   /** How long a paying request waits for an outcome before it answers SETTLEMENT_PENDING. */
   settleWaitMs: number
   pollIntervalMs: number
+  /** Results of other instances are noticed by looking at the store this often. */
+  storePollMs: number
   confirmations: number
   /** Age at which a paid, undelivered route call is refunded. */
   refundMinAgeMs: number
@@ -46,6 +48,10 @@ export interface EngineConfig {
   deliveryLeaseMs: number
   /** Failing payments per payer and minute before RATE_LIMITED. */
   payerFailuresPerMinute: number
+  /** Undelivered calls per payer and day (UTC) before RATE_LIMITED; absent: no limit. */
+  payerUndeliveredPerDay?: number
+  /** Age, counted from the payment, at which results are taken away; absent: never. */
+  retentionMs?: number
 }
 
 export interface Ports {

@@ -2,6 +2,9 @@ import type { ChallengeRow, RouteCall } from '../ports.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne, orderOf, paymentOf, settledReceipt, stored } from './core.ts'
 import type { Outcome } from './outcome.ts'
+import { countUndelivered, uncountUndelivered } from './refund-cap.ts'
+import { refunded, settlementPending } from './refusals.ts'
+import { pruneAt } from './retention.ts'
 
 const MAX_RACES = 8
 
@@ -44,6 +47,34 @@ export function refundableAt(core: Core, challenge: ChallengeRow): number {
   return (challenge.paidAt ?? 0) + core.config.refundMinAgeMs
 }
 
+/** Embedded routes: the handler is still at work. False: the lease is gone, and asking again is of no use. */
+export async function renewLease(core: Core, challengeId: string, lease: number): Promise<boolean> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = await getOne(core, 'challenges', challengeId)
+    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== lease) return false
+    const leaseUntil = core.clock.now() + core.config.deliveryLeaseMs
+    const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
+    if (await commit(core, { puts: [putChallenge({ ...challenge, leaseUntil, dueAt })] })) return true
+  }
+  return true
+}
+
+/**
+ * Embedded routes: the handler has answered or failed. Rejects where its answer must not go out: it took so long that
+ * the payment went back meanwhile. A call that another try delivered meanwhile is delivered all the same.
+ */
+export async function finishEmbedded(
+  core: Core,
+  challengeId: string,
+  lease: number,
+  result: { ok: true } | { ok: false; reason: string },
+): Promise<void> {
+  if ((await finishRoute(core, challengeId, lease, result)) || !result.ok) return
+  const challenge = await getOne(core, 'challenges', challengeId)
+  if (challenge?.state === 'DELIVERED') return
+  throw challenge?.state.startsWith('REFUND') ? refunded(challenge) : settlementPending({ key: challengeId })
+}
+
 export type Finished = { ok: true; sealed?: string } | { ok: false; reason: string }
 
 /** DELIVERED, or still PAID and refunded when its time has come. False: the lease went to somebody else. */
@@ -60,7 +91,7 @@ export async function finishRoute(
     const { row, audit } = result.ok
       ? applyEvent(challenge, 'delivered', facts, {
           leaseUntil: null,
-          dueAt: null,
+          dueAt: pruneAt(core, challenge.paidAt),
           result: result.sealed ?? null,
         })
       : applyEvent(
@@ -69,7 +100,9 @@ export async function finishRoute(
           { ...facts, details: { reason: result.reason.slice(0, 300) } },
           { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: result.reason.slice(0, 300) },
         )
-    if (await commit(core, { puts: [putChallenge(row)], audit })) return true
+    const puts = [putChallenge(row), ...(result.ok ? [] : await countUndelivered(core, challenge, facts.at))]
+    const removes = result.ok ? await uncountUndelivered(core, challenge) : []
+    if (await commit(core, { puts, removes, audit })) return true
   }
   return false
 }

@@ -4,6 +4,7 @@ import { type Core, commit, getOne, orderOf, settledReceipt, stored } from './co
 import type { Outcome } from './outcome.ts'
 import { refundOf } from './refund-rows.ts'
 import { deliveryFailed } from './refusals.ts'
+import { pruneAt } from './retention.ts'
 
 const MAX_RACES = 8
 
@@ -52,7 +53,8 @@ async function finishDelivery(
   const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
   const released = { leaseUntil: null, dueAt: null }
   if (delivered.kind === 'delivered') {
-    const done = applyEvent(challenge, 'delivered', facts, { ...released, result: delivered.sealed })
+    const kept = { ...released, result: delivered.sealed, dueAt: pruneAt(core, challenge.paidAt) }
+    const done = applyEvent(challenge, 'delivered', facts, kept)
     if (!(await commit(core, { puts: [putChallenge(done.row)], audit: done.audit }))) return undefined
     const grant = await core.delivery.open(orderOf(challenge), delivered.sealed)
     return { kind: 'granted', grant, receipt: settledReceipt(challenge), cached: false }

@@ -4,16 +4,19 @@ import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
-import { finishRoute } from './deliver-route.ts'
+import { finishEmbedded, renewLease } from './deliver-route.ts'
 import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
 import { openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerBudget } from './payer-budget.ts'
+import { proveRefund } from './prove-refund.ts'
 import { redeemPayment } from './redeem-payment.ts'
 import { redeemTransfer } from './redeem-transfer.ts'
+import { createRefundCap } from './refund-cap.ts'
 import { challengeClosed, settlementPending } from './refusals.ts'
 import { createResolver } from './resolve.ts'
+import { createRetention } from './retention.ts'
 import { createSignals, withResolvers } from './signals.ts'
 
 const MAX_RACES = 8
@@ -25,13 +28,20 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   const resolver = createResolver(core)
   const broadcaster = createBroadcaster(core, resolver)
   const budget = createPayerBudget(core.clock, config.payerFailuresPerMinute)
+  const refundCap = createRefundCap(core)
+  const markOld = createRetention(core)
   let jobs: Promise<void> | undefined
   let stopped = false
   const stopping = withResolvers()
 
+  async function pass(): Promise<void> {
+    await runJobs(core, resolver)
+    await markOld()
+  }
+
   async function loop(): Promise<void> {
     while (!stopped) {
-      await runJobs(core, resolver)
+      await pass()
       if (!stopped) await Promise.race([core.clock.sleep(config.jobIntervalMs), stopping.promise])
     }
   }
@@ -42,7 +52,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       const unserved = unservedRoute(core, intent)
       if (unserved) return { kind: 'failed', error: unserved }
       if (intent.proof) return redeemTransfer(core, { ...intent, proof: intent.proof })
-      if (payment) return redeemPayment(core, { broadcaster, budget }, { ...intent, payment })
+      if (payment) return redeemPayment(core, { broadcaster, budget, refundCap }, { ...intent, payment })
       const sold = findSubject(config.catalog, intent)
       if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
       return openChallenge(core, intent, sold.subject, sold.item)
@@ -57,10 +67,12 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     },
     inspect: (challengeId) => inspect(core, challengeId),
     watch: (challengeId, signal) => watch(core, challengeId, signal),
-    finish: async (challengeId, lease, result) => void (await finishRoute(core, challengeId, lease, result)),
+    renew: (challengeId, lease) => renewLease(core, challengeId, lease),
+    finish: (challengeId, lease, result) => finishEmbedded(core, challengeId, lease, result),
     cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
-    runJobs: () => runJobs(core, resolver),
+    proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
+    runJobs: pass,
     async start() {
       if (core.store.exclusive) await voidLeases(core)
       jobs ??= loop()

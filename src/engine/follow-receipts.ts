@@ -1,5 +1,5 @@
 import type { AuthorizationRow, Block, ReceiptRow, Use } from '../ports.ts'
-import { isTransferKey } from '../rules/authorization-key.ts'
+import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { isDead, matchesTransfer } from '../rules/judge-attempt.ts'
 import { confirmPayments } from './confirm.ts'
 import { type Core, commit, stored } from './core.ts'
@@ -17,7 +17,7 @@ export async function followReceipts(
   resolver: Resolver,
   rows: readonly ReceiptRow[],
 ): Promise<void> {
-  const plain = rows.filter(({ key }) => isTransferKey(key))
+  const plain = rows.filter(({ key }) => plainOrdinalOf(key) !== undefined)
   await Promise.all(plain.map((receipt) => followTransfer(core, receipt)))
   await followAuthorized(
     core,

@@ -1,7 +1,6 @@
 import { UnavailableError } from '../errors.ts'
-import type { Put, ReceiptRow } from '../ports.ts'
-import { transferKey } from '../rules/authorization-key.ts'
-import { seenRow } from './confirm.ts'
+import type { ReceiptRow } from '../ports.ts'
+import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { type Core, commit, getOne } from './core.ts'
 import { loseReceipt, untilNextLook } from './lose-receipt.ts'
 
@@ -17,14 +16,15 @@ export async function followTransfer(core: Core, receipt: ReceiptRow): Promise<v
       `a node that has block ${finalized.number}; this one ends at ${at.number}. The chain`,
     )
   }
+  const challenge = await getOne(core, 'challenges', receipt.challengeId)
+  if (!challenge) throw new Error(`receipt ${receipt.key} names no stored challenge`)
   const now = core.clock.now()
-  const alike = found?.transfers.filter(({ from, to, value }) => {
-    return from === receipt.payer && to === core.config.payTo && value === receipt.value
-  })
-  const transfer = alike?.find(({ logIndex }) => logIndex === receipt.logIndex) ?? alike?.[0]
-  if (!found || !transfer) {
-    const challenge = await getOne(core, 'challenges', receipt.challengeId)
-    const patient = now < (challenge?.paidAt ?? 0) + PATIENCE_MS
+  // The challenge's own wallet: the seller may have another one by now.
+  const ours = found?.transfers.filter(({ to }) => to === challenge.payTo)
+  const transfer = ours?.[plainOrdinalOf(receipt.key) ?? -1]
+  const same = transfer?.from === receipt.payer && transfer.value === receipt.value
+  if (!found || !transfer || !same) {
+    const patient = now < (challenge.paidAt ?? 0) + PATIENCE_MS
     if (!patient) return loseReceipt(core, receipt)
     await commit(core, { puts: [{ table: 'receipts', row: { ...receipt, dueAt: now + 60_000 } }] })
     return
@@ -39,14 +39,5 @@ export async function followTransfer(core: Core, receipt: ReceiptRow): Promise<v
     finalized: finalizedNow,
     dueAt: finalizedNow ? null : now + untilNextLook(block, finalized),
   }
-  const puts: Put[] = [{ table: 'receipts', row }]
-  if (transfer.logIndex !== receipt.logIndex) {
-    const seen = await getOne(
-      core,
-      'seen',
-      transferKey(core.config.network.chainId, row.txHash, row.logIndex),
-    )
-    if (!seen) puts.push({ table: 'seen', row: seenRow(core, row) })
-  }
-  await commit(core, { puts })
+  await commit(core, { puts: [{ table: 'receipts', row }] })
 }

@@ -60,7 +60,8 @@ export async function* watch(
       const challenge = await getOne(core, 'challenges', challengeId)
       if (!challenge) return
       const status = statusOf(challenge)
-      const text = JSON.stringify(status)
+      // That a payment is under way, or no longer, is news as well.
+      const text = JSON.stringify([status, challenge.liveAuth])
       if (text !== last) yield status
       last = text
       if (ENDED.has(challenge.state)) return

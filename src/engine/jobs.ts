@@ -8,9 +8,11 @@ import { followReceipts } from './follow-receipts.ts'
 import { expireChallenge } from './open-challenge.ts'
 import { tellSeller } from './outbox.ts'
 import { runRefunds } from './refund.ts'
+import { countUndelivered } from './refund-cap.ts'
 import { refundOf } from './refund-rows.ts'
 import { cannotSettle } from './refusals.ts'
 import { type Resolver, resolveAttempts } from './resolve.ts'
+import { prune } from './retention.ts'
 
 const BATCH = 200
 /** Keeps one pass bounded; the next one goes on where it ended. */
@@ -113,9 +115,14 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
         leaseUntil: null,
         dueAt: null,
       })
-      await commit(core, { puts: [putChallenge(row), refundOf(receipt, true, facts.at)], audit })
+      const puts = [putChallenge(row), refundOf(receipt, true, facts.at)]
+      puts.push(...(await countUndelivered(core, challenge, facts.at)))
+      await commit(core, { puts, audit })
       return
     }
+    case 'DELIVERED':
+    case 'REFUNDED':
+      return prune(core, challenge)
     case 'EXPIRED':
     case 'CANCELLED':
       if (!challenge.claimed) await forget(core, challenge)

@@ -75,14 +75,16 @@ export interface Engine {
   /** Opens a challenge, or redeems the payment that the intent carries. Never throws for an expected failure. */
   purchase(intent: Intent): Promise<Outcome>
   /**
-   * Embedded routes: the seller's handler has answered, or failed. `lease` is that of the `paid` outcome: a handler that
-   * took so long that another request delivered meanwhile changes nothing.
+   * Embedded routes: the seller's handler has answered, or failed. `lease` is that of the `paid` outcome. Rejects where
+   * the answer must not go out: the handler took so long that the payment went back meanwhile.
    */
   finish(
     challengeId: string,
     lease: number,
     result: { ok: true } | { ok: false; reason: string },
   ): Promise<void>
+  /** Embedded routes: the handler is still at work, so nobody else may deliver or refund. False: the lease is gone. */
+  renew(challengeId: string, lease: number): Promise<boolean>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
   /** undefined: nothing is stored under this id. */
@@ -93,6 +95,8 @@ export interface Engine {
   cancel(challengeId: string, actor: 'buyer' | 'operator'): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUND_PENDING. */
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
+  /** REFUND_FAILED → REFUNDED, by a transaction of the operator's own that the chain confirms. */
+  proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
   runJobs(): Promise<void>
   /** Resolves when what a crash left is picked up; the jobs then run until `stop`, which waits for what is in flight. */

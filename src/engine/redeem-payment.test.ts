@@ -58,6 +58,7 @@ test('410 is answered only after EXPIRED is stored, so that money which lands la
       challengeTtlMs: 900_000,
       settleWaitMs: 1000,
       pollIntervalMs: 10,
+      storePollMs: 250,
       confirmations: 1,
       refundMinAgeMs: 0,
       refundIntervalMs: 1000,

@@ -10,6 +10,7 @@ import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-c
 import { expireChallenge } from './open-challenge.ts'
 import type { Intent, Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
+import type { RefundCap } from './refund-cap.ts'
 import {
   alreadyRedeemed,
   cannotSettle,
@@ -29,7 +30,7 @@ const MAX_ROUNDS = 1000
  */
 export async function redeemPayment(
   core: Core,
-  parts: { broadcaster: Broadcaster; budget: PayerBudget },
+  parts: { broadcaster: Broadcaster; budget: PayerBudget; refundCap: RefundCap },
   intent: PaidIntent,
 ): Promise<Outcome> {
   const deadline = core.clock.now() + core.config.settleWaitMs
@@ -94,7 +95,11 @@ export async function redeemPayment(
       await waitForChange(core, subscription, deadline).finally(subscription.close)
       continue
     }
-    const unavailable = await core.settlement.unavailable()
+    const [unavailable, capped] = await Promise.all([
+      core.settlement.unavailable(),
+      parts.refundCap.refusal(challenge, auth.from),
+    ])
+    if (capped) return failed(core, capped)
     if (unavailable) return failed(core, cannotSettle(unavailable))
     const attempt = await claim(core, found, auth, intent)
     if (!attempt) continue

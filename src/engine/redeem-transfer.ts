@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { ChallengeRow, TransferTx } from '../ports.ts'
-import { transferKey } from '../rules/authorization-key.ts'
+import { plainTransferKey } from '../rules/authorization-key.ts'
 import { recordReceipt } from './confirm.ts'
 import { type Core, getOne } from './core.ts'
 import { sameCall } from './find-challenge.ts'
@@ -14,7 +14,8 @@ const MAX_RACES = 8
 /** A transaction may hold transfers of many senders; asking each wallet contract in it would be work for nothing. */
 const MAX_SENDERS = 8
 
-type Transfer = TransferTx['transfers'][number]
+/** `ordinal`: which of the transaction's transfers to the seller it is. */
+type Transfer = TransferTx['transfers'][number] & { ordinal: number }
 export type ProofIntent = Intent & { proof: TransferProof }
 
 /**
@@ -38,7 +39,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     const own = await ownTransfers(core, challenge, proof, found)
     if (own instanceof GatewayError) return failed(core, own)
     const { chainId } = core.config.network
-    const keys = own.map(({ logIndex }) => transferKey(chainId, proof.txHash, logIndex))
+    const keys = own.map(({ ordinal }) => plainTransferKey(chainId, proof.txHash, ordinal))
     const seen = await core.store.get('seen', keys)
     const settled = {
       challengeId: challenge.key,
@@ -80,7 +81,9 @@ async function ownTransfers(
 ): Promise<Transfer[] | GatewayError> {
   const refuse = (code: 'INVALID_PROOF' | 'AMOUNT_MISMATCH', message: string) =>
     new GatewayError(code, message, { challengeId: challenge.key })
-  const ours = transfers.filter(({ to }) => to === challenge.payTo)
+  const ours = transfers
+    .filter(({ to }) => to === challenge.payTo)
+    .map((transfer, ordinal) => ({ ...transfer, ordinal }))
   if (ours.length === 0) {
     return refuse(
       'INVALID_PROOF',

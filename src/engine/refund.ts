@@ -4,6 +4,7 @@ import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne } from './core.ts'
 import { finalUses } from './final-uses.ts'
 import { outboxRow } from './outbox.ts'
+import { pruneAt } from './retention.ts'
 
 /** How long a refund's authorization is valid. Longer waits only delay the next try of one that cannot land. */
 const REFUND_VALIDITY_SECONDS = 900
@@ -133,7 +134,8 @@ async function finishRefund(core: Core, row: RefundRow, use: Use): Promise<void>
     await commit(core, { puts, audit: [auditEntry(challenge, 'surplus-refunded', facts)] })
     return
   }
-  const done = applyEvent(challenge, 'refund-confirmed', facts, { refundTxHash: use.txHash, dueAt: null })
+  const change = { refundTxHash: use.txHash, dueAt: pruneAt(core, challenge.paidAt) }
+  const done = applyEvent(challenge, 'refund-confirmed', facts, change)
   puts.push(putChallenge(done.row))
   if (core.hooks.onRefund) puts.push({ table: 'outbox', row: outboxRow(challenge.key, 'refunded', at) })
   await commit(core, { puts, audit: done.audit })

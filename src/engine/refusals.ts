@@ -44,6 +44,15 @@ export function alreadyRedeemed(challenge: Pick<ChallengeRow, 'key'>): GatewayEr
   )
 }
 
+export function resultPruned(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'TX_ALREADY_REDEEMED',
+    'This purchase was delivered, and its result is no longer kept: the time for which the seller keeps results is over. ' +
+      'Nothing was charged now. To buy it again, ask for a new challenge.',
+    { challengeId: challenge.key },
+  )
+}
+
 export function cannotSettle(why: string): GatewayError {
   return new GatewayError(
     'SETTLEMENT_PENDING',

@@ -13,12 +13,10 @@ import {
   otherPayer,
   paymentFailed,
   refunded,
+  resultPruned,
   settlementPending,
 } from './refusals.ts'
 import type { Subscription } from './signals.ts'
-
-/** Results of other instances are noticed by looking at the store this often. */
-const STORE_POLL_MS = 250
 
 /** A failure as a transport needs it; with `challenge`, the buyer may pay the same challenge again. */
 export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow): Outcome {
@@ -40,7 +38,7 @@ export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow
 
 /** Until the challenge changes, here or (found by polling) elsewhere; never past the deadline. */
 export async function waitForChange(core: Core, subscription: Subscription, deadline: number): Promise<void> {
-  const left = Math.max(0, Math.min(STORE_POLL_MS, deadline - core.clock.now()))
+  const left = Math.max(0, Math.min(core.config.storePollMs, deadline - core.clock.now()))
   await Promise.race([subscription.change(), core.clock.sleep(left)])
 }
 
@@ -103,14 +101,20 @@ async function decide(
       return failed(core, error, challenge)
     }
     case 'DELIVERED': {
-      // An embedded handler's answer is not ours to keep.
-      if (challenge.result === null) return failed(core, alreadyRedeemed(challenge))
       const order = orderOf(challenge)
+      // What we sign ourselves is made of the order alone, so that it can be made again.
+      const remade = challenge.prunedAt !== undefined && challenge.kind === 'plan' && core.delivery.instant
+      const result = remade ? '' : challenge.result
+      if (result === null) {
+        // An embedded handler's answer is not ours to keep.
+        const gone = challenge.prunedAt === undefined ? alreadyRedeemed : resultPruned
+        return failed(core, gone(challenge))
+      }
       const shared = { receipt: settledReceipt(challenge), cached: first }
       if (challenge.kind === 'plan') {
-        return { kind: 'granted', grant: await core.delivery.open(order, challenge.result), ...shared }
+        return { kind: 'granted', grant: await core.delivery.open(order, result), ...shared }
       }
-      const response = await core.backend?.open(order, challenge.result)
+      const response = await core.backend?.open(order, result)
       return response ? { kind: 'resource', response, ...shared } : failed(core, alreadyRedeemed(challenge))
     }
     case 'PAID':

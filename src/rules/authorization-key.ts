@@ -10,7 +10,16 @@ export function transferKey(chainId: number, txHash: Hex, logIndex: number): str
   return `${chainId}:${txHash}:${logIndex}`.toLowerCase()
 }
 
-/** A receipt under such a key was paid by a plain transfer: no authorization belongs to it. */
-export function isTransferKey(key: string): boolean {
-  return key.split(':').length === 3
+/**
+ * The key of the n-th plain transfer to the seller in a transaction. Not of its log: a reorganisation gives the same
+ * transfer another log index, and it would be taken for a second one.
+ */
+export function plainTransferKey(chainId: number, txHash: Hex, ordinal: number): string {
+  return `${chainId}:${txHash}:plain-${ordinal}`.toLowerCase()
+}
+
+/** undefined: an authorization belongs to this receipt. */
+export function plainOrdinalOf(receiptKey: string): number | undefined {
+  const match = /:plain-(\d+)$/.exec(receiptKey)
+  return match ? Number(match[1]) : undefined
 }

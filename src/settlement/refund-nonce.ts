@@ -1,5 +1,6 @@
 import { encodePacked, keccak256 } from 'viem/utils'
 import type { Address, Hex } from '../protocol/hex.ts'
+import { plainOrdinalOf } from '../rules/authorization-key.ts'
 
 const LABEL = 'paystile:refund'
 
@@ -26,7 +27,7 @@ export function refundNonce({
   )
 }
 
-/** The same for a receipt's key: `chainId:asset:payer:nonce`, or `chainId:txHash:logIndex` of a plain transfer. */
+/** The same for a receipt's key: `chainId:asset:payer:nonce`, or `chainId:txHash:plain-N` of a plain transfer. */
 export function refundNonceOf(receiptKey: string, asset: Address): Hex {
   const parts = receiptKey.split(':')
   const chainId = Number(parts[0])
@@ -38,12 +39,13 @@ export function refundNonceOf(receiptKey: string, asset: Address): Hex {
       authorizationNonce: parts[3] as Hex,
     })
   }
-  if (parts.length !== 3) throw new Error(`${receiptKey} is no receipt's key`)
+  const ordinal = plainOrdinalOf(receiptKey)
+  if (parts.length !== 3 || ordinal === undefined) throw new Error(`${receiptKey} is no receipt's key`)
   // Another length than above: no plain transfer can ever share a nonce with an authorization.
   return keccak256(
     encodePacked(
       ['string', 'uint256', 'address', 'bytes32', 'uint256'],
-      [LABEL, BigInt(chainId), asset, parts[1] as Hex, BigInt(parts[2]!)],
+      [LABEL, BigInt(chainId), asset, parts[1] as Hex, BigInt(ordinal)],
     ),
   )
 }

@@ -14,7 +14,18 @@ import { createRecordedStore, type RecordedStore } from './ports/recorded-store.
 import { createScheduler } from './scheduler.ts'
 import type { Storm } from './storms.ts'
 import { drawWeather, type Weather } from './weather.ts'
-import { address, createWorld, NETWORK, PAY_TO, PLANS, REFUND_WALLET, START_MS, type World } from './world.ts'
+import {
+  address,
+  createWorld,
+  DEARER_PLANS,
+  NETWORK,
+  PAY_TO,
+  PLANS,
+  REFUND_WALLET,
+  ROUTES,
+  START_MS,
+  type World,
+} from './world.ts'
 
 /** After the faults, everything must come to rest within this time. */
 const REST_MS = 4 * 3_600_000
@@ -67,6 +78,9 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     cancel: (challengeId) => overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId)),
   }
   crowd.begin(shop)
+  if (weather.dearerAfterMs !== null) {
+    scheduler.after(weather.dearerAfterMs, () => void raisePrices(outside), true)
+  }
 
   const end = START_MS + weather.horizonMs
   await scheduler.run(() => scheduler.now() >= end)
@@ -86,12 +100,18 @@ function configOf(weather: Weather): EngineConfig {
     network: NETWORK,
     payTo: PAY_TO,
     baseUrl: 'http://gateway',
-    catalog: buildCatalog(PLANS),
+    catalog: buildCatalog(PLANS, ROUTES),
     idKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
     refundMinAgeMs: 10_000,
     refundMaxAttempts: 5,
     payerFailuresPerMinute: 0,
   }
+}
+
+/** A new price for new challenges; those that are open keep theirs. */
+function raisePrices({ world, config }: Outside): void {
+  world.count('prices raised')
+  config.catalog = buildCatalog(DEARER_PLANS, ROUTES)
 }
 
 interface Cluster {

@@ -63,8 +63,8 @@ export function createScheduler(startMs: number): Scheduler {
         const event = pop()
         now = event.at
         event.run()
-        // All microtasks have run when an immediate does: the event's consequences are complete.
-        if (!event.quiet) await new Promise(setImmediate)
+        // A tick that is asked for in a microtask comes once all microtasks have run: the event's consequences are complete.
+        if (!event.quiet) await new Promise<void>((resolve) => process.nextTick(resolve))
       }
     },
   }

@@ -29,6 +29,8 @@ export interface Weather {
   instant: boolean
   deliveryFails: number
   refunds: 'funded' | 'poor' | 'no-key' | 'seller'
+  /** When the seller raises a price; null: never. */
+  dearerAfterMs: number | null
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   buyers: number
@@ -37,6 +39,7 @@ export interface Weather {
     challengeTtlMs: number
     settleWaitMs: number
     pollIntervalMs: number
+    storePollMs: number
     confirmations: number
     refundIntervalMs: number
     jobIntervalMs: number
@@ -74,6 +77,7 @@ export function drawWeather(dice: Dice): Weather {
     instant: chance(0.5),
     deliveryFails: pick([0, 0.2, 0.6]),
     refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),
+    dearerAfterMs: chance(0.2) ? int(0, horizonMs) : null,
     team: chance(0.12),
     buyers: rush ? int(5, 8) : int(1, 4),
     horizonMs,
@@ -81,6 +85,7 @@ export function drawWeather(dice: Dice): Weather {
       challengeTtlMs: pick([20_000, 60_000, 300_000]),
       settleWaitMs: pick([0, 1_000, 4_000]),
       pollIntervalMs: pick([1_000, 2_000, 5_000]),
+      storePollMs: pick([250, 1_000, 3_000]),
       confirmations: pick([1, 1, 2, 4]),
       refundIntervalMs: pick([10_000, 30_000]),
       jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 15)),

@@ -11,11 +11,22 @@ export const PLANS = [
   { planId: 'basic', unitAmount: '$1' },
   { planId: 'pro', unitAmount: '$2.5' },
 ]
+export const ROUTES = [
+  { routeId: 'weather', method: 'GET' as const, path: '/weather/:city', unitAmount: '$0.5' },
+]
+/** The seller raises a price in the middle of some histories: open challenges keep the old one. */
+export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2' }, PLANS[1]!]
 /** Micro-units, written out so that no invariant trusts the catalog. */
 export const PRICES = new Map([
-  ['basic', 1_000_000n],
-  ['pro', 2_500_000n],
+  ['basic', [1_000_000n, 1_200_000n]],
+  ['pro', [2_500_000n]],
+  ['weather', [500_000n]],
 ])
+
+/** The price that was agreed for this item; undefined: nobody ever asked that much. */
+export function priceOf(itemId: string, amount: string): bigint | undefined {
+  return PRICES.get(itemId)?.find((price) => String(price) === amount)
+}
 
 export const address = (role: string, index: number): Address =>
   `0x${Buffer.from(role.slice(0, 8).padEnd(8, '.')).toString('hex')}${index.toString(16).padStart(24, '0')}`

@@ -11,8 +11,10 @@ import {
   payOnceForTwo,
   tamper,
 } from './hostile.ts'
+import { buyCall, buyEmbedded, callAnother } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
 import { authorizationsIn, intrude, type Public, steal } from './thief.ts'
+import { claimStrangersTransfer, payByTransfer, proveForTwo } from './transfers.ts'
 
 interface Role {
   kind: string
@@ -33,6 +35,14 @@ function rolesFor(known: Public): Role[] {
     { kind: 'flipping', honest: true, code: 'flips', act: buyHonestly },
     { kind: 'burning', honest: true, code: 'burns', act: buyHonestly },
     { kind: 'turning', honest: true, code: 'turns', act: buyHonestly },
+    { kind: 'calls', honest: true, act: buyCall },
+    { kind: 'calls', honest: true, act: buyCall },
+    // Its answer is not kept: who loses it on the way has paid for it all the same.
+    { kind: 'embedded', honest: false, act: buyEmbedded },
+    { kind: 'other-call', honest: false, act: callAnother },
+    { kind: 'transfers', honest: false, act: payByTransfer },
+    { kind: 'one-proof', honest: false, act: proveForTwo },
+    { kind: 'claims', honest: false, act: claimStrangersTransfer },
     { kind: 'cancels', honest: false, act: cancelMeanwhile },
     { kind: 'drains', honest: false, act: drainMeanwhile },
     { kind: 'self-sent', honest: false, act: broadcastItself },
@@ -76,6 +86,7 @@ export function drawCrowd(world: World): Crowd {
       planId: weather.team ? teamPlan : dice.pick(PLANS).planId,
       requestId: weather.team ? 'team-order' : dice.chance(0.6) ? `order-${index}` : undefined,
       payments: [],
+      proofs: [],
       grants: [],
       refusals: [],
       done: false,

@@ -26,8 +26,15 @@ export interface Buyer {
   honest: boolean
   planId: string
   requestId: string | undefined
+  /** Default: plain HTTP. */
+  transport?: Intent['transport']
+  /** Buys a call instead of a plan. */
+  route?: Pick<Intent, 'routeId' | 'call' | 'embedded'>
   payments: Array<{ intent: Intent; payment: PaymentPayload }>
-  grants: AccessGrant[]
+  /** Plain transfers that it showed. */
+  proofs: Intent[]
+  /** Also the answers of calls. */
+  grants: Array<Pick<AccessGrant, 'challengeId' | 'accessToken'>>
   /** Codes of the failures it was told. */
   refusals: string[]
   done: boolean
@@ -56,14 +63,24 @@ export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: S
   }
 }
 
-export function termsIntent({ planId, requestId }: Buyer): Intent {
-  return { transport: 'http', planId, ...(requestId !== undefined && { requestId }) }
+export function termsIntent({ planId, requestId, route, transport = 'http' }: Buyer): Intent {
+  return { transport, ...(route ?? { planId }), ...(requestId !== undefined && { requestId }) }
 }
 
 /** The body of a paid request may repeat the ids or leave all to the echo. */
 export function paidIntent(shop: Shop, buyer: Buyer, payment: PaymentPayload): Intent {
-  const body = shop.world.dice.chance(0.5) ? termsIntent(buyer) : { transport: 'http' as const }
-  return { ...body, payment }
+  const { dice } = shop.world
+  const body = dice.chance(0.5) ? termsIntent(buyer) : { transport: 'http' as const, ...buyer.route }
+  // MCP names a request after its payment, where the buyer has not named it.
+  const byMcp = buyer.requestId === undefined && buyer.route === undefined && dice.chance(0.3)
+  if (!byMcp) return { ...body, payment }
+  shop.world.count('named at the claim')
+  return {
+    ...body,
+    transport: 'mcp',
+    payment,
+    claimRequestId: `mcp-${payment.payload.signature.slice(2, 34)}`,
+  }
 }
 
 export function isUnknown(reply: Reply): boolean {
@@ -86,6 +103,10 @@ export function see(shop: Shop, buyer: Buyer, what: string, reply: Reply): Reply
   if (reply.kind === 'granted') {
     if (reply.cached) world.count('cached grants')
     buyer.grants.push(reply.grant)
+  }
+  if (reply.kind === 'resource' && reply.response.resource.status === 200) {
+    const { challengeId } = reply.response
+    buyer.grants.push({ challengeId, accessToken: `data of ${challengeId}` })
   }
   if (reply.kind === 'failed') buyer.refusals.push(reply.error.code)
   return reply

@@ -22,8 +22,16 @@ function checkGrants({ world, income, receipts, authorizations, challenges }: Sc
     const own = authorizations.filter(
       (row) => row.challengeId === challengeId && row.auth.from === buyer.address,
     )
-    const paid = own.some(({ key }) => income.has(key) && receipts.get(key)?.role === 'pays')
-    const lost = own.some(({ key }) => receipts.get(key)?.lost)
+    const keys = [
+      ...own.map(({ key }) => key),
+      ...[...receipts.values()]
+        .filter((row) => row.challengeId === challengeId && row.payer === buyer.address)
+        .map(({ key }) => key),
+    ]
+    const paid = keys.some((key) => {
+      return income.get(key)?.from === buyer.address && receipts.get(key)?.role === 'pays'
+    })
+    const lost = keys.some((key) => receipts.get(key)?.lost)
     const state = challenges.get(challengeId)?.state
     if (state !== 'DELIVERED')
       world.violate('I1', `${buyer.name} holds a result of ${challengeId}, which is ${state}`)
@@ -48,7 +56,7 @@ function checkPromise({ world, income, transfers, refunds }: Scene, buyer: Buyer
       .filter(({ recipient, phase }) => recipient === buyer.address && phase !== 'DONE' && phase !== 'VOID')
       .map(({ value }) => BigInt(value)),
   )
-  const price = PRICES.get(buyer.planId)!
+  const price = PRICES.get(buyer.planId)!.at(-1)!
   const net = paid - back - owed
   if (net > price) world.violate('I2', `${buyer.name} was charged ${net} for ${price}`)
   if (net > 0n && buyer.grants.length === 0) {
@@ -64,6 +72,7 @@ function checkRequests({
   world,
   challenges,
   authorizations,
+  receipts,
   income,
   transfers,
   refunds,
@@ -75,7 +84,8 @@ function checkRequests({
   }
   const returned = new Map(transfers.map(({ nonce, value }) => [nonce as string, value]))
   for (const [requestId, ids] of requests) {
-    const keys = authorizations.filter(({ challengeId }) => ids.has(challengeId)).map(({ key }) => key)
+    const own = [...authorizations, ...receipts.values()].filter(({ challengeId }) => ids.has(challengeId))
+    const keys = [...new Set(own.map(({ key }) => key))]
     const paid = keys.flatMap((key) => income.get(key) ?? [])
     const kept = paid.filter(({ key }) => {
       const refund = refunds.get(key)

@@ -8,7 +8,8 @@ import { checkTransitions } from './transitions.ts'
 /** Predicates over the chain's ledger, the rows' public facts and what buyers saw; none is the engine's own. */
 export async function checkInvariants(ended: Ended): Promise<void> {
   const { recorded, chain } = ended
-  const transfers = transfersOf(chain.head())
+  const receipts = await recorded.readAll('receipts')
+  const transfers = transfersOf(chain.head(), receipts)
   const byKey = <R extends { key: string }>(rows: R[]) => new Map(rows.map((row) => [row.key, row]))
   const scene: Scene = {
     ...ended,
@@ -16,7 +17,7 @@ export async function checkInvariants(ended: Ended): Promise<void> {
     income: byKey(incomeOf(transfers)),
     challenges: byKey(await recorded.readAll('challenges')),
     authorizations: (await recorded.readAll('authorizations')).filter(({ phase }) => phase !== 'RELEASED'),
-    receipts: byKey(await recorded.readAll('receipts')),
+    receipts: byKey(receipts),
     refunds: byKey(await recorded.readAll('refunds')),
     walletTxs: await recorded.readAll('walletTxs'),
   }

@@ -1,11 +1,13 @@
+import type { ReceiptRow } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
 import type { SimBlock, View } from '../chain/branch.ts'
 import { NETWORK, PAY_TO } from '../world.ts'
 
-/** One canonical transfer that an authorization made. */
+/** One canonical transfer: made by an authorization, or by its sender alone. */
 export interface Transfer {
   /** As the store names it; written out here so that nothing of the engine is trusted. */
   key: string
+  /** Of the authorization; the transaction's hash for a plain one. */
   nonce: Hex
   from: Address
   to: Address
@@ -15,16 +17,25 @@ export interface Transfer {
   block: SimBlock
 }
 
-/** Every transfer by authorization on this branch, from its logs alone. */
-export function transfersOf({ branch }: View): Transfer[] {
+/**
+ * Every transfer on this branch, from its logs alone. A plain one that has a receipt goes by that receipt's key, in which
+ * the log index may be one from before a reorganisation.
+ */
+export function transfersOf({ branch }: View, receipts: Iterable<ReceiptRow>): Transfer[] {
+  const named = new Map([...receipts].map(({ key, txHash, logIndex }) => [`${txHash}:${logIndex}`, key]))
   return branch.mined.flatMap(({ tx, block, logs }) =>
     logs.flatMap((log, index): Transfer[] => {
-      const next = logs[index + 1]
-      if (log.kind !== 'used' || next?.kind !== 'transfer') return []
-      const { payer, nonce } = log.key
-      const key = `${NETWORK.chainId}:${NETWORK.asset}:${payer}:${nonce}`.toLowerCase()
-      const { from, to, value } = next
-      return [{ key, nonce, from, to, value, txHash: tx.hash, logIndex: next.index, block }]
+      if (log.kind !== 'transfer') return []
+      const { from, to, value } = log
+      const place = { from, to, value, txHash: tx.hash, logIndex: log.index, block }
+      const before = logs[index - 1]
+      if (before?.kind === 'used') {
+        const { payer, nonce } = before.key
+        const key = `${NETWORK.chainId}:${NETWORK.asset}:${payer}:${nonce}`.toLowerCase()
+        return [{ key, nonce, ...place }]
+      }
+      const at = `${tx.hash}:${log.index}`
+      return [{ key: named.get(at) ?? `${NETWORK.chainId}:${at}`, nonce: tx.hash, ...place }]
     }),
   )
 }

@@ -1,5 +1,5 @@
 import { simRefundNonce } from '../keys.ts'
-import { PAY_TO, PRICES, REFUND_WALLET } from '../world.ts'
+import { PAY_TO, priceOf, REFUND_WALLET } from '../world.ts'
 import { sum } from './ledger.ts'
 import type { Scene } from './scene.ts'
 
@@ -21,7 +21,7 @@ function isOwed(scene: Scene, key: string): boolean {
 /** I1, per payer: what came in for a claim was delivered, went back, or is owed. Nothing else, to the unit. */
 function checkConservation(scene: Scene): void {
   const { world, income, transfers, authorizations, challenges, receipts, refunds } = scene
-  const claimed = new Set(authorizations.map(({ key }) => key))
+  const claimed = new Set([...authorizations.map(({ key }) => key), ...receipts.keys()])
   const payers = new Set([...income.values()].map(({ from }) => from))
   for (const payer of payers) {
     const paid = [...income.values()].filter(({ from, key }) => from === payer && claimed.has(key))
@@ -36,7 +36,7 @@ function checkConservation(scene: Scene): void {
     )
     const incoming = sum(paid.map(({ value }) => value))
     const refunded = sum(returned.map(({ value }) => value))
-    const sold = sum(delivered.map(({ itemId }) => PRICES.get(itemId)!))
+    const sold = sum(delivered.map(({ itemId, amount }) => priceOf(itemId, amount) ?? 0n))
     const open = sum(owed.map(({ value }) => BigInt(value)))
     if (incoming !== refunded + sold + open) {
       world.violate(
@@ -70,7 +70,8 @@ function checkReceipts({ world, receipts, income, challenges, authorizations }: 
     const exact =
       transfer.from === receipt.payer &&
       transfer.value === BigInt(receipt.value) &&
-      BigInt(receipt.value) === PRICES.get(challenge?.itemId ?? '') &&
+      priceOf(challenge?.itemId ?? '', receipt.value) !== undefined &&
+      receipt.value === challenge?.amount &&
       receipt.txHash === transfer.txHash &&
       receipt.logIndex === transfer.logIndex
     if (!challenge || !exact) {

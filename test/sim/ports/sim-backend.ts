@@ -1,0 +1,59 @@
+import type { Backend, Called, Order, Store } from '../../../src/ports.ts'
+import type { ResourceResponse } from '../../../src/protocol/access.ts'
+import type { World } from '../world.ts'
+import { type Host, never } from './faulty-call.ts'
+
+/** The seller's API behind a route: slow, moody, and sometimes the last thing that an instance sees. */
+export function createSimBackend(world: World, host: Host, store: Store): Backend {
+  const { dice, scheduler, weather } = world
+
+  async function refuseLateCalls({ challengeId }: Order): Promise<void> {
+    const [challenge] = await store.get('challenges', [challengeId])
+    if (challenge?.state !== 'PAID') {
+      world.violate('I2', `the backend is called for ${challengeId}, which is ${challenge?.state}`)
+    }
+  }
+
+  return {
+    async call(order): Promise<Called> {
+      if (!host.alive) return never()
+      await refuseLateCalls(order)
+      world.count('backend calls')
+      if (world.calm) return good(order)
+      const fails = dice.chance(weather.deliveryFails)
+      await new Promise<void>((resolve) => {
+        scheduler.after(dice.skewed(10, 40_000), () => {
+          if (!host.alive) return
+          if (dice.chance(weather.crash)) return host.crash('in the backend call')
+          resolve()
+        })
+      })
+      if (!fails) return good(order)
+      world.count('failed backend calls')
+      return { ok: false, response: answer(order, 500), reason: 'the backend answered 500' }
+    },
+    async open(order, sealed) {
+      if (sealed !== `sealed:${order.challengeId}`) {
+        world.violate('I7', `the answer of ${sealed} was opened for ${order.challengeId}`)
+      }
+      return answer(order, 200)
+    },
+  }
+}
+
+function good(order: Order): Called {
+  return { ok: true, response: answer(order, 200), sealed: `sealed:${order.challengeId}` }
+}
+
+function answer({ challengeId, requestId, itemId, txHash }: Order, status: number): ResourceResponse {
+  const resource = { status, body: `data of ${challengeId}` }
+  return {
+    type: 'ResourceResponse',
+    challengeId,
+    requestId,
+    routeId: itemId,
+    txHash,
+    explorerUrl: '',
+    resource,
+  }
+}
