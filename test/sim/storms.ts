@@ -26,4 +26,27 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
       config: { challengeTtlMs: 60_000, jobIntervalMs: 60_000 },
     },
   },
+  {
+    name: 'transfers as proof, and thieves who watch for them',
+    weather: {
+      cast: ['transfers', 'claims', 'one-proof', 'transfers'],
+      rush: false,
+      team: false,
+      buyers: 4,
+      reorg: 0.06,
+      maxReorgDepth: 8,
+      config: { challengeTtlMs: 300_000 },
+    },
+  },
+  {
+    name: 'paid calls of slow and failing backends',
+    weather: {
+      cast: ['calls', 'embedded', 'other-call', 'calls'],
+      rush: false,
+      team: false,
+      buyers: 4,
+      deliveryFails: 0.6,
+      config: { deliveryLeaseMs: 5_000, settleWaitMs: 4_000 },
+    },
+  },
 ]

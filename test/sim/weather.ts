@@ -33,6 +33,8 @@ export interface Weather {
   dearerAfterMs: number | null
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
+  /** Kinds of buyers that take part; null: all. */
+  cast: readonly string[] | null
   buyers: number
   horizonMs: number
   config: {
@@ -79,6 +81,7 @@ export function drawWeather(dice: Dice): Weather {
     refunds: pick(['funded', 'funded', 'funded', 'seller', 'seller', 'poor', 'no-key']),
     dearerAfterMs: chance(0.2) ? int(0, horizonMs) : null,
     team: chance(0.12),
+    cast: null,
     buyers: rush ? int(5, 8) : int(1, 4),
     horizonMs,
     config: {

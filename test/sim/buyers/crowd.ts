@@ -55,7 +55,7 @@ function rolesFor(known: Public): Role[] {
   ]
 }
 
-const RUSHING = new Set(['honest', 'parallel', 'twice', 'turning', 'drains', 'cancels', 'self-sent'])
+const RUSHING = ['honest', 'parallel', 'twice', 'turning', 'drains', 'cancels', 'self-sent']
 
 export interface Crowd {
   buyers: Buyer[]
@@ -73,7 +73,8 @@ export function drawCrowd(world: World): Crowd {
   const tokens: Crowd['tokens'] = new Map()
   let shop: Shop | undefined
   const all = rolesFor(publicKnowledge(() => shop!, buyers))
-  const roles = weather.rush ? all.filter(({ kind }) => RUSHING.has(kind)) : all
+  const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
+  const roles = cast ? all.filter(({ kind }) => cast.includes(kind)) : all
   const teamPlan = dice.pick(PLANS).planId
   for (let index = 1; index <= weather.buyers; index++) {
     const role = dice.pick(roles)

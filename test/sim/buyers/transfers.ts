@@ -63,12 +63,18 @@ export async function claimStrangersTransfer(shop: Shop, thief: Buyer): Promise<
   thief.requestId ??= `thief-${thief.name}`
   const terms = await askTerms(shop, thief)
   if (!terms) return
-  for (let turn = 0; turn < 5; turn++) {
-    await scheduler.sleep(dice.int(500, Math.round(weather.horizonMs / 6)))
-    const seen = shop.chain.branch.mined.filter(({ logs }) => logs.some(({ kind }) => kind === 'transfer'))
+  for (let turn = 0; turn < 10; turn++) {
+    await scheduler.sleep(dice.skewed(500, Math.round(weather.horizonMs / 6)))
+    const seen = shop.chain.branch.mined.filter(({ logs }) => {
+      return logs.some((log) => log.kind === 'transfer' && log.to === PAY_TO && log.from !== thief.address)
+    })
     if (seen.length === 0) continue
     shop.world.count('transfers claimed by strangers')
-    const intent = proofIntent(thief, terms.challengeId, dice.pick(seen).tx.hash)
+    const intent = proofIntent(
+      thief,
+      terms.challengeId,
+      (dice.chance(0.7) ? seen.at(-1)! : dice.pick(seen)).tx.hash,
+    )
     const reply = see(shop, thief, 'claim', await shop.ask(intent))
     if (typeof reply !== 'string' && reply.kind === 'granted') {
       shop.world.violate('I7', `${thief.name} got ${reply.grant.challengeId} by somebody else's transfer`)

@@ -68,6 +68,13 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const store: Store = {
     ...memory,
     async commit(step): Promise<Committed> {
+      for (const { table, row } of step.puts) {
+        if (table !== 'challenges' || (row.state !== 'EXPIRED' && row.state !== 'CANCELLED')) continue
+        const [before] = await memory.get('challenges', [row.key])
+        if (before?.state === 'PENDING' && before.liveAuth !== null && before.version === row.version) {
+          world.violate('I9', `${row.key} is ${row.state} although a payment is in flight`)
+        }
+      }
       // Recorded before the answer, in the same turn: nothing can come between the two.
       const result = await memory.commit(step)
       if (result.kind === 'applied') record(step)

@@ -1,0 +1,166 @@
+/**
+ * Money bugs inside the engine and its rules: one fragment of the source replaced by another, in a copy of the
+ * simulator's build. Fragments stand on one line and read the same in TypeScript and in what is compiled from it.
+ */
+export interface SourceMutant {
+  name: string
+  /** Below src, without its ending. */
+  file: string
+  from: string
+  to: string
+}
+
+export const SOURCE_MUTANTS: readonly SourceMutant[] = [
+  {
+    name: 'a result goes to whoever shows the public signature',
+    file: 'rules/ownership',
+    from: 'if (claimed === null || shown === null ||',
+    to: 'if (claimed !== null && shown !== null) return true; if (',
+  },
+  {
+    name: 'a challenge expires although a payment is in flight',
+    file: 'engine/redeem-payment',
+    from: "state === 'PENDING' && liveAuth === null && core.clock.now()",
+    to: "state === 'PENDING' && core.clock.now()",
+  },
+  {
+    name: 'a transfer is known by its transaction alone',
+    file: 'rules/authorization-key',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    from: '`${chainId}:${txHash}:${logIndex}`',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    to: '`${chainId}:${txHash}`',
+  },
+  {
+    name: 'a plain transfer is known by its log index, which a reorganisation changes',
+    file: 'engine/redeem-transfer',
+    from: 'own.map(({ ordinal }) =>',
+    to: 'own.map(({ logIndex: ordinal }) =>',
+  },
+  {
+    name: "anybody may show a stranger's transfer",
+    file: 'engine/redeem-transfer',
+    from: 'senders.find((_, index) => signed[index])',
+    to: 'senders[0]',
+  },
+  {
+    name: 'an abandoned payment is no longer watched',
+    file: 'engine/resolve',
+    from: "verdict.kind === 'failed' && finalized !== undefined && isDead(row, use, finalized)",
+    to: 'true',
+  },
+  {
+    name: 'a payment is dead before its time is over',
+    file: 'rules/judge-attempt',
+    from: 'return BigInt(finalized.timestamp) >= BigInt(row.auth.validBefore)',
+    to: 'return true',
+  },
+  {
+    name: 'a refund goes out before its payment is final',
+    file: 'engine/refund',
+    from: 'receipts[index]?.finalized',
+    to: 'receipts[index] !== undefined',
+  },
+  {
+    name: 'what was paid twice is kept',
+    file: 'engine/confirm',
+    from: '[...puts, refundOf(receipt, false, at)]',
+    to: '[...puts]',
+  },
+  {
+    name: 'money for an expired challenge buys it',
+    file: 'rules/judge-attempt',
+    from: "? 'late' : 'surplus'",
+    to: "? 'pays' : 'surplus'",
+  },
+  {
+    name: 'money for an expired challenge is kept',
+    file: 'engine/confirm',
+    from: 'refundOf(receipt, true, at)]',
+    to: ']',
+  },
+  {
+    name: "an attempt that came to nothing is answered with another payer's result",
+    file: 'engine/settled-outcome',
+    from: 'if (challenge.payer !== null && challenge.payer !== payer)',
+    to: 'if (challenge.payer === undefined)',
+  },
+  {
+    name: 'the buyer is told "expired" before that is stored',
+    file: 'engine/redeem-payment',
+    from: 'if (unsaid && !(await expireChallenge(core, challenge)))',
+    to: 'if (unsaid === undefined)',
+  },
+  {
+    name: 'a search that ended below the final block decides',
+    file: 'engine/final-uses',
+    from: 'if (at.number < finalized.number)',
+    to: 'if (at.number < 0)',
+  },
+  {
+    name: 'a receipt does not follow its transfer through a reorganisation',
+    file: 'engine/follow-receipts',
+    from: 'if (moved)',
+    to: 'if (moved === undefined)',
+  },
+  {
+    name: 'a payment that the chain dropped for good is never noticed',
+    file: 'engine/follow-receipts',
+    from: 'if (isDead(attempt, use, finalized))',
+    to: 'if (isDead === undefined)',
+  },
+  {
+    name: 'after a crash what was sent counts as never sent',
+    file: 'engine/jobs',
+    from: "'authorizations', phase('CLAIMED'), (row) =>",
+    to: "'authorizations', [...phase('CLAIMED'), ...phase('BROADCAST')], (row) =>",
+  },
+  {
+    name: 'any amount will do',
+    file: 'rules/check-payment',
+    from: 'if (authorization.value !== terms.amount)',
+    to: 'if (authorization.value === undefined)',
+  },
+  {
+    name: 'an id that we never issued is believed',
+    file: 'engine/find-challenge',
+    from: 'if (!provesTerms(config.idKeys, parsed, terms))',
+    to: 'if (parsed === undefined)',
+  },
+  {
+    name: 'a delivered call is made again for a replay',
+    file: 'engine/settled-outcome',
+    from: 'const response = await core.backend?.open(order, result)',
+    to: 'const response = (await core.backend?.call(order, handover.call)).response',
+  },
+  {
+    name: 'a refund counts as done in a block that may go away',
+    file: 'engine/refund',
+    from: 'if (final) return finishRefund(core, row, use)',
+    to: 'if (use) return finishRefund(core, row, use)',
+  },
+  {
+    name: 'a challenge that was once paid for is forgotten when it expires',
+    file: 'engine/redeem-payment',
+    from: 'claimed: true, liveAuth: attempt.key',
+    to: 'claimed: false, liveAuth: attempt.key',
+  },
+  {
+    name: 'a retry that names the request as its 402 did finds nothing',
+    file: 'engine/find-challenge',
+    from: 'requestId !== own && requestId !== askedAs',
+    to: 'requestId !== own',
+  },
+  {
+    name: 'two challenges share one requestId',
+    file: 'engine/open-challenge',
+    from: 'puts.push(putChallenge(expired?.row ?? existing))',
+    to: 'puts.push(...(expired ? [putChallenge(expired.row)] : []))',
+  },
+  {
+    name: 'a handler that took too long delivers what was refunded',
+    file: 'engine/deliver-route',
+    from: "if (challenge?.state === 'DELIVERED')",
+    to: "if (challenge?.state !== 'PENDING')",
+  },
+]
