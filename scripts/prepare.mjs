@@ -15,6 +15,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { runChild } from './child.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
+const pagesDir = join(root, 'dist', 'ui')
 
 /** A failure that one line explains; commands print it without a stack. */
 export class PrepareError extends Error {}
@@ -33,29 +34,40 @@ export async function ensureInstalled() {
   if (result.code !== 0) throw new PrepareError(`npm failed with exit code ${result.code}:\n${result.output}`)
 }
 
-/** Compiles src/ to dist/ when any source is newer than the last good build. */
+/** Compiles src/ to dist/ and bundles ui/ to dist/ui/ when any source is newer than the last good build. */
 export async function ensureBuilt() {
-  const result = await compile({
+  const compiling = compile({
     tsconfig: 'tsconfig.build.json',
     emits: 'src',
     reads: [],
     base: 'src',
     outDir: 'dist',
   })
+  const [result, pages] = await Promise.all([compiling, bundlePages()])
   if (!result.ok) throw new PrepareError(`the build failed:\n${result.output}`)
+  if (!pages.ok) throw new PrepareError(`the browser pages could not be built:\n${pages.output}`)
 }
 
 /** Compiles the simulator and the sources it runs, apart from dist/; returns the folder that holds them. */
-export async function ensureSimBuilt() {
-  const outDir = join('node_modules', '.cache', 'paystile-sim')
+export function ensureSimBuilt() {
+  return ensureApart('sim', 'test/sim', 'the simulator')
+}
+
+/** The same for the benchmark. */
+export function ensureBenchBuilt() {
+  return ensureApart('bench', 'bench', 'the benchmark')
+}
+
+async function ensureApart(name, emits, what) {
+  const outDir = join('node_modules', '.cache', `paystile-${name}`)
   const result = await compile({
-    tsconfig: 'tsconfig.sim.json',
-    emits: 'test/sim',
+    tsconfig: `tsconfig.${name}.json`,
+    emits,
     reads: ['src'],
     base: '.',
     outDir,
   })
-  if (!result.ok) throw new PrepareError(`the simulator does not compile:\n${result.output}`)
+  if (!result.ok) throw new PrepareError(`${what} does not compile:\n${result.output}`)
   // Below node_modules the repository's own "type": "module" does not count.
   writeFileSync(join(root, outDir, 'package.json'), '{ "type": "module" }\n')
   return join(root, outDir)
@@ -65,6 +77,9 @@ const systemParts = {
   redis: { programs: ['redis-server'], debianPackage: 'redis-server' },
   postgres: { programs: ['initdb'], folders: debianPostgresFolders, debianPackage: 'postgresql' },
   chromium: { programs: ['chromium', 'chromium-browser', 'google-chrome'], debianPackage: 'chromium' },
+  buildah: { programs: ['buildah'], debianPackage: 'buildah' },
+  debootstrap: { programs: ['debootstrap'], debianPackage: 'debootstrap' },
+  runc: { programs: ['runc'], debianPackage: 'runc' },
 }
 
 /**
@@ -157,6 +172,25 @@ async function compile({ tsconfig, emits, reads, base, outDir }) {
   return result
 }
 
+async function bundlePages() {
+  const mark = join(pagesDir, '.built')
+  if (!isStale(mark, listTree(join(root, 'ui')))) return { ok: true, output: '' }
+  const startedAt = new Date()
+  const vite = packageBin('vite', 'bin/vite.js')
+  const { code, output, interrupted } = await runChild(
+    process.execPath,
+    [vite, 'build', 'ui', '--logLevel', 'warn'],
+    { capture: true, cwd: root },
+  )
+  if (interrupted) process.exit(130)
+  // Vite has emptied the folder: without the mark the next build starts again, and so it does after an edit meanwhile.
+  if (code === 0) {
+    writeFileSync(mark, '')
+    utimesSync(mark, startedAt, startedAt)
+  }
+  return { ok: code === 0, output }
+}
+
 async function runTsc(tsconfig) {
   const tsc = packageBin('typescript', 'bin/tsc')
   const { code, output, interrupted } = await runChild(process.execPath, [tsc, '-p', tsconfig], {
@@ -181,6 +215,7 @@ function isCompiled(file) {
 function removeOrphans(folder, expected) {
   const kept = new Set(expected)
   for (const file of listTree(folder)) {
+    if (file.startsWith(pagesDir)) continue
     const script = file.replace(/(\.d\.ts|\.js\.map)$/, '.js')
     if (script.endsWith('.js') && !kept.has(script)) rmSync(file)
   }

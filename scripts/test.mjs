@@ -13,12 +13,13 @@ import {
 } from './prepare.mjs'
 
 // Programs beyond npm that the tests start: 'redis', 'postgres', 'chromium'.
-const systemNeeds = ['redis', 'postgres']
+const systemNeeds = ['redis', 'postgres', 'chromium']
 
 const node = process.execPath
 const checks = [
   ['format and lint', () => check(packageBin('@biomejs/biome', 'bin/biome'), 'ci', '--colors=off', '.')],
   ['types', () => check(packageBin('typescript', 'bin/tsc'), '--noEmit')],
+  ['types of the pages', () => check(packageBin('typescript', 'bin/tsc'), '--noEmit', '-p', 'ui')],
   ['import rules', () => check(join(root, 'scripts/check-imports.mjs'))],
 ]
 

@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Backstage, Instruments } from './backstage.ts'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
 import type { ResolvedConfig } from './config/resolved-config.ts'
+import { secretValues } from './config/secret-values.ts'
 import type { GrantPlaces } from './delivery/grant.ts'
 import type { Jwks } from './delivery/jwks.ts'
 import { noCredentials, refuseEveryBearer } from './delivery/no-credential.ts'
+import { createRandomPool } from './delivery/random-pool.ts'
 import type { RouteService } from './delivery/route-service.ts'
 import { createSeal, type Seal } from './delivery/seal.ts'
 import { parseSecretKeys, type SecretKeys } from './delivery/secret-keys.ts'
@@ -15,19 +18,25 @@ import type { VerifyBearer } from './delivery/verify-bearer.ts'
 import { createEngine } from './engine/engine.ts'
 import type { Engine } from './engine/outcome.ts'
 import { ConfigError } from './errors.ts'
-import type { Alerts, Chain, Clock, Delivery, Settlement, Store } from './ports.ts'
+import type { AlertKind, Alerts, Chain, Clock, Delivery, Settlement, Store, Turns } from './ports.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
+import type { Address } from './protocol/hex.ts'
 import { buildCatalog } from './rules/catalog.ts'
-import { type ChainDomain, createChainClient } from './settlement/chain-client.ts'
+import { createChainClient } from './settlement/chain-client.ts'
+import { createDomainCheck } from './settlement/check-domain.ts'
 import { createSignatures } from './settlement/signatures.ts'
+import { readBalances, type WalletRole } from './settlement/wallet-balances.ts'
 import { openStore } from './stores/open-store.ts'
+import { openTurns } from './stores/open-turns.ts'
 import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
 import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
+import type { Mount } from './transports/http/endpoint.ts'
 import { createRateLimit } from './transports/http/rate-limit.ts'
 
 /** A running gateway. */
-export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'purchase'> {
+export interface Gateway
+  extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'proveRefund' | 'purchase'> {
   /** Answers any request below `baseUrl`: mount it wherever Fetch requests are served. */
   fetch: HttpHandler
   /** Guards the seller's own routes; knows only tokens that this gateway signs. */
@@ -36,6 +45,8 @@ export interface Gateway extends Pick<Engine, 'status' | 'cancel' | 'retryRefund
   chargeRoute: ChargeRoute
   /** What can be bought. */
   discovery: DiscoveryCatalog
+  /** For the operator's pages and commands only: nothing here is for buyers. */
+  backstage: Backstage
   /** Finishes what is in flight as far as it can, and closes the store. */
   close(): Promise<void>
 }
@@ -55,26 +66,41 @@ const clock: Clock = { now: Date.now, sleep: (ms) => sleep(ms, undefined, { ref:
  * })
  * const response = await gateway.fetch(new Request('http://localhost:3000/discover'))
  */
-export async function createGateway(options: GatewayOptions, source: OptionSource = {}): Promise<Gateway> {
+export async function createGateway(
+  options: GatewayOptions,
+  source: OptionSource = {},
+  instruments: Instruments = {},
+): Promise<Gateway> {
   const config = resolveConfig(options, source)
-  const alerts = createAlerts(config)
+  instruments.conceal?.(secretValues(config))
+  const alerts = createAlerts(config, instruments)
   const chain = createChainClient({ rpcUrl: config.network.rpcUrl, network: config.network })
-  const domain = createDomainCheck(config, chain)
+  const domain = createDomainCheck(config.network, chain)
   const atBoot = await domain.check()
   if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
   if (atBoot.kind === 'unreachable') {
     // The host alone: RPC URLs often carry an API key.
     alerts.raise('chain-unreachable', `${new URL(config.network.rpcUrl).host} does not answer; payments wait`)
   }
-  const store = await openStore(config.store, alerts)
-  const { settlement, ready: settlementReady } = await buildSettlement(config, { chain, store, alerts })
+  const opened = await (instruments.openStore ?? openStore)(config.store, alerts)
+  const store = instruments.store?.(opened) ?? opened
+  const turns = config.settlement.kind === 'gas-wallet' ? await openTurns(config.store) : undefined
+  const {
+    settlement,
+    gasWallets,
+    ready: settlementReady,
+  } = await buildSettlement(config, { chain, store, alerts, turns })
   const keys = await secretKeys(config)
   const seal = createSeal(keys.sealing)
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
   const served = await buildRoutes(config, seal, alerts)
+  // A retry must not call the backend while the first call may still be running.
+  const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
   const refundKey = config.refundWalletPrivateKey
-  const engine = createEngine(
+  const refundSigner =
+    refundKey && (await import('./settlement/refund-signer.ts')).createRefundSigner(refundKey, config.network)
+  const bare = createEngine(
     {
       store,
       chain,
@@ -83,15 +109,10 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       delivery,
       ...(served && { backend: served.backend }),
       clock,
-      random: { bytes: randomBytes },
+      random: createRandomPool(),
       alerts,
       hooks: config.hooks,
-      ...(refundKey && {
-        refundSigner: (await import('./settlement/refund-signer.ts')).createRefundSigner(
-          refundKey,
-          config.network,
-        ),
-      }),
+      ...(refundSigner && { refundSigner }),
     },
     {
       network: config.network,
@@ -102,17 +123,25 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
       challengeTtlMs: config.challengeTtlSeconds * 1000,
       settleWaitMs: config.settleWaitSeconds * 1000,
       pollIntervalMs: config.pollIntervalMs,
+      storePollMs: 250,
       confirmations: config.confirmations,
       refundMinAgeMs: config.refundMinAgeSeconds * 1000,
       refundIntervalMs: config.refundIntervalSeconds * 1000,
       refundMaxAttempts: 5,
       jobIntervalMs: 1000,
       leaseMs: 10_000,
-      // A retry must not call the backend while the first call may still be running.
-      deliveryLeaseMs: Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000),
+      deliveryLeaseMs,
       payerFailuresPerMinute: 30,
+      payerUndeliveredPerDay: 20,
+      ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )
+  const engine = instruments.engine?.(bare) ?? bare
+  const wallets: Array<{ role: WalletRole; address: Address }> = [
+    { role: 'receives', address: config.walletAddress },
+    ...gasWallets.map((address) => ({ role: 'gas' as const, address })),
+    ...(refundSigner ? [{ role: 'refund' as const, address: refundSigner.address }] : []),
+  ]
   const startedAt = clock.now()
   const rateLimit = createRateLimit({ perMinute: config.rateLimitPerMinute })
   const discovery = discoveryOf(config)
@@ -120,6 +149,18 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
     rateLimit: (address: string) => rateLimit(address, clock.now()),
     onError: (error: unknown) =>
       alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
+  }
+  const a2a =
+    config.a2a &&
+    (await import('./transports/a2a/create-a2a.ts')).createA2a(config, config.a2a, engine, discovery)
+  const mounts: Mount[] = a2a ? [a2a.mount] : []
+  if (config.mcp) {
+    const { createMcp } = await import('./transports/mcp/create-mcp.ts')
+    mounts.push(createMcp({ ...config, mcp: config.mcp }, discovery, catalog))
+  }
+  if (config.documents) {
+    const { createDocuments } = await import('./transports/onboarding/create-documents.ts')
+    mounts.push(createDocuments(config, { discovery, servesRoutes: !!served, jwks: !!jwks }))
   }
   await engine.start()
   return {
@@ -140,30 +181,44 @@ export async function createGateway(options: GatewayOptions, source: OptionSourc
         served?.forward && {
           guarded: { path: config.guardedPath, verifyBearer, forward: served.forward },
         }),
+      mounts,
       ...safeguards,
     }),
-    chargeRoute: createChargeRoute({ engine, baseUrl: config.baseUrl, ...safeguards }),
+    chargeRoute: createChargeRoute({
+      engine,
+      baseUrl: config.baseUrl,
+      discovery,
+      leaseMs: deliveryLeaseMs,
+      ...safeguards,
+    }),
     verifyBearer,
     discovery,
     purchase: engine.purchase,
     status: engine.status,
     cancel: engine.cancel,
     retryRefund: engine.retryRefund,
+    proveRefund: engine.proveRefund,
+    backstage: {
+      network: config.network,
+      store,
+      inspect: engine.inspect,
+      balances: () => readBalances(chain, wallets),
+    },
     async close() {
+      await a2a?.idle()
       await engine.stop()
       await served?.close()
+      turns?.close()
       await store.close()
     },
   }
 }
 
-function createAlerts({ onAlert }: ResolvedConfig): Alerts {
+function createAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: Instruments): Alerts {
   return {
     raise(kind, message) {
-      console.error(
-        JSON.stringify({ level: 'error', time: new Date(clock.now()).toISOString(), alert: kind, message }),
-      )
       try {
+        alert(kind, message)
         onAlert?.(kind, message)
       } catch {
         // Telling the operator must not become a fault of its own.
@@ -172,46 +227,8 @@ function createAlerts({ onAlert }: ResolvedConfig): Alerts {
   }
 }
 
-type Checked = { kind: 'good' } | { kind: 'mismatch'; faults: string[] } | { kind: 'unreachable' }
-
-/** A token whose domain differs from our table would refuse every signature: we ask before the first settlement. */
-function createDomainCheck({ network }: ResolvedConfig, chain: Chain & { domain(): Promise<ChainDomain> }) {
-  let good = false
-  async function check(): Promise<Checked> {
-    if (good) return { kind: 'good' }
-    let found: ChainDomain
-    try {
-      found = await chain.domain()
-    } catch {
-      return { kind: 'unreachable' }
-    }
-    const expected = { chainId: network.chainId, ...network.domain }
-    const faults = (['chainId', 'name', 'version'] as const)
-      .filter((field) => found[field] !== expected[field])
-      .map(
-        (field) =>
-          `rpcUrl answers ${field} ${found[field]}; ${network.id} has ${expected[field]}. Use an RPC of ${network.id}.`,
-      )
-    good = faults.length === 0
-    return good ? { kind: 'good' } : { kind: 'mismatch', faults }
-  }
-  const unfit = async (): Promise<string | undefined> => {
-    const checked = await check()
-    if (checked.kind === 'good') return undefined
-    return checked.kind === 'mismatch' ? checked.faults.join(' ') : 'the chain cannot be reached'
-  }
-  return {
-    check,
-    guard: (settlement: Settlement): Settlement => ({
-      ...settlement,
-      unavailable: async () => (await unfit()) ?? settlement.unavailable(),
-    }),
-    async ready() {
-      const fault = await unfit()
-      if (fault) throw new Error(fault)
-      await chain.head()
-    },
-  }
+function alertLine(alert: AlertKind, message: string): void {
+  console.error(JSON.stringify({ level: 'error', time: new Date(clock.now()).toISOString(), alert, message }))
 }
 
 async function secretKeys({ secretKey }: ResolvedConfig): Promise<SecretKeys> {
@@ -229,8 +246,8 @@ async function secretKeys({ secretKey }: ResolvedConfig): Promise<SecretKeys> {
 
 async function buildSettlement(
   { settlement, network }: ResolvedConfig,
-  parts: { chain: Chain; store: Store; alerts: Alerts },
-): Promise<{ settlement: Settlement; ready(): Promise<void> }> {
+  parts: { chain: Chain; store: Store; alerts: Alerts; turns: Turns | undefined },
+): Promise<{ settlement: Settlement; gasWallets: Address[]; ready(): Promise<void> }> {
   if (settlement.kind === 'gas-wallet') {
     const [{ createGasWallet }, { createTxSigner }] = await Promise.all([
       import('./settlement/gas-wallet.ts'),
@@ -242,7 +259,7 @@ async function buildSettlement(
       const fault = await gasWallet.unavailable()
       if (fault) throw new Error(fault)
     }
-    return { settlement: gasWallet, ready }
+    return { settlement: gasWallet, gasWallets: signers.map(({ address }) => address), ready }
   }
   const [{ createFacilitator }, { createFacilitatorSettlement }, { createCdpAuthHeaders }] =
     await Promise.all([
@@ -260,6 +277,7 @@ async function buildSettlement(
   const facilitator = createFacilitator({ url, network, ...(createAuthHeaders && { createAuthHeaders }) })
   return {
     settlement: createFacilitatorSettlement(facilitator),
+    gasWallets: [],
     ready: async () => void (await facilitator.supported()),
   }
 }

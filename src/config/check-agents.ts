@@ -29,7 +29,7 @@ function readSwitch<F extends Record<string, boolean>>(
     reader.fault(option, `is ${kindOf(value)}; it must be true, false, or an object with ${flags}.`)
     return null
   }
-  const { enabled = on, ...flags } = value as Record<string, unknown>
+  const { enabled, ...flags } = value as Record<string, unknown>
   for (const [name, flag] of Object.entries(flags)) {
     if (!Object.hasOwn(standard, name)) {
       reader.faults.push(
@@ -39,8 +39,10 @@ function readSwitch<F extends Record<string, boolean>>(
       reader.fault(`${option}.${name}` as 'a2a.streaming', `is ${kindOf(flag)}; it must be true or false.`)
     }
   }
-  // An object of flags is a wish for the transport, unless it says otherwise itself.
-  return enabled === false ? null : ({ ...standard, ...flags } as F)
+  // An object of flags is a wish for the transport, unless it says otherwise itself. Variables come one by one: of those
+  // only a flag that is true wishes for something.
+  const wished = on || reader.label(option) === option || Object.values(flags).includes(true)
+  return (enabled ?? wished) === false ? null : ({ ...standard, ...flags } as F)
 }
 
 function readProvider(reader: OptionReader): AgentConfig['provider'] {

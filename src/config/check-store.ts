@@ -24,7 +24,13 @@ export function readStore(reader: OptionReader, network: Network | undefined): S
     /^postgres(ql)?:\/\/./,
     'postgres://user:password@host:5432/database',
   )
-  checkScheme(reader, 'redisUrl', redisUrl, /^rediss?(\+sentinel)?:\/\/./, 'redis://:password@host:6379/0')
+  checkScheme(
+    reader,
+    'redisUrl',
+    redisUrl,
+    /^rediss?(\+(sentinel|cluster))?:\/\/./,
+    'redis://:password@host:6379/0',
+  )
   if (databaseUrl !== undefined) return { kind: 'postgres', url: databaseUrl, wakeupsUrl: redisUrl ?? null }
   return { kind: 'redis', url: redisUrl!, mustBeDurable: network?.word === 'mainnet' }
 }

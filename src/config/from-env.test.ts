@@ -32,9 +32,9 @@ const backend = { PROXY_TO_BASE_URL: 'http://backend:8080' }
 
 describe('optionsFromEnv', () => {
   test('the smallest environment starts', () => {
-    const { options, source, missing, port } = read(good)
+    const { options, source, missing, settings } = read(good)
     expect(missing).toEqual([])
-    expect(port).toBe(3000)
+    expect(settings.port).toBe(3000)
     expect(resolveConfig(options, source)).toMatchObject({
       walletAddress: wallet.toLowerCase(),
       baseUrl: 'http://localhost:3000',
@@ -44,7 +44,7 @@ describe('optionsFromEnv', () => {
   })
 
   test('every variable reaches its option', () => {
-    const { options, source, port } = read({
+    const { options, source, settings } = read({
       ...good,
       PORT: '8080',
       SVC_NETWORK: 'mainnet',
@@ -74,7 +74,7 @@ describe('optionsFromEnv', () => {
       RATE_LIMIT_PER_MINUTE: '0',
       TRUST_PROXY: '1',
     })
-    expect(port).toBe(8080)
+    expect(settings.port).toBe(8080)
     expect(resolveConfig(options, source)).toMatchObject({
       network: {
         id: 'eip155:8453',
@@ -169,7 +169,16 @@ describe('optionsFromEnv', () => {
       'SVC_SECRET_KEY is missing; a store that instances share needs it',
     ],
     [{ REDIS_URL: 'redis://:hunter2@r' }, 'SVC_SECRET_KEY is missing'],
-    [{ SVC_MANAGED_INFRA: 'redis' }, 'SVC_MANAGED_INFRA is set, but'],
+    [
+      { SVC_MANAGED_INFRA: 'mysql' },
+      'SVC_MANAGED_INFRA is "mysql"; it can be redis, postgres, redis,postgres or none.',
+    ],
+    [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN has 7 characters; it needs at least 16'],
+    [{ METRICS_TOKEN: 'hunter2' }, 'METRICS_TOKEN has 7 characters'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud"; it can be trace, debug, info, warn, error, fatal, silent'],
+    [{ ALERT_WEBHOOK_URL: 'hooks' }, 'ALERT_WEBHOOK_URL is not a URL, for example'],
+    [{ METRICS_PORT: 'x' }, 'METRICS_PORT is "x"; a port is a whole number'],
+    [{ METRICS_PORT: '3000' }, 'METRICS_PORT is 3000, as PORT is; choose another'],
     [
       { ROUTES: routes },
       'PROXY_TO_BASE_URL is missing; routes need the backend that answers them, for example PROXY_TO_BASE_URL=http://',
@@ -215,7 +224,7 @@ describe('optionsFromEnv', () => {
     expect(read({ ...good, SVC_WALLET_ADDRESS: '', SVC_WALLET_ADDRESS_FILE: '/nope' }).missing).toEqual([])
   })
 
-  test('harmless values of what comes later are no fault', () => {
+  test('what is switched off is no fault', () => {
     const later = {
       SVC_MANAGED_INFRA: 'none',
       ROUTES: '[]',

@@ -1,6 +1,8 @@
 import { jsonFaultAt, placeOf } from './json-fault.ts'
 import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
+import { type Env, quote, type ReadFile, readVariable } from './read-variable.ts'
 import { checkConfig } from './resolve-config.ts'
+import { readServerSettings, type ServerSettings } from './server-variables.ts'
 
 type Kind = 'text' | 'whole number' | 'flag' | 'JSON' | 'PEM' | 'folder'
 
@@ -52,18 +54,9 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   MAX_RESOURCE_BYTES: { option: 'maxResourceBytes', kind: 'whole number' },
   REQUEST_TIMEOUT_SECONDS: { option: 'requestTimeoutSeconds', kind: 'whole number' },
   RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
+  RETENTION_DAYS: { option: 'retentionDays', kind: 'whole number' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
 }
-
-/**
- * Promised for later versions. Ignoring one would sell or store something else than the seller believes, so any other
- * value than these is refused.
- */
-const NOT_YET: Record<string, readonly string[]> = {
-  SVC_MANAGED_INFRA: ['none'],
-}
-
-const DEFAULT_PORT = 3000
 
 export interface EnvOptions {
   options: GatewayOptions
@@ -71,12 +64,9 @@ export interface EnvOptions {
   source: OptionSource
   /** Required and absent, one line each with an example. */
   missing: string[]
-  /** PORT, default 3000. */
-  port: number
+  /** Of the server itself; their faults are among the source's. */
+  settings: ServerSettings
 }
-
-type Env = Readonly<Record<string, string | undefined>>
-type ReadFile = (path: string) => string
 
 /**
  * Reads the environment of the standalone server. A blank variable counts as unset.
@@ -86,13 +76,12 @@ type ReadFile = (path: string) => string
  * const config = resolveConfig(options, source)
  */
 export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
-  const faults: string[] = []
+  const { settings, faults } = readServerSettings(env, readFile)
   const unreadable: OptionName[] = []
   const labels: { [N in LabelName]?: string } = {}
   const read: { [N in OptionName]?: unknown } = {}
 
-  const port = readPort(readVariable('PORT', env, readFile), faults)
-  read.baseUrl = `http://localhost:${port}`
+  read.baseUrl = `http://localhost:${settings.port}`
   for (const [name, { option, kind, member }] of Object.entries(VARIABLES)) {
     const found = readVariable(name, env, readFile)
     const label = found?.label ?? name
@@ -105,16 +94,10 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
     } else if (member === undefined) read[option] = parsed.value
     else read[option] = { ...(read[option] as object | undefined), [member]: parsed.value }
   }
-  for (const [name, harmless] of Object.entries(NOT_YET)) {
-    const found = readVariable(name, env, readFile)
-    if (found && !('text' in found && harmless.includes(found.text.toLowerCase()))) {
-      faults.push(`${found.label} is set, but this version does not support it yet; leave it out.`)
-    }
-  }
   // resolveConfig checks every value at run time, as it must for callers without types.
   const options = read as unknown as GatewayOptions
   const source = { labels, faults, unreadable }
-  return { options, source, missing: checkConfig(options, source).missing, port }
+  return { options, source, missing: checkConfig(options, source).missing, settings }
 }
 
 /** What an option is about, such as the base URL of `proxyTo`: messages name its variable for the whole option. */
@@ -127,23 +110,6 @@ const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
 
 function labelOf(option: OptionName, member: string | undefined): LabelName {
   return CHIEF_MEMBERS.has(member) ? option : (`${option}.${member}` as LabelName)
-}
-
-type Variable = { label: string } & ({ text: string } | { fault: string })
-
-function readVariable(name: string, env: Env, readFile: ReadFile): Variable | undefined {
-  const text = env[name]?.trim() || undefined
-  const file = env[`${name}_FILE`]?.trim() || undefined
-  if (file === undefined) return text === undefined ? undefined : { label: name, text }
-  if (text !== undefined) return { label: name, fault: `and ${name}_FILE are both set; keep one.` }
-  const label = `${name}_FILE`
-  try {
-    const content = readFile(file).trim()
-    return content === '' ? { label, fault: `names ${file}, which is empty.` } : { label, text: content }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    return { label, fault: `names ${file}, which cannot be read${code}.` }
-  }
 }
 
 function parse(text: string, kind: Kind): { value: unknown } | { fault: string } {
@@ -169,20 +135,4 @@ function parse(text: string, kind: Kind): { value: unknown } | { fault: string }
     case 'folder':
       return { value: { dataDir: text } }
   }
-}
-
-function readPort(found: Variable | undefined, faults: string[]): number {
-  if (found === undefined) return DEFAULT_PORT
-  if ('text' in found && /^\d{1,5}$/.test(found.text) && Number(found.text) <= 65_535)
-    return Number(found.text)
-  const fault =
-    'fault' in found
-      ? found.fault
-      : `is ${quote(found.text)}; a port is a whole number from 0 to 65535, for example PORT=3000`
-  faults.push(`${found.label} ${fault}`)
-  return DEFAULT_PORT
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 24 ? `${text.slice(0, 21)}...` : text)
 }

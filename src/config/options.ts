@@ -115,6 +115,8 @@ export interface GatewayOptions {
   maxResourceBytes?: number
   /** Beside settlement. Default 30. */
   requestTimeoutSeconds?: number
+  /** Results of sales are taken away so many days after the payment; what says that money moved stays. Default 0: never. */
+  retentionDays?: number
   /** Unpaid requests per minute and address; 0 is off. Default 600. */
   rateLimitPerMinute?: number
   /** Believe `X-Forwarded-*`. Default false. */
@@ -194,6 +196,7 @@ const KNOWN: Record<OptionName, true> = {
   maxResourceBytes: true,
   requestTimeoutSeconds: true,
   rateLimitPerMinute: true,
+  retentionDays: true,
   trustProxy: true,
   onPaymentReceived: true,
   onRefund: true,

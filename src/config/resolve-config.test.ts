@@ -66,6 +66,7 @@ describe('what is right', () => {
       maxResourceBytes: 1_048_576,
       requestTimeoutSeconds: 30,
       rateLimitPerMinute: 600,
+      retentionDays: 0,
       trustProxy: false,
       hooks: {},
       onAlert: undefined,

@@ -65,6 +65,11 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const chain = readChain(reader, network)
   const limits = readLimits(reader)
   const agents = readAgents(reader)
+  // Where handlers of the seller's own are impossible, the backend is told as missing already.
+  const embedded = routes.length > 0 && backend.kind === 'embedded' && reader.settable('fetchResource')
+  if (agents.mcp?.routes && embedded) {
+    reader.fault('mcp.routes', 'needs proxyTo or fetchResource: handlers of your own server cannot be tools.')
+  }
   const rest = {
     agentName: reader.text('agentName') ?? 'paystile',
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',

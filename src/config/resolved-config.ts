@@ -82,4 +82,6 @@ export interface Limits {
   maxResourceBytes: number
   requestTimeoutSeconds: number
   rateLimitPerMinute: number
+  /** 0: results are kept for ever. */
+  retentionDays: number
 }

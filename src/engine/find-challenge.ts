@@ -65,6 +65,9 @@ interface Sold {
   item: CatalogItem
 }
 
+/** A requestId that we made up because the buyer named none: the payment may bring a better one. */
+const OUR_NAME = /^req-[A-Za-z0-9_-]{22}$/
+
 function otherName({ paymentId }: Intent, requestId: string): Found {
   return invalid(
     `payment-identifier ${paymentId} differs from requestId ${requestId}; send the same, or one.`,
@@ -100,8 +103,12 @@ async function byChallengeId(
     if (isAnotherRequest(named.requestId, known)) {
       return invalid(`requestId ${named.requestId} does not belong to challenge ${challengeId}.`)
     }
-    if (isAnotherRequest(intent.paymentId, known)) return otherName(intent, known.requestId)
     if (known.fingerprint !== subjectFingerprint(sold.subject)) return fail(otherPurchase(known))
+    if (isAnotherRequest(intent.paymentId, known)) {
+      const nameable = OUR_NAME.test(known.requestId) && known.state === 'PENDING' && known.liveAuth === null
+      if (!nameable) return otherName(intent, known.requestId)
+      return insertNamed(core, intent, renamed(known, intent.paymentId))
+    }
     return { kind: 'open', challenge: known, inserts: [] }
   }
   const draft = provenDraft(core, intent, named, challengeId, sold)
@@ -113,7 +120,7 @@ async function byChallengeId(
   return insertNamed(core, intent, challenge)
 }
 
-/** A challenge without a record, and the pointer of its requestId; a payment's own name may move on from a closed one. */
+/** A challenge that gets its name with the claim, and the pointer of that name; a payment's own name may move on from a closed one. */
 async function insertNamed(core: Core, intent: PaidIntent, challenge: ChallengeRow): Promise<Found> {
   const earlier = await challengeOfRequest(core, challenge.requestId)
   // Its own pointer: another request stores it this moment, and the claim will be tried again.

@@ -18,6 +18,19 @@ export function draftChallenge(
   item: CatalogItem,
   requestId: string,
 ): ChallengeRow {
+  const { transport, clientAgentId = null } = intent
+  const { terms, createdAt, expiresAt } = draftTerms(core, transport, subject, item, requestId)
+  return newChallenge(terms, { key: terms.key, transport, createdAt, expiresAt, clientAgentId })
+}
+
+/** The id and what it proves: all that a 402 needs. */
+function draftTerms(
+  core: Core,
+  transport: Intent['transport'],
+  subject: Subject,
+  item: CatalogItem,
+  requestId: string,
+) {
   const { config, clock } = core
   const terms = termsOf(
     subject,
@@ -28,9 +41,8 @@ export function draftChallenge(
   // Whole seconds, as the id carries them: a record and its id must agree on when it expires.
   const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
   const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
-  const key = makeChallengeId(config.idKeys[0]!, intent.transport, expiresAt, random, terms)
-  const { transport, clientAgentId = null } = intent
-  return newChallenge(terms, { key, transport, createdAt, expiresAt, clientAgentId })
+  const key = makeChallengeId(config.idKeys[0]!, transport, expiresAt, random, terms)
+  return { terms: Object.assign(terms, { key }), createdAt, expiresAt }
 }
 
 export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): Put {
@@ -48,8 +60,9 @@ export async function openChallenge(
   item: CatalogItem,
 ): Promise<Outcome> {
   if (intent.requestId === undefined && intent.transport !== 'a2a') {
-    const draft = draftChallenge(core, intent, subject, item, `req-${randomText(core, 16)}`)
-    return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
+    const requestId = `req-${randomText(core, 16)}`
+    const { terms } = draftTerms(core, intent.transport, subject, item, requestId)
+    return { kind: 'challenge', required: requireFor(core, terms, 'Payment required') }
   }
   const requestId = intent.requestId ?? `req-${randomText(core, 16)}`
   for (let race = 0; race < MAX_RACES; race++) {

@@ -1,5 +1,6 @@
 import type { Gateway } from '../gateway.ts'
 import type { Charged, ChargeRoute } from '../transports/http/charge-route.ts'
+import type { Peer } from '../transports/http/safeguards.ts'
 
 /** What the adapters need of a gateway. */
 export type EmbeddedGateway = Pick<Gateway, 'fetch' | 'verifyBearer' | 'discovery'> & {
@@ -35,8 +36,10 @@ export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: stri
 export async function answerOwn(
   { fetch }: EmbeddedGateway,
   request: Request,
-  peer: { address?: string | undefined },
+  peer: Peer,
 ): Promise<Response | undefined> {
+  // What crawlers may do on the seller's host is the seller's word.
+  if (/^[^:]+:\/\/[^/]*\/robots\.txt(\?|$)/.test(request.url)) return undefined
   const response = await fetch(request, peer)
   const foreign = response.status === 404 && response.headers.get('x-svc-code') === 'INVALID_REQUEST'
   return foreign ? undefined : response

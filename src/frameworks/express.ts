@@ -39,7 +39,7 @@ export function paystile(gateway: EmbeddedGateway): RequestHandler {
     const request = fetchRequestOf(req)
     if (!request) return next()
     try {
-      const response = await answerOwn(gateway, request, { address: req.ip })
+      const response = await answerOwn(gateway, request, { address: req.ip, a2aOnAccess: true })
       if (response) return await writeResponse(req, res, response)
     } catch (error) {
       return next(error)

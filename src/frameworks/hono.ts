@@ -84,8 +84,9 @@ export function requireAccess(
 
 /** Middleware before us may have read the body; Hono keeps what it read. */
 async function wholeRequest({ req }: Context): Promise<Request> {
-  if (Object.keys(req.bodyCache).length === 0) return req.raw
   const { url, method, headers } = req.raw
+  // Whoever read the body of a GET left an empty one behind, which no Request may carry.
+  if (Object.keys(req.bodyCache).length === 0 || method === 'GET' || method === 'HEAD') return req.raw
   return new Request(url, { method, headers, body: await req.arrayBuffer() })
 }
 

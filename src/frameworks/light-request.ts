@@ -106,6 +106,8 @@ function pushBody(incoming: IncomingMessage, sink: BodySink): () => void {
   }
   incoming.on('data', sink.chunk).on('end', sink.end).on('error', sink.fail).on('close', onClose)
   return () => {
+    // Over and done: nothing more comes, and the message goes with its listeners.
+    if (incoming.readableEnded) return
     incoming.off('data', sink.chunk).off('end', sink.end).off('error', sink.fail).off('close', onClose)
     // Paused, not destroyed: destroying the message would take the socket, and with it our answer.
     incoming.pause()

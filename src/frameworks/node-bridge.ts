@@ -1,16 +1,17 @@
 import { once } from 'node:events'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { plainReplyOf, type Reply } from '../transports/http/reply.ts'
+import type { Peer } from '../transports/http/safeguards.ts'
 import { toRequest } from './light-request.ts'
 import { remoteAddress } from './remote-address.ts'
 
-export type FetchHandler = (request: Request, peer?: { address?: string | undefined }) => Promise<Response>
+export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
 
 export interface NodeBridgeOptions {
   /** Scheme and host of `request.url`; never taken from the client's `Host`. Default `http://localhost`. */
   origin?: string
-  /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one. Default false. */
-  trustProxy?: boolean | number
+  /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one; a function is asked each time. Default false. */
+  trustProxy?: boolean | number | (() => boolean | number)
   /** Told when the handler, or a body that it streams, throws. */
   onError?(error: unknown): void
   /** Once true, answers ask the client to close the connection. */
@@ -48,7 +49,8 @@ export function bridgeToNode(
       return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
     }
     try {
-      return await handler(request, { address: remoteAddress(incoming, trustProxy) })
+      const hops = typeof trustProxy === 'function' ? trustProxy() : trustProxy
+      return await handler(request, { address: remoteAddress(incoming, hops) })
     } catch (error) {
       options.onError?.(error)
       return faultResponse(
@@ -78,7 +80,7 @@ export async function writeResponse(
 /** Both fail when the client leaves; without listeners node would take that for a crash. */
 function surviveDisconnect(incoming: IncomingMessage, outgoing: ServerResponse): void {
   for (const end of [incoming, outgoing]) {
-    if (!end.listeners('error').includes(ignore)) end.on('error', ignore)
+    if (end.listenerCount('error', ignore) === 0) end.on('error', ignore)
   }
 }
 
@@ -107,11 +109,14 @@ function writePlain(
   headers: OutgoingHttpHeaders,
 ): void {
   if (outgoing.destroyed) return
-  if (body !== null) headers['content-length'] = Buffer.byteLength(body)
+  const size = body === null ? 0 : Buffer.byteLength(body)
+  if (body !== null) headers['content-length'] = size
   outgoing.writeHead(status, headers)
-  if (incoming.complete) outgoing.end(body ?? undefined)
+  // ASCII, as nearly always: the same bytes either way, but encoding them as UTF-8 costs more than sending them.
+  const encoding = size === body?.length ? 'latin1' : 'utf8'
+  if (incoming.complete) outgoing.end(body ?? undefined, encoding)
   else {
-    if (body !== null) outgoing.write(body)
+    if (body !== null) outgoing.write(body, encoding)
     else outgoing.flushHeaders()
     endAfterLinger(incoming, outgoing)
   }

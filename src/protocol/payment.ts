@@ -53,6 +53,9 @@ export const AuthorizationSchema = z.object({
 /** An EIP-3009 TransferWithAuthorization, canonical: lower-case hex, decimal strings. */
 export type Authorization = z.infer<typeof AuthorizationSchema>
 
+/** The x402 extension by which a buyer names a payment: our requestId by another name. */
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
+
 const Salt = z.string().min(1).max(128)
 
 /** The buyer's echo of our requirements. It proves agreement and names ids; it never sets the terms. */
@@ -84,9 +87,19 @@ export const PaymentPayloadSchema = z.object({
     from: AddressSchema.optional(),
   }),
   accepted: AcceptedSchema.optional(),
+  /** Clients echo every extension of the 402; the buyer's own word is only this one's id. */
+  extensions: z
+    .object({
+      [PAYMENT_IDENTIFIER]: z.object({ info: z.object({ id: IdString.nullish() }).nullish() }).nullish(),
+    })
+    .nullish(),
 })
 /** The decoded `payment-signature` header. */
 export type PaymentPayload = z.infer<typeof PaymentPayloadSchema>
+
+export function paymentIdOf(payment: PaymentPayload | undefined): string | undefined {
+  return payment?.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined
+}
 
 /** `payment-response`: what became of the payment. */
 export interface SettleResponse {

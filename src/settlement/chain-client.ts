@@ -1,13 +1,13 @@
 import { UnavailableError } from '../errors.ts'
 import type { Chain, MinedTx, Submitted } from '../ports.ts'
-import type { Hex } from '../protocol/hex.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createTransferSearch } from './find-transfers.ts'
 import { createUseSearch } from './find-uses.ts'
 import { createRpc } from './rpc.ts'
 import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
 import { createSimulation } from './simulate.ts'
-import { NAME_CALL, VERSION_CALL } from './token-calls.ts'
+import { encodeBalanceOf, NAME_CALL, VERSION_CALL } from './token-calls.ts'
 
 /** What the chain itself says about the token that we sell for: compared with the table at boot. */
 export interface ChainDomain {
@@ -37,7 +37,7 @@ export function createChainClient({
   rpcUrl: string
   network: Network
   timeoutMs?: number
-}): Chain & { domain(): Promise<ChainDomain> } {
+}): Chain & { domain(): Promise<ChainDomain>; balanceOf(account: Address): Promise<bigint> } {
   const { asset } = network
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES })
   const blockBy = (tag: string) => rpc.attempt('eth_getBlockByNumber', [tag, false])
@@ -100,6 +100,11 @@ export function createChainClient({
         baseFeeWei: readBig(readRecord(block, 'block').baseFeePerGas, 'base fee'),
         priorityFeeWei: tip.ok ? readBig(tip.result, 'priority fee') : DEFAULT_PRIORITY_FEE_WEI,
       }
+    },
+
+    async balanceOf(account) {
+      const answer = await rpc.call('eth_call', [{ to: asset, data: encodeBalanceOf(account) }, 'latest'])
+      return readBig(answer, 'token balance')
     },
 
     async domain() {

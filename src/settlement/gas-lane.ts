@@ -1,4 +1,4 @@
-import type { Chain, Clock, Store, TxSigner, WalletState } from '../ports.ts'
+import type { Chain, Clock, Store, Turns, TxSigner, WalletState } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 
 /** How old balance, fees and nonce may be. */
@@ -32,17 +32,32 @@ export interface Lane {
   isReserved(nonce: number): boolean
 }
 
+interface Reservation {
+  untilMs: number
+  members: readonly string[]
+  /** It is stored, or given up. */
+  done(): void
+}
+
+export interface LaneParts {
+  chain: Chain
+  store: Store
+  clock: Clock
+  /** Between instances that share the wallet. */
+  turns?: Turns | undefined
+}
+
 /**
  * Nonces are allocated by the insert of their row, not here: this lane only proposes the lowest ones that the store
  * does not have, so that a parcel which was never committed leaves no gap for long. A proposal is kept from other
  * parcels of this process for a moment; other instances are met at the insert, one of them is refused, and its
- * payments are packed again.
+ * payments are packed again. Where turns can be taken, that is rare: one lasts until its parcels are stored, or given up.
  */
-export function createLane(signer: TxSigner, chain: Chain, store: Store, clock: Clock): Lane {
+export function createLane(signer: TxSigner, { chain, store, clock, turns }: LaneParts): Lane {
   const address = signer.address
   /** Stored rows at or above the chain's nonce, as far as known. */
   const taken = new Set<number>()
-  const reserved = new Map<number, { untilMs: number; members: readonly string[] }>()
+  const reserved = new Map<number, Reservation>()
   let known: { state: WalletState; atMs: number } | undefined
   let reading: Promise<WalletState> | undefined
 
@@ -68,6 +83,34 @@ export function createLane(signer: TxSigner, chain: Chain, store: Store, clock: 
     return reserved.has(nonce)
   }
 
+  async function propose(parcels: ReadonlyArray<readonly string[]>, done: () => void): Promise<number[]> {
+    const nonces: number[] = []
+    let next = (await state()).nonce
+    for (
+      let window = parcels.length + 15;
+      nonces.length < parcels.length;
+      window = Math.min(window * 2, MAX_WINDOW)
+    ) {
+      const candidates: number[] = []
+      for (; candidates.length < window; next++) {
+        if (!taken.has(next) && !isReserved(next)) candidates.push(next)
+      }
+      const rows = await store.get(
+        'walletTxs',
+        candidates.map((nonce) => walletTxKey(address, nonce)),
+      )
+      candidates.forEach((nonce, index) => {
+        if (rows[index]) taken.add(nonce)
+        // Another pack may have taken it while we were reading.
+        else if (nonces.length < parcels.length && !isReserved(nonce) && !taken.has(nonce)) {
+          reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, members: parcels[nonces.length]!, done })
+          nonces.push(nonce)
+        }
+      })
+    }
+    return nonces
+  }
+
   return {
     signer,
     address,
@@ -79,40 +122,34 @@ export function createLane(signer: TxSigner, chain: Chain, store: Store, clock: 
     },
     load: () => taken.size + reserved.size,
     async allocate(parcels) {
-      const nonces: number[] = []
-      let next = (await state()).nonce
-      for (
-        let window = parcels.length + 15;
-        nonces.length < parcels.length;
-        window = Math.min(window * 2, MAX_WINDOW)
-      ) {
-        const candidates: number[] = []
-        for (; candidates.length < window; next++) {
-          if (!taken.has(next) && !isReserved(next)) candidates.push(next)
-        }
-        const rows = await store.get(
-          'walletTxs',
-          candidates.map((nonce) => walletTxKey(address, nonce)),
-        )
-        candidates.forEach((nonce, index) => {
-          if (rows[index]) taken.add(nonce)
-          // Another pack may have taken it while we were reading.
-          else if (nonces.length < parcels.length && !isReserved(nonce) && !taken.has(nonce)) {
-            reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, members: parcels[nonces.length]! })
-            nonces.push(nonce)
-          }
-        })
+      const endTurn = await turns?.take(address)
+      try {
+        return await propose(parcels, countDown(parcels.length, endTurn))
+      } catch (error) {
+        endTurn?.()
+        throw error
       }
-      return nonces
     },
     confirm(nonce) {
+      reserved.get(nonce)?.done()
       reserved.delete(nonce)
       taken.add(nonce)
     },
     release(members) {
       for (const [nonce, reservation] of reserved) {
-        if (reservation.members.some((member) => members.has(member))) reserved.delete(nonce)
+        if (!reservation.members.some((member) => members.has(member))) continue
+        reservation.done()
+        reserved.delete(nonce)
       }
     },
+  }
+}
+
+/** Calls `end` at its last call. */
+function countDown(calls: number, end: (() => void) | undefined): () => void {
+  let left = calls
+  return () => {
+    left -= 1
+    if (left === 0) end?.()
   }
 }

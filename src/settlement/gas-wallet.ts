@@ -8,6 +8,7 @@ import type {
   Sent,
   Settlement,
   Store,
+  Turns,
   TxSigner,
   WalletTxRow,
 } from '../ports.ts'
@@ -33,6 +34,7 @@ export function createGasWallet({
   clock,
   alerts,
   signers,
+  turns,
   gasPerCall = 120_000,
   maxCallsPerTx = 50,
   maxFeePerGasWei = 5_000_000_000n,
@@ -43,12 +45,13 @@ export function createGasWallet({
   clock: Clock
   alerts: Alerts
   signers: readonly TxSigner[]
+  turns?: Turns | undefined
   gasPerCall?: number
   maxCallsPerTx?: number
   maxFeePerGasWei?: bigint
   bumpAfterMs?: number
 }): Settlement {
-  const lanes = signers.map((signer) => createLane(signer, chain, store, clock))
+  const lanes = signers.map((signer) => createLane(signer, { chain, store, clock, turns }))
   const maxCalls = Math.max(1, Math.min(maxCallsPerTx, Math.floor((MAX_TX_GAS - OVERHEAD_GAS) / gasPerCall)))
   const gasOf = (calls: number): number => OVERHEAD_GAS + calls * gasPerCall
   const settings: GasSettings = { maxFeePerGasWei, bumpAfterMs, fillGas: gasOf(0) }

@@ -48,7 +48,7 @@ test('calldata of a transfer is what viem makes, for any fields and any length o
       uint,
       uint,
       bytes(32, 32),
-      bytes(1, 200),
+      fc.oneof(bytes(1, 200), bytes(65, 65)),
       (from, to, value, validAfter, validBefore, nonce, signature) => {
         const ours = encodeTransfer({
           from,
@@ -59,7 +59,9 @@ test('calldata of a transfer is what viem makes, for any fields and any length o
           nonce,
           signature,
         })
-        const args = [from, to, value, validAfter, validBefore, nonce, signature] as const
+        const [r, s, v] = [signature.slice(0, 66), `0x${signature.slice(66, 130)}`, signature.slice(130)]
+        const signed = signature.length === 132 ? [Number(`0x${v}`), r as Hex, s as Hex] : [signature]
+        const args = [from, to, value, validAfter, validBefore, nonce, ...signed] as never
         expect(ours).toBe(
           encodeFunctionData({ abi: usdcAbi, functionName: 'transferWithAuthorization', args }),
         )

@@ -3,6 +3,8 @@ export { type DevChainId, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } f
 export { type Broadcast, startFacilitator, type TestFacilitator } from './facilitator.ts'
 export type { Fault, FaultOptions, FaultPlan, FaultyOperation } from './facilitator-faults.ts'
 export { createFakeClock, type FakeClock } from './fake-clock.ts'
+export { type PostgresServer, startPostgres } from './postgres-server.ts'
+export { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.ts'
 export {
   type Authorization,
   paymentHeader,

@@ -1,10 +1,14 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A wire between a store and its database that a test can cut at an exact moment. */
 export interface CutProxy {
   port: number
-  /** Cuts all connections as soon as the client sends this: before the server gets it, or after it has answered. */
-  cutAt(sent: string, when: 'before' | 'after'): void
+  /**
+   * Cuts the connection on which a client sends this: before the server gets it, or in place of the server's first answer
+   * that has `answer` in it. The empty text stands for anything.
+   */
+  cutAt(sent: string, when: 'before' | 'after', answer?: string): void
   /** Cuts each connection after so many bytes in either direction; undefined: never. */
   cutAfterBytes(bytes: (() => number) | undefined): void
   /** Holds back every answer for so long. */
@@ -14,7 +18,7 @@ export interface CutProxy {
 
 export async function startCutProxy(targetPort: number): Promise<CutProxy> {
   const open = new Set<Socket>()
-  let trigger: { sent: string; when: 'before' | 'after' } | undefined
+  let trigger: { sent: string; when: 'before' | 'after'; answer: string } | undefined
   let budget: (() => number) | undefined
 
   const server = createServer((client) => {
@@ -29,7 +33,8 @@ export async function startCutProxy(targetPort: number): Promise<CutProxy> {
       })
     }
     let left = budget?.() ?? Number.POSITIVE_INFINITY
-    let mute = false
+    let unheard: string | undefined
+    let passed: Promise<void> = Promise.resolve()
     const cut = () => {
       client.destroy()
       upstream.destroy()
@@ -42,25 +47,26 @@ export async function startCutProxy(targetPort: number): Promise<CutProxy> {
     }
     client.on('data', (chunk) => {
       if (trigger !== undefined && chunk.includes(trigger.sent)) {
-        const { when } = trigger
+        const { when, answer } = trigger
         trigger = undefined
         if (when === 'before') return cut()
-        mute = true
+        unheard = answer
       }
       spend(chunk, upstream)
     })
     upstream.on('data', (chunk) => {
       // The server has done it and says so; nobody hears it.
-      if (mute) return cut()
-      if (proxy.delayMs === 0) spend(chunk, client)
-      else setTimeout(() => spend(chunk, client), proxy.delayMs)
+      if (unheard !== undefined && chunk.includes(unheard)) return cut()
+      const held = proxy.delayMs === 0 ? undefined : sleep(proxy.delayMs)
+      // One after the other, also when the delay has just been shortened: a wire does not change the order.
+      passed = Promise.all([passed, held]).then(() => spend(chunk, client))
     })
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const proxy: CutProxy = {
     port: (server.address() as AddressInfo).port,
-    cutAt(sent, when) {
-      trigger = { sent, when }
+    cutAt(sent, when, answer = '') {
+      trigger = { sent, when, answer }
     },
     cutAfterBytes(bytes) {
       budget = bytes

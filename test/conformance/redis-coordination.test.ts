@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ConfigError, UnavailableError } from '../../src/errors.ts'
-import { createRedisLeases } from '../../src/stores/redis/leases.ts'
+import { ConfigError } from '../../src/errors.ts'
+import { connectRedis } from '../../src/stores/redis/connect-redis.ts'
+import { createRedisTurns } from '../../src/stores/redis/turns.ts'
 import { createRedisWakeups } from '../../src/stores/redis/wakeups.ts'
 import { type RedisServer, startRedis } from '../../src/testing/redis-server.ts'
 
@@ -70,33 +71,69 @@ test('wake-ups start without a server, survive its restart, and never throw', as
   await expect(createRedisWakeups('redis://nowhere:port')).rejects.toThrow(ConfigError)
 })
 
-test('a lease is one instance’s until it is released or lapses, and then no longer its holder’s', async () => {
-  const [one, two] = await Promise.all([createRedisLeases(redis.url), createRedisLeases(redis.url)])
-  const race = await Promise.all([one, two, one, two].map((leases) => leases.tryTake('wallet', 60_000)))
-  expect(race.filter((lease) => lease !== undefined)).toHaveLength(1)
-  const held = race.find((lease) => lease !== undefined)!
-  expect(await held.renew()).toBe(true)
-  expect(await two.tryTake('another wallet', 60_000)).toBeDefined()
-  await held.release()
-  expect(await held.renew(), 'released').toBe(false)
-
-  const short = (await one.tryTake('wallet', 30))!
-  await until(async () => !(await short.renew()) || sleep(40).then(() => false))
-  const next = (await two.tryTake('wallet', 60_000))!
-  await short.release()
-  expect(await one.tryTake('wallet', 60_000), 'a late release frees nobody else’s lease').toBeUndefined()
-  expect(await next.renew()).toBe(true)
+test('turns: one instance at a time, in another’s way only by the same name', async () => {
+  const [one, two] = [createRedisTurns(redis.url), createRedisTurns(redis.url)]
+  for (let timely = false; !timely; ) {
+    const startedAt = performance.now()
+    const end = await one.take('wallet')
+    let has = false
+    const next = two.take('wallet').then((endNext) => {
+      has = true
+      return endNext
+    })
+    await sleep(30)
+    const hadBoth = has
+    end()
+    ;(await next)()
+    // A machine that stood still meanwhile proves nothing: nobody waits for longer than half a second.
+    timely = performance.now() - startedAt < 400
+    if (timely) expect(hadBoth).toBe(false)
+  }
+  const [first, other] = await Promise.all([one.take('wallet'), two.take('another wallet')])
+  first()
+  other()
   one.close()
   two.close()
 })
 
-test('leases without a server: unavailable, and they work when it is back', async () => {
+test('a turn whose holder never ends it lapses; ended late, it takes nothing from the next', async () => {
+  const [one, two] = [createRedisTurns(redis.url), createRedisTurns(redis.url)]
+  const key = '{svc:default}:turn:slow wallet'
+  const admin = await connectRedis({ url: redis.url })
+  let lapsed = () => {}
+  await until(async () => {
+    lapsed = await one.take('slow wallet')
+    return Number(await admin.call('pttl', key)) > 0
+  })
+  await until(async () => (await admin.call('exists', key)) === 0)
+  const end = await two.take('slow wallet')
+  const token = await admin.call('get', key)
+  lapsed()
+  await sleep(50)
+  expect(await admin.call('get', key)).toBe(token)
+  end()
+  await until(async () => (await admin.call('exists', key)) === 0)
+  for (const each of [admin, one, two]) each.close()
+})
+
+test('nobody waits for long, nor at all without a server; turns work again when it is back', async () => {
   const server = await startRedis({ appendonly: false })
+  const [one, two] = [createRedisTurns(server.url), createRedisTurns(server.url)]
+  // Both return, although nobody ends a turn.
+  await one.take('wallet')
+  await two.take('wallet')
+  server.freeze()
+  await one.take('wallet')
+  server.thaw()
   await server.kill()
-  const leases = await createRedisLeases(server.url, { timeoutMs: 200 })
-  await expect(leases.tryTake('wallet', 1_000)).rejects.toThrow(UnavailableError)
+  const late = createRedisTurns(server.url)
+  for (const turns of [one, two, late]) (await turns.take('wallet'))()
   await server.restart()
-  await until(() => leases.tryTake('wallet', 1_000).then(Boolean, () => false))
-  leases.close()
+  const admin = await connectRedis({ url: server.url })
+  await until(async () => {
+    await late.take('wallet')
+    return (await admin.call('exists', '{svc:default}:turn:wallet')) === 1
+  })
+  for (const each of [admin, one, two, late]) each.close()
   await server.stop()
 })

@@ -7,7 +7,7 @@ import { connectRedis } from '../../src/stores/redis/connect-redis.ts'
 import { openRedisStore } from '../../src/stores/redis/redis-store.ts'
 import { type RedisServer, startRedis } from '../../src/testing/redis-server.ts'
 import { sampleAudit, samplePut, sampleRow } from '../../src/testing/store-rows.ts'
-import { startTcpProxy, type TcpProxy } from './redis-proxy.ts'
+import { type CutProxy, startCutProxy } from './cut-proxy.ts'
 
 const applied = { kind: 'applied' }
 let redis: RedisServer
@@ -39,21 +39,21 @@ async function command(...args: [string, ...string[]]): Promise<unknown> {
 }
 
 describe('a connection that is cut', () => {
-  let proxy: TcpProxy
+  let proxy: CutProxy
   let store: Store
   beforeAll(async () => {
-    proxy = await startTcpProxy(redis.port)
+    proxy = await startCutProxy(redis.port)
     store = await open({ port: proxy.port })
     // From now on the server knows the script: the next answer is that of the step and not NOSCRIPT.
     await store.commit({ puts: [] })
   })
   afterAll(async () => {
     await store.close()
-    await proxy.stop()
+    await proxy.close()
   })
 
   test('after the write was sent: the outcome is unknown, and reading again tells it', async () => {
-    proxy.loseNextAnswer()
+    proxy.cutAt('', 'after')
     await expect(store.commit({ puts: [samplePut('seen', { key: 'sent' })] })).rejects.toThrow(
       UnavailableError,
     )
@@ -62,7 +62,7 @@ describe('a connection that is cut', () => {
   })
 
   test('before the write arrived: the outcome is unknown, and reading again tells it', async () => {
-    proxy.loseNextRequest()
+    proxy.cutAt('', 'before')
     await expect(store.commit({ puts: [samplePut('seen', { key: 'not sent' })] })).rejects.toThrow(
       UnavailableError,
     )
@@ -73,7 +73,7 @@ describe('a connection that is cut', () => {
   test('a write is never sent a second time by itself', async () => {
     // No version guards a step of audit entries alone: a second sending would show.
     for (let turn = 1; turn <= 5; turn++) {
-      proxy.loseNextAnswer()
+      proxy.cutAt('', 'after')
       await expect(store.commit({ puts: [], audit: [sampleAudit('x', `${turn}`)] })).rejects.toThrow(
         UnavailableError,
       )
@@ -86,7 +86,7 @@ describe('a connection that is cut', () => {
   })
 
   test('all steps of a group, and every read beside them, learn of it', async () => {
-    proxy.loseNextAnswer()
+    proxy.cutAt('', 'after')
     const calls = [
       ...Array.from({ length: 20 }, (_, index) =>
         store.commit({ puts: [samplePut('seen', { key: `g-${index}` })] }),
@@ -109,9 +109,9 @@ describe('a connection that is cut', () => {
   })
 
   test('answers that take 2 s are waited for', async () => {
-    proxy.delayAnswers(2_000)
+    proxy.delayMs = 2_000
     expect(await store.commit({ puts: [samplePut('seen', { key: 'slow' })] })).toEqual(applied)
-    proxy.delayAnswers(0)
+    proxy.delayMs = 0
   })
 })
 

@@ -1,12 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import type { GatewayOptions } from '../../src/config/options.ts'
 import type { ResourceResponse } from '../../src/protocol/access.ts'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { type Answer, answerOf, type Strategy, startWorld, type World } from './world.ts'
+import { type Answer, answerOf, startWorld, type World } from './world.ts'
 
 export const CALL_PRICE = 10_000n
 export const PROXY_SECRET = 'shared with the backend'
@@ -97,7 +96,10 @@ export interface RoutesWorld {
 }
 
 export async function startRoutesWorld(
-  settings: { strategy?: Strategy; store?: 'memory' | 'embedded'; options?: Partial<GatewayOptions> } = {},
+  settings: Pick<
+    NonNullable<Parameters<typeof startWorld>[0]>,
+    'strategy' | 'store' | 'options' | 'instruments' | 'serve'
+  > = {},
 ): Promise<RoutesWorld> {
   const backend = await startBackend()
   const world = await startWorld({

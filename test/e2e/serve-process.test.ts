@@ -37,10 +37,25 @@ test('bad configuration: every fault at once, one line each, exit code 1, no sta
   expect(stderr).not.toContain('short')
 })
 
-test('nothing configured: each missing variable is named with an example', () => {
-  const { status, stderr } = spawnSync(process.execPath, [MAIN, 'serve'], { encoding: 'utf8', env: { PATH } })
-  expect(status).toBe(1)
-  for (const name of ['SVC_WALLET_ADDRESS', 'PLANS', 'TOKEN_SECRET']) expect(stderr).toContain(name)
+test('nothing configured: the server runs, names each missing variable with an example, and opens setup', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-serve-'))
+  const env = { PATH, PORT: String(await freePort()), DATA_DIR: dataDir }
+  const gateway = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const line = await new Promise<string>((said) =>
+      gateway.stdout.once('data', (text) => said(String(text))),
+    )
+    const { message, url, why } = JSON.parse(line)
+    expect(message).toContain('not configured yet')
+    expect(url).toMatch(new RegExp(`^http://localhost:${env.PORT}/setup\\?token=[\\w-]{32}$`))
+    for (const name of ['SVC_WALLET_ADDRESS', 'PLANS', 'TOKEN_SECRET']) expect(why.join()).toContain(name)
+    const exit = new Promise<number | null>((code) => gateway.once('exit', code))
+    gateway.kill('SIGTERM')
+    expect(await exit).toBe(0)
+  } finally {
+    gateway.kill('SIGKILL')
+    await rm(dataDir, { recursive: true, force: true })
+  }
 })
 
 test('the server stays below 150 MiB after a purchase, and stops cleanly on SIGTERM', async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Address } from 'viem'
+import type { Instruments } from '../../src/backstage.ts'
 import type { GatewayOptions } from '../../src/config/options.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { AccessGrant, ChallengeStatus } from '../../src/protocol/access.ts'
@@ -119,6 +120,8 @@ export async function startWorld(
     options?: Partial<GatewayOptions>
     /** Where the gateway is mounted, for example `/pay`. Default: the root. */
     basePath?: string
+    /** Watches the gateway. */
+    instruments?: Instruments
     /** Serves the gateway some other way than by `serveHttp`. */
     serve?: (gateway: Gateway, port: number) => Promise<{ close(): Promise<void> }>
   } = {},
@@ -157,7 +160,7 @@ export async function startWorld(
   let gateway: Gateway
   let server: Pick<HttpServer, 'close'>
   const open = async (more: Partial<GatewayOptions> = {}) => {
-    gateway = await createGateway(optionsOf(more))
+    gateway = await createGateway(optionsOf(more), {}, settings.instruments)
     server = settings.serve
       ? await settings.serve(gateway, port)
       : await serveHttp({ handler: gateway.fetch, port, host: '127.0.0.1' })

@@ -14,8 +14,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a result goes to whoever shows the public signature',
     file: 'rules/ownership',
-    from: 'if (claimed === null || shown === null ||',
-    to: 'if (claimed !== null && shown !== null) return true; if (',
+    from: 'if (claimed === null || shown === null || !timingSafeEqual(Buffer.from(claimed), Buffer.from(shown)))',
+    to: 'if (shown === undefined)',
   },
   {
     name: 'a challenge expires although a payment is in flight',

@@ -1,5 +1,7 @@
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, UnavailableError } from '../../errors.ts'
+import { gatewayTag } from './gateway-tag.ts'
+import { locateMaster, type Place } from './locate-master.ts'
 import { parseRedisUrl, type RedisAddress } from './parse-redis-url.ts'
 
 /** All that we need of a driver. A call that rejects may still have run, or may yet run. */
@@ -16,6 +18,8 @@ export interface RedisPlace {
   url: string
   /** PEM of the authority that signed the server's certificate, where it is not a public one. */
   ca?: string | undefined
+  /** Gateways that share a server keep apart by their names; instances of one gateway share one. Default `default`. */
+  gateway?: string | undefined
   /** Within this time every call has its answer or is given up as unknown. */
   timeoutMs?: number | undefined
 }
@@ -30,11 +34,11 @@ const LONGEST_RETRY_MS = 1_000
  * @param whenAbsent `fail`: UnavailableError if no server answers in time. `wait`: go on trying in the background.
  */
 export async function connectRedis(
-  { url, ca, timeoutMs = TIMEOUT_MS }: RedisPlace,
+  { url, ca, gateway, timeoutMs = TIMEOUT_MS }: RedisPlace,
   whenAbsent: 'fail' | 'wait' = 'fail',
 ): Promise<RedisConnection> {
   const address = parseRedisUrl(url)
-  const client = new Redis({
+  const options: RedisOptions = {
     ...driverOptions(address, ca),
     // RESP2 is what every server, proxy and managed offer speaks; nothing here needs more.
     protocol: 2,
@@ -49,9 +53,12 @@ export async function connectRedis(
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(times * 50, LONGEST_RETRY_MS),
     sentinelRetryStrategy: (times) => Math.min(times * 50, LONGEST_RETRY_MS),
-    // The master became a replica: look for the new one. 1: without sending the command again.
-    reconnectOnError: (error) => (error.message.includes('READONLY') ? 1 : false),
-  })
+    // The master became a replica, or gave the slot away: look for the new one. 1: without sending the command again.
+    reconnectOnError: (error) => (/READONLY|^MOVED /.test(error.message) ? 1 : false),
+  }
+  // Each connection to a cluster begins with the question which node it goes to.
+  const asking = address.cluster && { lazyConnect: true, retryStrategy: () => null }
+  const client = new Redis({ ...options, ...asking })
   let closed = false
   const close = () => {
     closed = true
@@ -62,10 +69,28 @@ export async function connectRedis(
     if (error.command?.name === 'select' && !closed) client.disconnect(true)
     withoutArguments(error)
   })
-  // ioredis gives up where a failover is announced while it looks for the master.
-  client.on('end', () => {
-    if (!closed) setTimeout(() => !closed && client.connect().catch(() => {}), LONGEST_RETRY_MS).unref()
-  })
+  const nodes: Place[] = [...(address.cluster ?? [])]
+  const reachLater = () => void setTimeout(reach, LONGEST_RETRY_MS).unref()
+  async function reach(): Promise<void> {
+    if (closed) return
+    try {
+      if (nodes.length > 0) await goToMaster()
+    } catch (error) {
+      client.emit('error', error)
+      return reachLater()
+    }
+    // A connection that cannot be made ends as one that is lost does.
+    await client.connect().catch(() => {})
+  }
+  async function goToMaster(): Promise<void> {
+    const master = await locateMaster(nodes, gatewayTag(gateway), options)
+    Object.assign(client.options, master)
+    // The nodes of the URL may all be replaced in time.
+    if (!nodes.some(({ host, port }) => host === master.host && port === master.port)) nodes.push(master)
+  }
+  // ioredis gives up where a failover is announced while it looks for the master; on a cluster it is told to.
+  client.on('end', reachLater)
+  if (nodes.length > 0) void reach()
   try {
     await firstReady(client, address.label, timeoutMs)
   } catch (error) {
@@ -101,7 +126,7 @@ function withoutArguments(error: DriverError): Error {
 }
 
 function driverOptions(address: RedisAddress, ca: string | undefined) {
-  const { tls, label: _, sentinels, name, sentinelPassword, ...rest } = address
+  const { tls, label: _, cluster: __, sentinels, name, sentinelPassword, ...rest } = address
   const secure = ca === undefined ? {} : { ca }
   return {
     ...rest,

@@ -38,6 +38,21 @@ test('Sentinel: several hosts, the name of the master, a database', () => {
   })
 })
 
+test('a cluster: some of its nodes', () => {
+  expect(parseRedisUrl('redis+cluster://ann:pw@one:7000,two')).toEqual({
+    ...plain,
+    host: 'one',
+    port: 7000,
+    cluster: [
+      { host: 'one', port: 7000 },
+      { host: 'two', port: 6379 },
+    ],
+    username: 'ann',
+    password: 'pw',
+    label: 'redis at one:7000,two',
+  })
+})
+
 test.each([
   '',
   'localhost:6379',
@@ -52,6 +67,8 @@ test.each([
   'redis://:s3cret%@localhost',
   'redis+sentinel://:s3cret@one,two',
   'redis://:s3cret@local@host',
+  'redis+cluster://:s3cret@one,two/1',
+  'redis+ring://:s3cret@one,two',
 ])('%j is refused with an example and without its secret', (url) => {
   const error = catchError(() => parseRedisUrl(url))
   expect(error).toBeInstanceOf(ConfigError)

@@ -9,8 +9,6 @@ import { runScript, scripts } from './scripts.ts'
 import { decodeAudit, decodeRow, encodeAudit, encodeDue, encodeRef, encodeRow } from './stored-value.ts'
 
 export interface RedisStoreOptions extends RedisPlace {
-  /** Gateways that share a server keep apart by their names; instances of one gateway share one. Default `default`. */
-  gateway?: string | undefined
   /** Where the server could forget a payment: `warn` (default) tells, `require` refuses to open. */
   durability?: 'warn' | 'require' | undefined
   /** Default: console.warn. */
@@ -36,6 +34,18 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   } catch (error) {
     connection.close()
     throw explain(error)
+  }
+}
+
+/** See holdsRecords. */
+export async function redisHoldsRecords(place: RedisPlace): Promise<boolean> {
+  const connection = await connectRedis(place)
+  try {
+    return (await connection.call('exists', `${gatewayTag(place.gateway)}:audit`)) === 1
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    connection.close()
   }
 }
 

@@ -13,8 +13,7 @@ export const scripts = {
   takeDue: readScript('take-due.lua'),
   list: readScript('list.lua'),
   readAudit: readScript('read-audit.lua'),
-  renewLease: readScript('renew-lease.lua'),
-  releaseLease: readScript('release-lease.lua'),
+  endTurn: readScript('end-turn.lua'),
 }
 
 /** Runs a script by its hash; a server that does not know it (restarted, failed over) is given the text. */

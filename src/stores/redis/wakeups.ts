@@ -21,11 +21,8 @@ export interface Wakeups {
  * const wakeups = await createRedisWakeups('redis://localhost:6379')
  * const stop = wakeups.subscribe((ids) => ids.forEach(notify))
  */
-export async function createRedisWakeups(
-  url: string,
-  { gateway, ...place }: Omit<RedisPlace, 'url'> & { gateway?: string } = {},
-): Promise<Wakeups> {
-  const channel = `${gatewayTag(gateway)}:wake`
+export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'url'> = {}): Promise<Wakeups> {
+  const channel = `${gatewayTag(place.gateway)}:wake`
   // A connection that subscribes can do nothing else.
   const [sender, receiver] = await Promise.all([
     connectRedis({ url, ...place }, 'wait'),

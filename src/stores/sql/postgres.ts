@@ -102,6 +102,24 @@ export async function migratePostgres(
   })
 }
 
+/** See holdsRecords. */
+export async function postgresHoldsRecords(
+  url: string,
+  { schema = 'paystile' }: { schema?: string } = {},
+): Promise<boolean> {
+  const target = parsePostgresUrl(url)
+  const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, patienceMs: PATIENCE_MS, max: 1 }
+  const driver = createPostgresDriver({ target, schema, ...limits })
+  try {
+    return (await driver.query({ sql: 'SELECT 1 FROM audit LIMIT 1', params: [] })).rows.length > 0
+  } catch (error) {
+    if (isAbsentTable(error)) return false
+    throw explain(target.label, error)
+  } finally {
+    await driver.close()
+  }
+}
+
 function* migrateAlone(label: string, schema: string, driver: Driver): Script<void> {
   yield [{ sql: 'SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', params: [`paystile ${schema}`] }]
   yield [{ sql: `CREATE SCHEMA IF NOT EXISTS "${schema}"`, params: [] }]
@@ -117,10 +135,14 @@ async function isUpToDate(driver: Driver): Promise<boolean> {
     const broken = rows.some((row) => Number(row.breaking) === 1 && !known.has(Number(row.id)))
     return !broken && MIGRATIONS.every(({ id }) => applied.has(id))
   } catch (error) {
-    // No such table: nothing has run yet.
-    if (error instanceof PostgresFault && error.code === '42P01') return false
+    // Nothing has run yet.
+    if (isAbsentTable(error)) return false
     throw error
   }
+}
+
+function isAbsentTable(error: unknown): boolean {
+  return error instanceof PostgresFault && error.code === '42P01'
 }
 
 function checkSchema(schema: string): void {

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { ConfigError } from '../../errors.ts'
@@ -40,6 +40,29 @@ export function openSqliteStore({ path }: { path: string }): Store {
     }
   } catch (error) {
     throw error instanceof ConfigError ? error : new ConfigError([explain(path, error)])
+  }
+}
+
+/** See holdsRecords. */
+export function sqliteHoldsRecords(path: string): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const database = new Database(path, { readonly: true })
+    try {
+      database.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
+      // Otherwise SQLite makes a file for readers to share.
+      database.exec('PRAGMA locking_mode = EXCLUSIVE')
+      // An error is the only answer of exec, and a prepared statement would keep the file locked beyond close.
+      database.exec('SELECT CASE WHEN EXISTS (SELECT 1 FROM audit) THEN abs(-9223372036854775808) END')
+      return false
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    const { message } = error as Error
+    if (message.includes('integer overflow')) return true
+    if (message.includes('no such table')) return false
+    throw new ConfigError([explain(path, error)])
   }
 }
 

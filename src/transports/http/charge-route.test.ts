@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
 import { decodeJsonObject, encodeJson } from '../../protocol/base64.ts'
@@ -49,6 +49,7 @@ const header = encodeJson({
 function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> = {}) {
   const intents: Intent[] = []
   const finished: unknown[] = []
+  const renewed: unknown[] = []
   const charge = createChargeRoute({
     engine: {
       async purchase(intent) {
@@ -57,13 +58,19 @@ function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> 
         return answer
       },
       finish: async (...args) => void finished.push(args),
+      renew: async (...args) => {
+        renewed.push(args)
+        return renewed.length < 3
+      },
     },
+    leaseMs: 30,
     baseUrl: 'https://api.example/pay',
+    discovery: { plans: [], routes: [] },
     ...options,
   })
   const ask = (target: string, headers: Record<string, string> = {}, method = 'GET') =>
     charge(new Request(`http://internal${target}`, { method, headers }), 'weather', { address: '9.9.9.9' })
-  return { ask, intents, finished }
+  return { ask, intents, finished, renewed }
 }
 
 async function responseOf(charged: Awaited<ReturnType<ReturnType<typeof charging>['ask']>>) {
@@ -157,4 +164,16 @@ describe('a paid call', () => {
     expect(JSON.stringify(answer.body)).not.toContain('secret')
     expect(told).toHaveLength(1)
   })
+})
+
+test('a handler that is slow keeps its lease until it is gone', async () => {
+  const { ask, renewed } = charging(paid)
+  const charged = await ask('/weather/paris', { 'payment-signature': header })
+  expect(charged.kind).toBe('paid')
+  await vi.waitUntil(() => renewed.length === 3, { timeout: 10_000 })
+  expect(renewed).toEqual([
+    ['http-1', 3],
+    ['http-1', 3],
+    ['http-1', 3],
+  ])
 })

@@ -2,6 +2,7 @@ import type { Engine, Intent, Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
@@ -29,8 +30,11 @@ export type Charged =
 export type ChargeRoute = (request: Request, routeId: string, peer?: { address?: string }) => Promise<Charged>
 
 export interface ChargeRouteOptions extends SafeguardOptions {
-  engine: Pick<Engine, 'purchase' | 'finish'>
+  engine: Pick<Engine, 'purchase' | 'finish' | 'renew'>
+  /** How long a delivery may go on without a word; renewed while a handler runs. */
+  leaseMs: number
   baseUrl: string
+  discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'>
 }
 
 type Paid = Extract<Outcome, { kind: 'paid' }>
@@ -45,7 +49,7 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const { origin } = new URL(baseUrl)
   const basePath = basePathOf(baseUrl)
-  const render = createOutcomeRenderer(baseUrl, { embedded: true })
+  const render = createOutcomeRenderer(baseUrl, { embedded: true, discovery: options.discovery })
   const safe = createSafeguards(options, render)
 
   async function charge(request: Request, routeId: string, peer: Peer): Promise<Paid | Reply> {
@@ -73,10 +77,28 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     }
     const { payment, receipt, lease } = charged
     const headers = { 'payment-response': encodeJson(receipt), 'cache-control': 'no-store, private' }
-    const finish = (result: { ok: true } | { ok: false; reason: string }) =>
-      engine.finish(payment.challengeId, lease, result)
+    const { challengeId } = payment
+    const letGo = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
+    const finish = async (result: { ok: true } | { ok: false; reason: string }) => {
+      await engine.finish(challengeId, lease, result)
+      letGo()
+    }
     return { kind: 'paid', payment, headers, finish }
   }
+}
+
+/** A handler that is still silent after so many leases will not speak any more. */
+const MAX_RENEWALS = 60
+
+/** A slow handler must not be run again, or its payment sent back, while it works. */
+function keepLease(renew: () => Promise<boolean>, leaseMs: number): () => void {
+  let renewals = 0
+  const timer = setInterval(async () => {
+    // A store that is away keeps the lease as it is; the next turn asks again.
+    const held = await renew().catch(() => true)
+    if (!held || ++renewals >= MAX_RENEWALS) clearInterval(timer)
+  }, leaseMs / 3).unref()
+  return () => clearInterval(timer)
 }
 
 /** The seller's own route may lie beside the gateway's base path: the 402 names where the call was made. */

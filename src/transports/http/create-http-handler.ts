@@ -43,7 +43,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const { engine, limits } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const basePath = basePathOf(baseUrl)
-  const render = createOutcomeRenderer(baseUrl)
+  const render = createOutcomeRenderer(baseUrl, { discovery: options.discovery })
   const safe = createSafeguards(options, render)
   const desk: Desk = { engine, limits, render, safe, basePath }
   const routesOf = options.routes && createRouteServer(desk, options.routes)
@@ -56,17 +56,27 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     error: `planId (or routeId and resource) is missing. GET ${baseUrl}/discover lists what can be bought.`,
   })
 
-  async function access(request: Request, peer: Peer): Promise<Reply> {
-    const paying = request.headers.has('payment-signature')
-    const limited = paying ? undefined : safe.limit(peer)
+  async function access(request: Request, peer: Peer): Promise<Reply | Response> {
+    const { headers } = request
+    const a2a = peer.a2aOnAccess ? endpoints['/a2a']?.POST : undefined
+    if (a2a && (headers.has('x-a2a-extensions') || headers.has('a2a-extensions'))) return a2a(request, peer)
+    const paying = headers.has('payment-signature')
+    const limited = paying || a2a ? undefined : safe.limit(peer)
     if (limited) return limited
     const decoded = await decodeAccess(request, limits)
+    if (a2a) {
+      // Whether a body is A2A's, and brings a payment, shows only once it is read.
+      if (decoded.kind === 'json-rpc') return a2a(again(request, decoded.text), peer)
+      const late = paying ? undefined : safe.limit(peer)
+      if (late) return late
+    }
     switch (decoded.kind) {
       case 'intent':
         return safe.guard(
           async () => render.outcome(await engine.purchase(decoded.intent)),
           decoded.intent.challengeId,
         )
+      case 'json-rpc':
       case 'nothing-asked':
         return nothingAsked
       case 'fault':
@@ -186,4 +196,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       return toResponse(render.failure(concealed(error)), request)
     }
   }
+}
+
+/** The same request for another reader: a body is read only once. */
+function again({ url, headers }: Request, body: string): Request {
+  return new Request(url, { method: 'POST', headers, body })
 }

@@ -218,3 +218,44 @@ describe('what is refused', () => {
     expect((await fault(broken)).error.message).toContain('ended early')
   })
 })
+
+describe('the payment-identifier extension', () => {
+  const named = (id: unknown) => ({ ...payload, extensions: { 'payment-identifier': { info: { id } } } })
+
+  test('its id is the name that the payment gives itself, beside that of the echo', async () => {
+    expect(await intent({}, paying(named('pay_0123456789abcdef')))).toMatchObject({
+      paymentId: 'pay_0123456789abcdef',
+      requestId: 'r-1',
+    })
+  })
+
+  test('an echo without an id, and extensions of others, say nothing', async () => {
+    for (const extensions of [
+      null,
+      {},
+      { bazaar: 7 },
+      { 'payment-identifier': { info: { required: false } } },
+    ]) {
+      expect(await intent({}, paying({ ...payload, extensions }))).not.toHaveProperty('paymentId')
+    }
+  })
+
+  test('an id outside the syntax of ids is refused by name', async () => {
+    for (const id of ['', 'a b', 'x'.repeat(129), 7]) {
+      const { error } = await fault({}, paying(named(id)))
+      expect(error.code).toBe('INVALID_REQUEST')
+      expect(error.message).toContain('extensions.payment-identifier.info.id')
+    }
+  })
+
+  test('one that contradicts requestId or Idempotency-Key is refused; the same twice is fine', async () => {
+    const header = paying(named('pay_0123456789abcdef'))
+    expect((await fault({ requestId: 'other' }, header)).error.message).toMatch(/payment-identifier differ/)
+    const keyed = { ...header, 'idempotency-key': 'other' }
+    expect((await fault({}, keyed)).error.message).toMatch(/Idempotency-Key.*payment-identifier differ/)
+    expect(await intent({ requestId: 'pay_0123456789abcdef' }, header)).toMatchObject({
+      requestId: 'pay_0123456789abcdef',
+      paymentId: 'pay_0123456789abcdef',
+    })
+  })
+})

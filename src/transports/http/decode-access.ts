@@ -1,7 +1,7 @@
 import type { Intent, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
-import type { PaymentPayload } from '../../protocol/payment.ts'
+import { type PaymentPayload, paymentIdOf } from '../../protocol/payment.ts'
 import { decodePayment } from './decode-payment.ts'
 import { nameFault } from './name-fault.ts'
 import { type BodyLimits, readBody } from './read-body.ts'
@@ -11,6 +11,8 @@ export type DecodedAccess =
   | { kind: 'intent'; intent: Intent }
   /** Neither body nor payment says what is to be bought. */
   | { kind: 'nothing-asked' }
+  /** Not for us, but for A2A. */
+  | { kind: 'json-rpc'; text: string }
   | { kind: 'fault'; error: GatewayError; httpStatus?: number }
 
 /** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
@@ -20,11 +22,28 @@ export async function decodeAccess(request: Request, limits: BodyLimits): Promis
   if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
   const read = await readBody(request, limits)
   if (read.kind === 'fault') return read
+  if (JSON_RPC.test(read.text) && isJsonRpc(read.text)) return { kind: 'json-rpc', text: read.text }
   const body = parseBody(read.text)
   if (body instanceof GatewayError) return { kind: 'fault', error: body }
-  const requestId = chooseRequestId(body.requestId, request.headers.get('idempotency-key'))
+  const requestId = chooseRequestId(
+    body.requestId,
+    request.headers.get('idempotency-key'),
+    paymentIdOf(payment),
+  )
   if (requestId instanceof GatewayError) return { kind: 'fault', error: requestId }
-  return intentOf({ ...body, requestId }, payment)
+  body.requestId = requestId
+  return accessIntent(body, payment, 'http')
+}
+
+// Most bodies do not have the word in them, and need not be parsed twice.
+const JSON_RPC = /"jsonrpc"/
+
+function isJsonRpc(text: string): boolean {
+  try {
+    return JSON.parse(text)?.jsonrpc === '2.0'
+  } catch {
+    return false
+  }
 }
 
 function parseBody(text: string): AccessRequest | GatewayError {
@@ -53,7 +72,11 @@ function parseBody(text: string): AccessRequest | GatewayError {
  * What the body leaves out is taken from the buyer's echo of our requirements. Where both speak, the body's word
  * goes on and the engine compares it with the echo: an authorization bound elsewhere must be reported first.
  */
-function intentOf(body: AccessRequest, payment: PaymentPayload | undefined): DecodedAccess {
+export function accessIntent(
+  body: AccessRequest,
+  payment: PaymentPayload | undefined,
+  transport: Intent['transport'],
+): DecodedAccess {
   const echo = payment?.accepted?.extra
   const named = body.planId !== undefined || body.routeId !== undefined
   const planId = named ? body.planId : echo?.planId
@@ -65,9 +88,10 @@ function intentOf(body: AccessRequest, payment: PaymentPayload | undefined): Dec
       error: refuse('accepted.extra names planId and routeId; echo accepts[] unchanged'),
     }
   }
-  const findable = payment !== undefined && challengeId !== undefined
+  // Of an A2A task everything else is stored.
+  const findable = challengeId !== undefined && (payment !== undefined || transport === 'a2a')
   if (planId === undefined && routeId === undefined && !findable) return { kind: 'nothing-asked' }
-  const intent: Intent = { transport: 'http' }
+  const intent: Intent = { transport }
   if (planId !== undefined) intent.planId = planId
   if (routeId !== undefined) intent.routeId = routeId
   if (challengeId !== undefined) intent.challengeId = challengeId
@@ -78,6 +102,8 @@ function intentOf(body: AccessRequest, payment: PaymentPayload | undefined): Dec
   if (body.resource !== undefined) intent.call = callOf(body.resource)
   if (body.clientAgentId !== undefined) intent.clientAgentId = body.clientAgentId
   if (payment !== undefined) intent.payment = payment
+  const paymentId = paymentIdOf(payment)
+  if (paymentId !== undefined) intent.paymentId = paymentId
   return { kind: 'intent', intent }
 }
 

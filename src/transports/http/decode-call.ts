@@ -1,10 +1,11 @@
 import type { Intent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import { paymentIdOf } from '../../protocol/payment.ts'
 import { decodePayment } from './decode-payment.ts'
 import { chooseRequestId } from './request-id.ts'
 
 /** What the headers of a direct call say; ids that they leave out come from the payment's echo, in the engine. */
-export type CallHeaders = Pick<Intent, 'requestId' | 'payment'>
+export type CallHeaders = Pick<Intent, 'requestId' | 'payment' | 'paymentId'>
 
 /** Reads the headers of a paid route's direct call. HEAD asks for the terms of GET, but buys nothing: it has no answer to sell. */
 export function decodeCallHeaders({ headers, method }: Request): CallHeaders | GatewayError {
@@ -14,9 +15,14 @@ export function decodeCallHeaders({ headers, method }: Request): CallHeaders | G
   if (payment && method === 'HEAD') {
     return new GatewayError('INVALID_REQUEST', 'HEAD buys nothing; send the same payment with GET')
   }
-  const requestId = chooseRequestId(undefined, headers.get('idempotency-key'))
+  const paymentId = paymentIdOf(payment)
+  const requestId = chooseRequestId(undefined, headers.get('idempotency-key'), paymentId)
   if (requestId instanceof GatewayError) return requestId
-  return { ...(payment && { payment }), ...(requestId !== undefined && { requestId }) }
+  return {
+    ...(payment && { payment }),
+    ...(requestId !== undefined && { requestId }),
+    ...(paymentId !== undefined && { paymentId }),
+  }
 }
 
 export const soldMethod = (method: string): string => (method === 'HEAD' ? 'GET' : method)

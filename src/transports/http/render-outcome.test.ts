@@ -51,6 +51,9 @@ function requiredFor(subject: { planId: string } | { routeId: string }): Payment
   }
 }
 
+/** All that the header says of extensions: clients send it back with every payment. */
+const OFFERED = { 'payment-identifier': { info: { required: false } } }
+
 const bodyOf = (reply: Reply) => JSON.parse(reply.body!) as Record<string, unknown>
 const decoded = (reply: Reply, header: string) => decodeJsonObject(reply.headers[header] ?? '')
 
@@ -60,7 +63,7 @@ describe('the 402', () => {
     const reply = render.outcome({ kind: 'challenge', required })
     expect(reply.status).toBe(402)
     expect(reply.headers['payment-required']).toMatch(/^[A-Za-z0-9+/]+=*$/)
-    expect(decoded(reply, 'payment-required')).toEqual(required)
+    expect(decoded(reply, 'payment-required')).toEqual({ ...required, extensions: OFFERED })
     const { extensions, ...rest } = bodyOf(reply)
     expect(rest).toEqual(required)
     expect(extensions).toMatchObject({
@@ -147,7 +150,7 @@ describe('a failure', () => {
     const error = new GatewayError('PAYMENT_FAILED', 'no balance')
     const reply = render.outcome({ kind: 'failed', error, required, receipt: refused })
     expect(reply.status).toBe(402)
-    expect(decoded(reply, 'payment-required')).toEqual(required)
+    expect(decoded(reply, 'payment-required')).toEqual({ ...required, extensions: OFFERED })
     expect(decoded(reply, 'payment-response')).toEqual(refused)
     expect(reply.headers['www-authenticate']).toContain('challenge="http-1"')
     expect(reply.headers['cache-control']).toBe('no-store, private')

@@ -1,8 +1,9 @@
 import type { Outcome } from '../../engine/outcome.ts'
 import type { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { PaymentRequired, SettleResponse } from '../../protocol/payment.ts'
-import { accessSchemas } from './access-schemas.ts'
+import { challengeExtensions } from './challenge-extensions.ts'
 import { authenticateWith, PAID_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
@@ -26,25 +27,26 @@ export interface OutcomeRenderer {
 /** Makes the functions that turn outcomes into replies; whatever no request changes is serialised here, once. */
 export function createOutcomeRenderer(
   baseUrl: string,
-  { embedded = false }: { embedded?: boolean } = {},
+  {
+    embedded = false,
+    discovery = { plans: [], routes: [] },
+  }: { embedded?: boolean; discovery?: Pick<DiscoveryCatalog, 'plans' | 'routes'> } = {},
 ): OutcomeRenderer {
   const authenticate = authenticateWith(baseUrl)
-  const schemas = accessSchemas(baseUrl)
-  const planTail = `,"extensions":${JSON.stringify({ svc: schemas.plan })}}`
-  const routeTail = `,"extensions":${JSON.stringify({ svc: embedded ? schemas.embedded : schemas.route })}}`
+  const extensions = challengeExtensions(baseUrl, { embedded, discovery })
+  const headerTail = `,"extensions":${JSON.stringify(extensions.header)}}`
 
   function challenge(required: PaymentRequired): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
-    const json = JSON.stringify(required)
-    const isRoute = required.accepts[0]?.extra.routeId !== undefined
+    const json = JSON.stringify(required).slice(0, -1)
     return {
       status: 402,
       headers: {
         ...UNPAID_HEADERS,
-        'payment-required': Buffer.from(json, 'utf8').toString('base64'),
+        'payment-required': Buffer.from(json + headerTail, 'utf8').toString('base64'),
         'www-authenticate': authenticate(required.challengeId),
       },
-      body: json.slice(0, -1) + (isRoute ? routeTail : planTail),
+      body: `${json},"extensions":${extensions.bodyJson(required)}}`,
     }
   }
 
@@ -60,7 +62,7 @@ export function createOutcomeRenderer(
     if (retryAfterSeconds !== undefined) headers['retry-after'] = String(Math.ceil(retryAfterSeconds))
     if (receipt) headers['payment-response'] = encodeJson(receipt)
     if (required) {
-      headers['payment-required'] = encodeJson(required)
+      headers['payment-required'] = encodeJson({ ...required, extensions: extensions.header })
       if (httpStatus === 402) headers['www-authenticate'] = authenticate(required.challengeId)
     }
     const statusUrl =

@@ -4,6 +4,8 @@ import type { Reply } from './reply.ts'
 
 export interface Peer {
   address?: string | undefined
+  /** This server answers A2A on `/x402/access` as well. */
+  a2aOnAccess?: boolean
 }
 
 export interface SafeguardOptions {

@@ -1,0 +1,12 @@
+import { join } from 'node:path'
+import { becomeNode } from './child.mjs'
+import { ensureBenchBuilt, ensureBuilt, ensureInstalled, ensureSystem, root, runMain } from './prepare.mjs'
+
+await runMain(async () => {
+  await ensureInstalled()
+  await ensureSystem(['redis', 'postgres'])
+  // What is measured is the package as it is published; the bench itself is built apart from it.
+  await ensureBuilt()
+  const built = await ensureBenchBuilt()
+  await becomeNode(join(built, 'bench/run.js'), [root, ...process.argv.slice(2)])
+})

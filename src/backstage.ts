@@ -1,0 +1,28 @@
+/** What stands behind and around a gateway: for the seller's own pages, commands and instruments, never for buyers. */
+import type { Engine } from './engine/outcome.ts'
+import type { AlertKind, Alerts, Store, StoreChoice } from './ports.ts'
+import type { Network } from './protocol/network.ts'
+import type { WalletBalance } from './settlement/wallet-balances.ts'
+
+export type { Dossier, Engine, Intent, Outcome } from './engine/outcome.ts'
+export type { WalletBalance }
+
+/** What the operator's side needs of the gateway that it stands behind. */
+export interface Backstage extends Pick<Engine, 'inspect'> {
+  network: Network
+  store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted'>
+  /** The seller's wallets, and what they hold now. Rejects when the chain cannot be asked. */
+  balances(): Promise<WalletBalance[]>
+}
+
+/** Watches a gateway from outside, by standing around its ports: see src/server/observe. */
+export interface Instruments {
+  /** Opens the store in place of the gateway: a server that replaces its gateway keeps one store for both. */
+  openStore?(choice: StoreChoice, alerts: Alerts): Promise<Store>
+  store?(store: Store): Store
+  engine?(engine: Engine): Engine
+  /** Takes alerts in place of the JSON line on standard error. */
+  alert?(kind: AlertKind, message: string): void
+  /** Values that must never be in a log. */
+  conceal?(secrets: readonly string[]): void
+}

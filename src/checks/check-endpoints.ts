@@ -1,0 +1,60 @@
+import type { SettlementConfig } from '../config/resolved-config.ts'
+import type { Network } from '../protocol/network.ts'
+import { SCHEME, X402_VERSION } from '../protocol/payment.ts'
+import { createCdpAuthHeaders } from '../settlement/cdp-auth.ts'
+import { createFacilitator } from '../settlement/facilitator-client.ts'
+import type { Check } from './run-checks.ts'
+
+type FacilitatorConfig = Extract<SettlementConfig, { kind: 'facilitator' }>
+
+/** Does the facilitator settle this scheme on this network? */
+export function checkFacilitator({ url, auth }: FacilitatorConfig, network: Network): Check {
+  const name = 'FACILITATOR_URL'
+  const asks = `the facilitator at ${new URL(url).host}`
+  const mend = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle by yourself.`
+  return {
+    name,
+    asks,
+    mend,
+    async run(limitMs) {
+      const headers =
+        auth.kind === 'cdp'
+          ? createCdpAuthHeaders({ url, ...auth })
+          : auth.kind === 'headers'
+            ? auth.createAuthHeaders
+            : undefined
+      const facilitator = createFacilitator({
+        url,
+        network,
+        timeoutMs: limitMs,
+        ...(headers && { createAuthHeaders: headers }),
+      })
+      const kinds = await facilitator.supported()
+      const fits = kinds.some(
+        ({ x402Version, scheme, network: id }) =>
+          x402Version === X402_VERSION && scheme === SCHEME && (id === network.id || id === 'eip155:*'),
+      )
+      const message = `${asks} ${fits ? 'settles' : 'does not settle'} "${SCHEME}" on ${network.id}`
+      return [fits ? { name, level: 'ok', message } : { name, level: 'error', message, mend }]
+    },
+  }
+}
+
+/** Is anybody there? Any answer counts: a base URL, or an endpoint that takes POST only, may well say 404. */
+export function checkReachable(name: string, what: string, url: string): Check {
+  const asks = `${what} at ${new URL(url).host}`
+  const mend = `Start it, or set ${name} to where it is, as seen from this server.`
+  return {
+    name,
+    asks,
+    mend,
+    async run(limitMs) {
+      const signal = AbortSignal.timeout(limitMs)
+      const { status, body } = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
+      await body?.cancel()
+      const message = `${asks} answers (HTTP ${status})`
+      if (status < 500) return [{ name, level: 'ok', message }]
+      return [{ name, level: 'warn', message, mend: 'It is there, but it fails: look at its log.' }]
+    },
+  }
+}

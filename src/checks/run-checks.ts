@@ -1,0 +1,71 @@
+/** What a look at the real world has found. */
+export interface Finding {
+  /** The variable that it is about, or a topic such as `clock`. */
+  name: string
+  level: 'ok' | 'warn' | 'error'
+  /** What was found; never a secret. */
+  message: string
+  /** What to do about it, where something is to be done. */
+  mend?: string
+}
+
+/** One question to the outside. It may reject: then the outside could not be asked. */
+export interface Check {
+  name: string
+  /** How a message names what was asked, such as `the RPC at node.example`. */
+  asks: string
+  /** What to do when it does not answer. */
+  mend: string
+  /** Default `error`; `warn` where the silence is the fault of something that has a check of its own. */
+  silence?: 'warn'
+  run(limitMs: number): Promise<Finding[]>
+}
+
+const LIMIT_MS = 5_000
+
+/** Asks everything at once, each within its limit; whatever does not answer is a finding of its own. Never rejects. */
+export async function runChecks(checks: readonly Check[], limitMs: number = LIMIT_MS): Promise<Finding[]> {
+  const found = await Promise.all(checks.map((check) => runOne(check, limitMs)))
+  return found.flat()
+}
+
+async function runOne(check: Check, limitMs: number): Promise<Finding[]> {
+  const { name, asks, mend, silence: level = 'error' } = check
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<Finding[]>((resolve) => {
+    const message = `${asks} does not answer within ${limitMs / 1000} s`
+    timer = setTimeout(() => resolve([{ name, level, message, mend }]), limitMs)
+  })
+  try {
+    return await Promise.race([check.run(limitMs), late])
+  } catch (error) {
+    return [{ name, level, message: `${asks} ${reasonOf(error)}`, mend }]
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The innermost word that a user understands; addresses with keys in them are never part of it. */
+export function reasonOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = 'code' in cause ? String(cause.code) : ''
+    const known = REASONS[code]
+    if (known) return known
+    if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0])
+  }
+  const message = error instanceof Error ? error.message : 'failed'
+  return `cannot be used: ${message}`
+}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'refuses the connection',
+  ENOTFOUND: 'is unknown to DNS',
+  EAI_AGAIN: 'cannot be looked up now',
+  ECONNRESET: 'hangs up',
+  ETIMEDOUT: 'does not answer',
+  EHOSTUNREACH: 'cannot be reached',
+  CERT_HAS_EXPIRED: 'has an expired certificate',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an unknown authority',
+  UND_ERR_CONNECT_TIMEOUT: 'does not answer',
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { didYouMean } from './did-you-mean.ts'
+import { VARIABLES } from './from-env.ts'
+import { jsonFaultAt, placeOf } from './json-fault.ts'
+import { kindOf } from './option-reader.ts'
+import { type Env, isSet } from './read-variable.ts'
+import { SERVER_VARIABLES } from './server-variables.ts'
+
+/** Values by the names of their variables: texts, but PLANS and ROUTES are lists. */
+export type SavedValues = Readonly<Record<string, string | readonly unknown[]>>
+
+export interface ConfigFile {
+  values: SavedValues
+  /** Of the file itself, not of its values: those are checked together with the environment. */
+  faults: string[]
+}
+
+const FORMAT = 1
+export const LISTS: ReadonlySet<string> = new Set(['PLANS', 'ROUTES'])
+
+/** All that the setup page may keep. DATA_DIR is where the file is, so it cannot be in it. */
+export const SAVED_NAMES: readonly string[] = [
+  ...Object.keys(VARIABLES).filter((name) => name !== 'DATA_DIR'),
+  ...Object.keys(SERVER_VARIABLES).filter((name) => SERVER_VARIABLES[name]!.saved),
+]
+
+export const configFilePath = (dataDir: string): string => join(dataDir, 'config.json')
+
+/** Reads what the setup page has saved. A file that cannot be understood is a fault, never an exception. */
+export function readConfigFile(dataDir: string): ConfigFile {
+  const path = configFilePath(dataDir)
+  const broken = (fault: string): ConfigFile => ({ values: {}, faults: [`${path} ${fault}`] })
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { values: {}, faults: [] }
+    return broken(`cannot be read (${code}); give this process the right to read it.`)
+  }
+  const at = jsonFaultAt(text)
+  // The text around the fault is not shown: it may be a key.
+  if (at !== undefined) return broken(`is no valid JSON at ${placeOf(text, at)}; mend it, or save anew.`)
+  const { version, values } = Object(JSON.parse(text)) as { version?: unknown; values?: unknown }
+  if (version !== FORMAT)
+    return broken(`has version ${JSON.stringify(version) ?? 'missing'}; this program reads ${FORMAT}.`)
+  if (typeof values !== 'object' || values === null || Array.isArray(values)) {
+    return broken(`has ${kindOf(values)} as values; it must be an object, for example {"PLANS": []}.`)
+  }
+  return keepKnown(path, values as Record<string, unknown>)
+}
+
+function keepKnown(path: string, found: Record<string, unknown>): ConfigFile {
+  const values: Record<string, string | readonly unknown[]> = {}
+  const faults: string[] = []
+  for (const [name, value] of Object.entries(found)) {
+    const fault = savedFault(name, value)
+    if (fault === undefined) values[name] = value as string | unknown[]
+    else faults.push(`${name} in ${path} ${fault}`)
+  }
+  return { values, faults }
+}
+
+/** Why this cannot be saved under this name. */
+export function savedFault(name: string, value: unknown): string | undefined {
+  if (!SAVED_NAMES.includes(name))
+    return `is not a setting that can be saved${didYouMean(name, SAVED_NAMES) || '.'}`
+  if (LISTS.has(name) ? Array.isArray(value) : typeof value === 'string') return undefined
+  return `is ${kindOf(value)}; it must be ${LISTS.has(name) ? 'a list' : 'a text'}.`
+}
+
+/** Replaces the file as a whole or not at all, readable by its owner only. */
+export function writeConfigFile(dataDir: string, values: SavedValues): void {
+  const path = configFilePath(dataDir)
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  try {
+    const handle = openSync(draft, 'wx', 0o600)
+    try {
+      writeSync(handle, `${JSON.stringify({ version: FORMAT, values }, null, 2)}\n`)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+  syncFolder(dataDir)
+}
+
+/** Without it a power cut could bring the old file back after we said "saved". */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** The environment with what was saved beneath it: a variable that is set, or its `NAME_FILE`, wins. */
+export function overSaved(env: Env, values: SavedValues): Record<string, string | undefined> {
+  const merged: Record<string, string | undefined> = { ...env }
+  for (const [name, value] of Object.entries(values)) {
+    if (!isSet(name, env)) merged[name] = typeof value === 'string' ? value : JSON.stringify(value)
+  }
+  return merged
+}

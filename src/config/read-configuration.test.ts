@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { nameFault } from './name-fault.ts'
+import { previewPayment } from './preview-payment.ts'
+import { readConfiguration } from './read-configuration.ts'
+
+const wallet = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
+const good = {
+  SVC_WALLET_ADDRESS: wallet,
+  PLANS: [{ planId: 'basic', unitAmount: '$1.00' }],
+  TOKEN_SECRET: 'correct-horse-battery-staple-0123456789',
+}
+const read = (env: Record<string, string>, saved: Record<string, string | unknown[]>, infra = {}) =>
+  readConfiguration(env, saved, () => '', infra)
+
+describe('readConfiguration', () => {
+  test('what is saved counts as if the environment had said it', () => {
+    const { config, missing, faults } = read({}, good)
+    expect({ missing, faults }).toEqual({ missing: [], faults: [] })
+    expect(config?.walletAddress).toBe(wallet.toLowerCase())
+  })
+
+  test('the environment wins', () => {
+    expect(read({ AGENT_NAME: 'env' }, { ...good, AGENT_NAME: 'saved' }).config?.agentName).toBe('env')
+  })
+
+  test('faults of the environment are told from those of the file', () => {
+    expect(read({ CONFIRMATIONS: 'x' }, good).environmentFaults).toHaveLength(1)
+    const saved = read({}, { ...good, CONFIRMATIONS: 'x' })
+    expect([saved.faults.length, saved.environmentFaults]).toEqual([1, []])
+    // Each alone is half a pair; together they are whole.
+    const pair = read(
+      { ISSUE_TOKEN_API_SECRET: 's' },
+      { ...good, TOKEN_SECRET: '', ISSUE_TOKEN_API: 'http://a' },
+    )
+    expect([pair.faults, pair.environmentFaults]).toEqual([[], []])
+  })
+
+  test('a store that was found counts only where none is named', () => {
+    const infra = { REDIS_URL: 'redis://redis:6379/0' }
+    const key = { ...good, SVC_SECRET_KEY: 'k'.repeat(32) }
+    expect(read({}, key, infra).config?.store).toMatchObject({ kind: 'redis', url: infra.REDIS_URL })
+    expect(read({}, { ...key, DATABASE_URL: 'postgres://a@b/c' }, infra).config?.store).toMatchObject({
+      kind: 'postgres',
+      wakeupsUrl: null,
+    })
+  })
+})
+
+describe('nameFault', () => {
+  test.each([
+    ['SVC_WALLET_ADDRESS has 39 hex digits', 'SVC_WALLET_ADDRESS'],
+    ['PLANS[0].unitAmount "x" is bad', 'PLANS'],
+    ['TOKEN_SECRET_FILE names /nope', 'TOKEN_SECRET'],
+    ['TOKEN_SECRET, TOKEN_PRIVATE_KEY or ISSUE_TOKEN_API is missing', 'TOKEN_SECRET'],
+    ['DATABASE_URL: postgres://u@h refuses', 'DATABASE_URL'],
+    ['ADMIN_TOKEN has 7 characters', 'ADMIN_TOKEN'],
+    ['./data/config.json is no valid JSON', null],
+    ['NOBODY knows', null],
+  ])('%s is about %s', (message, name) => {
+    expect(nameFault(message)).toEqual({ name, message })
+  })
+})
+
+describe('previewPayment', () => {
+  test('the 402 shows as soon as wallet, network and price are right', () => {
+    const plans = [{ planId: 'basic', unitAmount: '$1.50', description: 'All of it' }]
+    expect(previewPayment({ walletAddress: wallet, network: 'mainnet', plans })).toMatchObject({
+      x402Version: 2,
+      accepts: [
+        {
+          network: 'eip155:8453',
+          amount: '1500000',
+          payTo: wallet.toLowerCase(),
+          extra: { name: 'USD Coin', planId: 'basic', description: 'All of it' },
+        },
+      ],
+    })
+    const routes = [{ routeId: 'r', method: 'GET' as const, path: '/r/:x', unitAmount: '$0.01' }]
+    expect(previewPayment({ walletAddress: wallet, routes })).toMatchObject({
+      resource: { url: 'http://localhost:3000/r/:x', method: 'GET' },
+      accepts: [{ amount: '10000', extra: { routeId: 'r' } }],
+    })
+  })
+
+  test('nothing shows while one of them is wrong', () => {
+    const plans = [{ planId: 'basic', unitAmount: '1.50' }]
+    expect(previewPayment({ walletAddress: wallet, plans })).toBeNull()
+    expect(previewPayment({ walletAddress: wallet })).toBeNull()
+  })
+})

@@ -1,0 +1,30 @@
+export type Env = Readonly<Record<string, string | undefined>>
+export type ReadFile = (path: string) => string
+
+/** What a variable holds, and how messages name it. */
+export type Variable = { label: string } & ({ text: string } | { fault: string })
+
+/** A variable or the file that `NAME_FILE` names. Blank is unset. */
+export function readVariable(name: string, env: Env, readFile: ReadFile): Variable | undefined {
+  const text = env[name]?.trim() || undefined
+  const file = env[`${name}_FILE`]?.trim() || undefined
+  if (file === undefined) return text === undefined ? undefined : { label: name, text }
+  if (text !== undefined) return { label: name, fault: `and ${name}_FILE are both set; keep one.` }
+  const label = `${name}_FILE`
+  try {
+    const content = readFile(file).trim()
+    return content === '' ? { label, fault: `names ${file}, which is empty.` } : { label, text: content }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    return { label, fault: `names ${file}, which cannot be read${code}.` }
+  }
+}
+
+/** Set by the environment itself, be it well or badly. */
+export function isSet(name: string, env: Env): boolean {
+  return Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim())
+}
+
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 24 ? `${text.slice(0, 21)}...` : text)
+}

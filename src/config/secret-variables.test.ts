@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'vitest'
+import { SAVED_NAMES } from './config-file.ts'
+import { secretHint } from './secret-hint.ts'
+import { isSecret } from './secret-variables.ts'
+
+describe('secrets', () => {
+  test('whatever sounds like a secret is one', () => {
+    const harmless = ['CDP_API_KEY_ID', 'ISSUE_TOKEN_API', 'TOKEN_TTL_SECONDS']
+    const suspicious = SAVED_NAMES.filter((name) =>
+      /KEY|SECRET|TOKEN|PASSWORD|WEBHOOK|RPC|DATABASE/.test(name),
+    )
+    expect(suspicious.filter((name) => !isSecret(name)).sort()).toEqual(harmless)
+  })
+
+  test('a key is known by its address, a URL by its host, and nothing else is told', () => {
+    const key = `0x${'0'.repeat(63)}1`
+    const address = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
+    expect(secretHint('REFUND_WALLET_PRIVATE_KEY', key)).toBe(address)
+    expect(secretHint('GAS_WALLET_PRIVATE_KEY', `${key}, ${key}`)).toBe(`${address}, ${address}`)
+    expect(secretHint('GAS_WALLET_PRIVATE_KEY', 'hunter2')).toBeUndefined()
+    expect(secretHint('TOKEN_SECRET', 'hunter2')).toBeUndefined()
+    expect(secretHint('RPC_URL', 'https://rpc.example/v2/hunter2')).toBe('rpc.example')
+    expect(secretHint('DATABASE_URL', 'postgres://user:hunter2@db:5432/x?sslmode=require')).toBe('db:5432')
+    expect(secretHint('DATABASE_URL', 'postgres://user:hunt/er2@db:5432/x')).toBeUndefined()
+    expect(secretHint('REDIS_URL', 'redis+sentinel://:hunter2@a:1,b:2/m')).toBe('a:1,b:2')
+    expect(secretHint('REDIS_URL', 'hunter2')).toBeUndefined()
+  })
+})

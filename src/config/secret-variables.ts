@@ -1,0 +1,26 @@
+/**
+ * Variables whose values are never shown again once they are set. URLs are among them: those of databases carry
+ * passwords, those of RPCs and webhooks API keys.
+ */
+export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
+  GAS_WALLET_PRIVATE_KEY: 'wallet-key',
+  REFUND_WALLET_PRIVATE_KEY: 'wallet-key',
+  RPC_URL: 'url',
+  DATABASE_URL: 'url',
+  REDIS_URL: 'url',
+  ALERT_WEBHOOK_URL: 'url',
+  CDP_API_KEY_SECRET: 'text',
+  SVC_SECRET_KEY: 'text',
+  TOKEN_SECRET: 'text',
+  TOKEN_PRIVATE_KEY: 'text',
+  ISSUE_TOKEN_API_SECRET: 'text',
+  PROXY_SECRET: 'text',
+  ADMIN_TOKEN: 'text',
+  METRICS_TOKEN: 'text',
+  POSTGRES_PASSWORD: 'text',
+  REDIS_PASSWORD: 'text',
+}
+
+export function isSecret(name: string): boolean {
+  return Object.hasOwn(SECRET_VARIABLES, name)
+}

@@ -1,0 +1,115 @@
+import { type Env, quote, type ReadFile, readVariable } from './read-variable.ts'
+import { urlFault } from './url-fault.ts'
+
+/**
+ * What the standalone server reads beside the options of a gateway; each also reads `NAME_FILE`. `saved`: the setup page
+ * may keep it in its file.
+ */
+export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
+  PORT: { saved: false },
+  ADMIN_TOKEN: { saved: true },
+  LOG_LEVEL: { saved: true },
+  ALERT_WEBHOOK_URL: { saved: true },
+  METRICS_PORT: { saved: false },
+  METRICS_TOKEN: { saved: false },
+  SVC_MANAGED_INFRA: { saved: false },
+  POSTGRES_USER: { saved: false },
+  POSTGRES_PASSWORD: { saved: false },
+  POSTGRES_DB: { saved: false },
+  REDIS_PASSWORD: { saved: false },
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Stores that run beside us under their usual names. */
+export interface ManagedInfra {
+  redis: boolean
+  postgres: boolean
+}
+
+export interface ServerSettings {
+  port: number
+  adminToken: string | null
+  logLevel: LogLevel
+  alertWebhookUrl: string | null
+  metricsPort: number | null
+  metricsToken: string | null
+  /** Null: DNS says which of them are there. */
+  managedInfra: ManagedInfra | null
+  /** Of the managed stores, in the words of their own images. */
+  managedAccess: {
+    postgresUser: string
+    postgresPassword: string
+    postgresDb: string
+    redisPassword: string | null
+  }
+}
+
+const DEFAULT_PORT = 3000
+const MIN_TOKEN_LENGTH = 16
+const MANAGED = /^(none|redis|postgres|redis\s*,\s*postgres|postgres\s*,\s*redis)$/
+
+/** Reads the server's own settings; each fault is one line. */
+export function readServerSettings(
+  env: Env,
+  readFile: ReadFile,
+): { settings: ServerSettings; faults: string[] } {
+  const faults: string[] = []
+
+  /** `read` answers a fault as `{ fault }`; then, and when the variable is unset, the default counts. */
+  function take<T>(name: string, standard: T, read: (text: string) => { value: T } | { fault: string }): T {
+    const found = readVariable(name, env, readFile)
+    if (found === undefined) return standard
+    const result = 'fault' in found ? found : read(found.text)
+    if (!('fault' in result)) return result.value
+    faults.push(`${found.label} ${result.fault}`)
+    return standard
+  }
+  const text = (value: string) => ({ value })
+  const token = (value: string) =>
+    value.length >= MIN_TOKEN_LENGTH
+      ? { value }
+      : {
+          fault: `has ${value.length} characters; it needs at least ${MIN_TOKEN_LENGTH}, for example the output of: openssl rand -hex 32`,
+        }
+  const port = (name: string) => (value: string) =>
+    /^\d{1,5}$/.test(value) && Number(value) <= 65_535
+      ? { value: Number(value) }
+      : { fault: `is ${quote(value)}; a port is a whole number from 0 to 65535, for example ${name}` }
+
+  const settings: ServerSettings = {
+    port: take<number>('PORT', DEFAULT_PORT, port('PORT=3000')),
+    adminToken: take<string | null>('ADMIN_TOKEN', null, token),
+    logLevel: take<LogLevel>('LOG_LEVEL', 'info', (value) => {
+      const level = LOG_LEVELS.find((known) => known === value.toLowerCase())
+      return level
+        ? { value: level }
+        : { fault: `is ${quote(value)}; it can be ${LOG_LEVELS.join(', ')}, for example LOG_LEVEL=info` }
+    }),
+    alertWebhookUrl: take<string | null>('ALERT_WEBHOOK_URL', null, (value) => {
+      const fault = urlFault(value)
+      return fault
+        ? { fault: `${fault}, for example ALERT_WEBHOOK_URL=https://hooks.example.com/paystile` }
+        : { value }
+    }),
+    metricsPort: take<number | null>('METRICS_PORT', null, port('METRICS_PORT=9464')),
+    metricsToken: take<string | null>('METRICS_TOKEN', null, token),
+    managedInfra: take<ManagedInfra | null>('SVC_MANAGED_INFRA', null, (value) => {
+      const words = value.toLowerCase()
+      return MANAGED.test(words)
+        ? { value: { redis: words.includes('redis'), postgres: words.includes('postgres') } }
+        : { fault: `is ${quote(value)}; it can be redis, postgres, redis,postgres or none.` }
+    }),
+    managedAccess: {
+      postgresUser: take('POSTGRES_USER', 'paystile', text),
+      postgresPassword: take('POSTGRES_PASSWORD', 'paystile', text),
+      postgresDb: take('POSTGRES_DB', 'paystile', text),
+      redisPassword: take<string | null>('REDIS_PASSWORD', null, text),
+    },
+  }
+  if (settings.metricsPort !== null && settings.metricsPort !== 0 && settings.metricsPort === settings.port) {
+    faults.push(`METRICS_PORT is ${settings.metricsPort}, as PORT is; choose another, for example 9464.`)
+  }
+  return { settings, faults }
+}

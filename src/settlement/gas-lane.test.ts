@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import type { Chain, Turns, TxSigner } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
+import { createMemoryStore } from '../stores/memory.ts'
+import { createFakeClock } from '../testing/fake-clock.ts'
+import { createLane } from './gas-lane.ts'
+
+const WALLET: Address = `0x${'a'.repeat(40)}`
+
+function setUp() {
+  const events: string[] = []
+  const turns: Turns = {
+    async take(name) {
+      events.push(`take ${name}`)
+      return () => void events.push('end')
+    },
+    close() {},
+  }
+  const chain = { fails: false }
+  const wallet: Chain['wallet'] = async () => {
+    if (chain.fails) throw new Error('unreachable')
+    return { nonce: 5, balanceWei: 1n, baseFeeWei: 1n, priorityFeeWei: 1n }
+  }
+  const parts = { store: createMemoryStore(), clock: createFakeClock(), turns }
+  const signer = { address: WALLET } as TxSigner
+  const lane = createLane(signer, { chain: { wallet } as Chain, ...parts })
+  return { lane, events, chain }
+}
+
+test('a turn lasts until every parcel that it allocated for is stored', async () => {
+  const { lane, events } = setUp()
+  expect(await lane.allocate([['a'], ['b', 'c']])).toEqual([5, 6])
+  lane.confirm(6)
+  expect(events).toEqual([`take ${WALLET}`])
+  lane.confirm(5)
+  expect(events).toEqual([`take ${WALLET}`, 'end'])
+})
+
+test('a turn ends where parcels were refused and are packed anew, or nothing could be allocated', async () => {
+  const { lane, events, chain } = setUp()
+  await lane.allocate([['a'], ['b']])
+  lane.confirm(5)
+  lane.release(new Set(['b']))
+  expect(events).toEqual([`take ${WALLET}`, 'end'])
+  lane.distrust()
+  chain.fails = true
+  await expect(lane.allocate([['c']])).rejects.toThrow('unreachable')
+  expect(events.slice(2)).toEqual([`take ${WALLET}`, 'end'])
+})

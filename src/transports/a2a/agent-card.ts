@@ -1,0 +1,102 @@
+import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
+
+export const X402_V02 = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
+export const X402_V01 = 'https://github.com/google-a2a/a2a-x402/v0.1'
+
+export interface CardConfig {
+  baseUrl: string
+  network: Network
+  agentName: string
+  agentDescription: string
+  agentVersion: string
+  provider: { organization: string; url: string } | null
+}
+
+/**
+ * The agent card. Clients of 0.3 read `url` and `protocolVersion`, those of 1.0 `supportedInterfaces`.
+ * `path` is where this server answers A2A.
+ */
+export function agentCard(
+  config: CardConfig,
+  discovery: DiscoveryCatalog,
+  { path, streaming }: { path: string; streaming: boolean },
+): object {
+  const { baseUrl, network, provider } = config
+  const url = baseUrl + path
+  const where = network.word === 'testnet' ? 'the test network' : network.word
+  const description = `USDC payment on ${where} (${network.id}), authorized off-chain by EIP-3009; the buyer pays no gas.`
+  return {
+    name: config.agentName,
+    description: config.agentDescription,
+    url,
+    version: config.agentVersion,
+    protocolVersion: '0.3.0',
+    supportedInterfaces: ['1.0', '0.3'].map((protocolVersion) => {
+      return { url, protocolBinding: 'JSONRPC', protocolVersion }
+    }),
+    ...(provider && { provider }),
+    capabilities: {
+      extensions: [
+        { uri: X402_V02, description, required: true },
+        { uri: X402_V01, description, required: false },
+      ],
+      pushNotifications: false,
+      streaming,
+      stateTransitionHistory: false,
+    },
+    defaultInputModes: ['text'],
+    defaultOutputModes: ['application/json'],
+    skills: [discoverPlans(baseUrl), requestAccess(baseUrl, discovery)],
+  }
+}
+
+function discoverPlans(baseUrl: string) {
+  return {
+    id: 'discover-plans',
+    name: 'Discover plans',
+    description: `Lists what can be bought and its price, free of charge: GET ${baseUrl}/discover.`,
+    tags: ['discovery', 'catalog', 'x402'],
+    examples: ['What do you sell, and what does it cost?'],
+  }
+}
+
+function requestAccess(baseUrl: string, { plans, routes }: DiscoveryCatalog) {
+  const what = [
+    ...(plans.length > 0 ? ['a plan (planId) and get an access token'] : []),
+    ...(routes.length > 0 ? ['a single call (routeId and resource) and get its answer'] : []),
+  ].join(', or ')
+  return {
+    id: 'request-access',
+    name: 'Request access',
+    description: `Buy ${what}, for USDC. The first request is answered with the terms, the second one carries the payment.`,
+    tags: ['payment', 'x402', 'purchase'],
+    endpoint: { url: `${baseUrl}/x402/access`, method: 'POST' },
+    inputSchema: inputSchema(plans.length > 0),
+    workflow: [
+      `GET ${baseUrl}/discover and choose.`,
+      `POST ${baseUrl}/x402/access with your choice and a requestId of your own: the answer is 402 with the payment requirements.`,
+      'Sign the EIP-3009 authorization that accepts[0] asks for, off-chain.',
+      'Send the same request again with header payment-signature and receive the AccessGrant.',
+    ],
+  }
+}
+
+/** Where plans are sold they are what this skill is about; the description speaks of calls. */
+function inputSchema(plans: boolean): object {
+  const text = { type: 'string' } as const
+  const item = { ...text, description: 'from GET /discover' }
+  const requestId = { ...text, description: 'your own; the same again is never charged twice' }
+  if (plans) {
+    const properties = { planId: item, requestId, resourceId: { ...text, default: DEFAULT_RESOURCE_ID } }
+    return { type: 'object', properties, required: ['planId'] }
+  }
+  const call = {
+    type: 'object',
+    properties: { method: text, path: text, body: {} },
+    required: ['method', 'path'],
+  }
+  const properties = { routeId: item, resource: call, requestId }
+  return { type: 'object', properties, required: ['routeId', 'resource'] }
+}

@@ -1,0 +1,65 @@
+import type { Engine } from '../../engine/outcome.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Endpoint, Mount } from '../http/endpoint.ts'
+import { JSON_HEADERS } from '../http/headers.ts'
+import { jsonReply } from '../http/reply.ts'
+import { agentCard, type CardConfig } from './agent-card.ts'
+import { createPurchases, type Purchases } from './purchases.ts'
+import { createRequestHandler } from './request-handler.ts'
+import { createRpcEndpoint } from './serve-json-rpc.ts'
+import { agentMessage, dataPart, textPart } from './task-view.ts'
+
+export interface A2a {
+  mount: Mount
+  /** Resolves when no purchase is under way: some of them nobody waits for. */
+  idle(): Promise<void>
+}
+
+/** A2A at `/a2a`, and the agent card at both of its places. */
+export function createA2a(
+  config: CardConfig,
+  switches: { streaming: boolean; transferProofs: boolean },
+  engine: Pick<Engine, 'purchase' | 'status' | 'inspect' | 'watch' | 'cancel'>,
+  discovery: DiscoveryCatalog,
+): A2a {
+  const published = (path: string) => {
+    const headers = { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }
+    return jsonReply(200, headers, agentCard(config, discovery, { path, ...switches }))
+  }
+  const onAccess = published('/x402/access')
+  const onItsOwn = published('/a2a')
+  const card: Endpoint = (_request, peer) => (peer.a2aOnAccess ? onAccess : onItsOwn)
+  let purchases: Purchases | undefined
+
+  return {
+    mount(desk) {
+      const { report } = desk.safe
+      const sale = { network: config.network, baseUrl: config.baseUrl, discovery }
+      purchases = createPurchases(engine, sale, report)
+      const handler = createRequestHandler({
+        ...switches,
+        engine,
+        purchases,
+        sale,
+        report,
+        catalogMessage: (contextId) => catalogMessage(discovery, contextId),
+      })
+      return {
+        '/a2a': { POST: createRpcEndpoint(desk, handler) },
+        '/.well-known/agent.json': { GET: card },
+        '/.well-known/agent-card.json': { GET: card },
+      }
+    },
+    idle: async () => purchases?.idle(),
+  }
+}
+
+function catalogMessage(discovery: DiscoveryCatalog, contextId = '') {
+  const text =
+    'To buy, send a data part {"type": "AccessRequest", "planId": "…", "requestId": "…"}, or routeId and resource {method, path} ' +
+    'in place of planId. This is what can be bought:'
+  return agentMessage([textPart(text), dataPart({ type: 'Catalog', ...discovery })], {
+    taskId: '',
+    contextId,
+  })
+}

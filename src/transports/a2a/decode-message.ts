@@ -1,0 +1,114 @@
+import type { Message } from '@a2a-js/sdk'
+import { RequestMalformedError } from '@a2a-js/sdk/errors'
+import { z } from 'zod'
+import type { Intent } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
+import { Bytes32Schema, SignatureSchema } from '../../protocol/hex.ts'
+import { type PaymentPayload, PaymentPayloadSchema, paymentIdOf } from '../../protocol/payment.ts'
+import { accessIntent } from '../http/decode-access.ts'
+import { nameFault } from '../http/name-fault.ts'
+import { chooseRequestId } from '../http/request-id.ts'
+import { isUnopened } from './render-purchase.ts'
+
+/** What a message wants. */
+export type Ask =
+  /** It names nothing to buy. */
+  | { kind: 'catalog' }
+  /** It belongs to a task and brings nothing new. */
+  | { kind: 'look'; taskId: string }
+  | { kind: 'reject'; taskId: string }
+  /** `taskId`: the task that it says it continues. */
+  | { kind: 'purchase'; intent: Intent; taskId: string | undefined }
+
+export const STATUS_KEY = 'x402.payment.status'
+export const PAYLOAD_KEY = 'x402.payment.payload'
+
+const ProofSchema = z.object({
+  challengeId: z.string().max(160).optional(),
+  txHash: Bytes32Schema,
+  signature: SignatureSchema,
+})
+
+/** Throws RequestMalformedError. Payload and proof never enter a message: they are as good as money. */
+export function decodeMessage(message: Message, { transferProofs }: { transferProofs: boolean }): Ask {
+  const status: unknown = message.metadata?.[STATUS_KEY]
+  const taskId = message.taskId === '' || isUnopened(message.taskId) ? undefined : message.taskId
+  if (status === 'payment-rejected') {
+    if (taskId === undefined) refuse('payment-rejected needs message.taskId: the task that is not to be paid')
+    return { kind: 'reject', taskId }
+  }
+  const payment = paymentIn(message)
+  const { access, proof } = partsOf(message)
+  if (status === 'payment-submitted' && !payment && !proof) {
+    refuse(`${STATUS_KEY} is payment-submitted, but metadata has no ${PAYLOAD_KEY}`)
+  }
+  if (proof) {
+    if (!transferProofs) refuse(`this gateway takes no transfer hashes; pay by ${PAYLOAD_KEY}`)
+    if (payment) refuse(`the message has both ${PAYLOAD_KEY} and a PaymentProof; send one of them`)
+  }
+  if (!access && !payment && !proof) return taskId ? { kind: 'look', taskId } : { kind: 'catalog' }
+  const named = [taskId, access?.challengeId, proof?.challengeId].filter((id) => id !== undefined)
+  if (new Set(named).size > 1) refuse('taskId and challengeId differ; they name the same thing')
+  if (proof && named.length === 0) refuse('the PaymentProof has no challengeId')
+  const intent = intentOf({ ...access, challengeId: named[0] }, payment)
+  if (proof) intent.proof = { txHash: proof.txHash, signature: proof.signature }
+  return { kind: 'purchase', intent, taskId }
+}
+
+function intentOf(request: AccessRequest, payment: PaymentPayload | undefined): Intent {
+  const requestId = chooseRequestId(request.requestId, null, paymentIdOf(payment))
+  if (requestId instanceof GatewayError) refuse(requestId.message)
+  const decoded = accessIntent({ ...request, requestId }, payment, 'a2a')
+  switch (decoded.kind) {
+    case 'intent':
+      return decoded.intent
+    case 'fault':
+      return refuse(decoded.error.message)
+    default:
+      return refuse('the AccessRequest names neither planId nor routeId; GET /discover lists both')
+  }
+}
+
+function paymentIn({ metadata }: Message): PaymentPayload | undefined {
+  const value: unknown = metadata?.[PAYLOAD_KEY]
+  if (value === undefined || value === null) return undefined
+  const parsed = PaymentPayloadSchema.safeParse(value)
+  return parsed.success ? parsed.data : refuse(`${PAYLOAD_KEY} is malformed: ${nameFault(parsed.error)}`)
+}
+
+interface Parts {
+  access?: AccessRequest
+  proof?: z.infer<typeof ProofSchema>
+}
+
+function partsOf({ parts }: Message): Parts {
+  const found: Parts = {}
+  for (const { content } of parts) {
+    if (content?.$case !== 'data') continue
+    const data: unknown = content.value
+    if (typeof data !== 'object' || data === null) refuse('a data part is no object')
+    // Who names a plan and no type can only mean one thing.
+    const type: unknown = 'type' in data ? data.type : 'AccessRequest'
+    if (type === 'AccessRequest') found.access ??= parse(AccessRequestSchema, data, type)
+    else if (type === 'PaymentProof') found.proof ??= parse(ProofSchema, data, type)
+    else
+      refuse(
+        `a data part has type ${JSON.stringify(type)?.slice(0, 80)}; expected AccessRequest or PaymentProof`,
+      )
+  }
+  const { planId, routeId } = found.access ?? {}
+  if (planId !== undefined && routeId !== undefined) {
+    refuse('the AccessRequest names planId and routeId; send one of them')
+  }
+  return found
+}
+
+function parse<S extends z.ZodType>(schema: S, data: object, type: string): z.infer<S> {
+  const parsed = schema.safeParse(data)
+  return parsed.success ? parsed.data : refuse(`the ${type} is malformed: ${nameFault(parsed.error)}`)
+}
+
+function refuse(message: string): never {
+  throw new RequestMalformedError(message)
+}

@@ -1,0 +1,128 @@
+import type { Dossier } from '../../engine/outcome.ts'
+import { paymentFailed } from '../../engine/refusals.ts'
+import { GatewayError } from '../../errors.ts'
+import type { ChallengeStatus } from '../../protocol/access.ts'
+import { ERROR_CODES } from '../../protocol/error-codes.ts'
+import type { SettleResponse } from '../../protocol/payment.ts'
+import { explainReason } from '../../rules/check-payment.ts'
+import { priceText, type Sale, termsAgain, x402Challenge } from './challenge-terms.ts'
+import type { TaskView } from './task-view.ts'
+import { settlementError } from './x402-error.ts'
+
+const FETCH =
+  'Send the payload that paid it once more, unchanged, and the answer carries what was bought; nothing is charged.'
+export const HOW_TO_PAY =
+  'Sign accepts[0] of x402.payment.required (EIP-3009) and send it as x402.payment.payload with x402.payment.status payment-submitted.'
+
+/**
+ * The task that a stored challenge is. Whoever knows the id may read it, and the id proves nothing: so it never holds
+ * what was bought.
+ *
+ * @param settling a payment for it is under way on this instance, perhaps not stored yet
+ */
+export function projectTask(dossier: Dossier, sale: Sale, settling = false): TaskView {
+  const { challenge } = dossier
+  const shared = {
+    id: challenge.key,
+    requestId: challenge.requestId,
+    receipts: receiptsOf(dossier),
+    at: dossier.audit.at(-1)?.at,
+  }
+  switch (challenge.state) {
+    case 'PENDING':
+      if (challenge.liveAuth !== null || settling) {
+        const text = 'The payment was received and is being settled. Do not sign a new one; look again.'
+        return { ...shared, state: 'working', payment: 'payment-submitted', text }
+      }
+      return { ...shared, ...unpaid(dossier, sale) }
+    case 'PAID':
+      return { ...shared, state: 'working', payment: 'payment-verified', text: undelivered(dossier) }
+    case 'DELIVERED': {
+      const text = `Paid and delivered. ${FETCH}`
+      return { ...shared, state: 'completed', payment: 'payment-completed', text }
+    }
+    case 'CANCELLED': {
+      const text = 'Cancelled; nothing was charged. Ask again to buy.'
+      return { ...shared, state: 'canceled', payment: 'payment-rejected', text }
+    }
+    case 'EXPIRED': {
+      const text = `Expired at ${new Date(challenge.expiresAt).toISOString()}; nothing was charged. Ask again to buy.`
+      return { ...shared, ...failed(new GatewayError('CHALLENGE_EXPIRED', text)) }
+    }
+    case 'REFUND_PENDING':
+    case 'REFUNDED':
+    case 'REFUND_FAILED': {
+      const { state, refundTxHash } = challenge
+      const text = `The payment did not lead to a delivery; its refund is ${state}. Ask again to buy.`
+      const refund = { state, ...(refundTxHash !== null && { txHash: refundTxHash }) }
+      return { ...shared, ...failed(new GatewayError('CHALLENGE_REFUNDED', text, { refund })) }
+    }
+    default:
+      // A state that a newer version stored.
+      return { ...shared, state: 'working', payment: 'payment-submitted', text: 'In progress; look again.' }
+  }
+}
+
+/** A payment is on its way and nothing is known of it yet. */
+export function submitted({ challengeId, requestId }: ChallengeStatus): TaskView {
+  const text =
+    'The payment was received and is being settled. Follow the task; once it is completed, send the same payload again to fetch what was bought.'
+  return { id: challengeId, requestId, state: 'working', payment: 'payment-submitted', text }
+}
+
+/** Every payment that was tried and failed, and every transfer that arrived. */
+export function receiptsOf({ challenge, attempts, receipts }: Dossier): SettleResponse[] {
+  const { network } = challenge
+  return [
+    ...failures(attempts, challenge.key).map(({ payer, said }) => {
+      return { success: false, transaction: '', network, payer, errorReason: said }
+    }),
+    ...receipts.map(({ lost, txHash, payer }) => {
+      const settled = { success: !lost, transaction: txHash, network, payer }
+      return lost ? { ...settled, errorReason: 'the chain dropped the transfer again' } : settled
+    }),
+  ]
+}
+
+/** What failed for certain, in the words that its buyer was told. */
+function failures(attempts: Dossier['attempts'], challengeId: string) {
+  return attempts.flatMap(({ phase, reason, payer }) => {
+    if (reason === null) return []
+    if (phase === 'RELEASED') return [{ payer, said: reason }]
+    if (phase !== 'ABANDONED' && phase !== 'DEAD') return []
+    return [{ payer, said: paymentFailed({ key: challengeId }, explainReason(reason)).message }]
+  })
+}
+
+function unpaid({ challenge, attempts }: Dossier, sale: Sale) {
+  const required = termsAgain(challenge, sale, 'Payment required')
+  const terms = { state: 'input-required' as const, required, data: x402Challenge(required, sale.network) }
+  const last = failures(attempts, challenge.key).at(-1)
+  if (!last) {
+    const text = `Not paid yet: ${priceText(required)}. ${HOW_TO_PAY} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
+    return { ...terms, payment: 'payment-required' as const, text }
+  }
+  return {
+    ...terms,
+    payment: 'payment-failed' as const,
+    error: settlementError(last.said),
+    text: `${last.said} ${HOW_TO_PAY}`,
+  }
+}
+
+/** Plans are delivered by themselves; a call is made only while its buyer is there to take the answer. */
+function undelivered({ challenge }: Dossier): string {
+  if (challenge.kind === 'plan') return `Paid; the credential is being issued. ${FETCH}`
+  const failure = challenge.failure === null ? '' : ` The last call failed: ${challenge.failure}.`
+  return `Paid, and not delivered yet.${failure} Send the same payload again: the call is made again and nothing is charged. Otherwise the payment is refunded.`
+}
+
+function failed(error: GatewayError) {
+  return {
+    state: 'failed' as const,
+    payment: 'payment-failed' as const,
+    text: error.message,
+    data: error.toBody(),
+    error: ERROR_CODES[error.code].a2a.code,
+  }
+}

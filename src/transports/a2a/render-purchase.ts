@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto'
+import type { Dossier, Intent, Outcome } from '../../engine/outcome.ts'
+import { ERROR_CODES } from '../../protocol/error-codes.ts'
+import type { SettleResponse } from '../../protocol/payment.ts'
+import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
+import { HOW_TO_PAY, projectTask, receiptsOf } from './project-task.ts'
+import type { TaskView } from './task-view.ts'
+import { x402Error } from './x402-error.ts'
+
+/** Tasks of requests that came to no challenge. They are told once and stored nowhere. */
+const UNOPENED = 'unopened-'
+
+export function isUnopened(taskId: string): boolean {
+  return taskId.startsWith(UNOPENED)
+}
+
+/** Which challenge an outcome is about. */
+export function challengeIdOf(outcome: Outcome, intent: Intent): string | undefined {
+  switch (outcome.kind) {
+    case 'challenge':
+      return outcome.required.challengeId
+    case 'granted':
+      return outcome.grant.challengeId
+    case 'resource':
+      return outcome.response.challengeId
+    case 'paid':
+      return outcome.payment.challengeId
+    case 'failed': {
+      const { code, details } = outcome.error
+      if (code === 'CHALLENGE_NOT_FOUND') return undefined
+      return outcome.required?.challengeId ?? details.challengeId ?? intent.challengeId
+    }
+  }
+}
+
+/** An outcome as the task of the message that brought it about. `dossier`: what is stored by now. */
+export function renderPurchase(
+  outcome: Outcome,
+  intent: Intent,
+  dossier: Dossier | undefined,
+  sale: Sale,
+): TaskView {
+  const shared = {
+    id: challengeIdOf(outcome, intent) ?? `${UNOPENED}${randomBytes(12).toString('base64url')}`,
+    requestId: dossier?.challenge.requestId ?? intent.requestId,
+    receipts: historyOf(outcome, intent, dossier),
+    at: dossier?.audit.at(-1)?.at,
+  }
+  switch (outcome.kind) {
+    case 'challenge': {
+      const { required } = outcome
+      // Paid already: the task says so, and the terms are there for a payer that lost the payload and signs another.
+      if (dossier && dossier.challenge.state !== 'PENDING') {
+        return { ...projectTask(dossier, sale), text: required.error, required }
+      }
+      const text = `Pay ${priceText(required)}. ${HOW_TO_PAY}`
+      const data = x402Challenge(required, sale.network)
+      return { ...shared, state: 'input-required', payment: 'payment-required', text, data, required }
+    }
+    case 'granted': {
+      const { grant, cached } = outcome
+      const text = `${cached ? 'Paid before' : 'Paid'}: use accessToken as Authorization: Bearer at ${grant.resourceEndpoint}.`
+      return { ...shared, state: 'completed', payment: 'payment-completed', text, result: grant }
+    }
+    case 'resource': {
+      const { response, cached } = outcome
+      const { status } = response.resource
+      if (status >= 200 && status <= 299) {
+        const text = `${cached ? 'Paid before' : 'Paid'}: the call was answered ${status}.`
+        return { ...shared, state: 'completed', payment: 'payment-completed', text, result: response }
+      }
+      const text = `Paid, but the call was answered ${status}. Send the same payload again: the call is made again and nothing is charged. Otherwise the payment is refunded.`
+      return { ...shared, state: 'working', payment: 'payment-verified', text, result: response }
+    }
+    case 'paid': {
+      const text = "Paid; the seller's own server delivers it."
+      return { ...shared, state: 'working', payment: 'payment-verified', text, data: outcome.payment }
+    }
+    case 'failed':
+      return { ...shared, ...failure(outcome, intent, dossier, sale) }
+  }
+}
+
+function failure(
+  { error, required }: Extract<Outcome, { kind: 'failed' }>,
+  intent: Intent,
+  dossier: Dossier | undefined,
+  { network, baseUrl }: Sale,
+) {
+  const { state } = ERROR_CODES[error.code].a2a
+  const { challengeId } = error.details
+  const statusUrl = challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${challengeId}`
+  const told = { text: error.message, data: error.toBody(statusUrl), required }
+  // Working says: the same payload again. A word of failure would make the buyer sign, and pay, anew.
+  if (state === 'working') {
+    const code = error.code === 'SETTLEMENT_PENDING' ? undefined : error.code
+    return { ...told, state, payment: 'payment-submitted' as const, error: code }
+  }
+  // Nothing that the buyer could send would mend a challenge that is over.
+  const over = dossier !== undefined && dossier.challenge.state !== 'PENDING'
+  return {
+    ...told,
+    state: over ? ('failed' as const) : state,
+    payment: 'payment-failed' as const,
+    error: x402Error(error, network.id, intent.payment),
+  }
+}
+
+/** All that is stored, and this outcome's own receipt where it is not among it. */
+function historyOf(outcome: Outcome, intent: Intent, dossier: Dossier | undefined): SettleResponse[] {
+  const stored = dossier ? receiptsOf(dossier) : []
+  const own = 'receipt' in outcome ? outcome.receipt : undefined
+  if (!own) return stored
+  const nonce = intent.payment?.payload.authorization.nonce
+  const known = own.success
+    ? stored.some(({ transaction }) => transaction === own.transaction)
+    : dossier?.attempts.some(({ key, reason }) => reason !== null && key.endsWith(`:${nonce}`))
+  return known ? stored : [...stored, own]
+}

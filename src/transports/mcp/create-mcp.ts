@@ -1,0 +1,101 @@
+import { GatewayError } from '../../errors.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Catalog } from '../../rules/catalog.ts'
+import type { Endpoint, Mount } from '../http/endpoint.ts'
+import { CORS_HEADERS, JSON_HEADERS } from '../http/headers.ts'
+import { readBody } from '../http/read-body.ts'
+import { jsonReply, type Reply } from '../http/reply.ts'
+import { createToolCaller } from './call-tool.ts'
+import { createCallerCheck } from './check-caller.ts'
+import { describeServer } from './describe-server.ts'
+import { discoverPlansTool } from './discover-plans-tool.ts'
+import { createExchange } from './exchange.ts'
+import { bringsPayment } from './find-payment.ts'
+import { parseMessage, type RpcMessage } from './parse-message.ts'
+import { requestAccessTool } from './request-access-tool.ts'
+import { routeTools } from './route-tool.ts'
+
+/** What MCP needs of the configuration. */
+export interface McpConfig {
+  baseUrl: string
+  agentVersion: string
+  /** The proxy in front says which host was asked. */
+  trustProxy: boolean
+  network: { word: string }
+  mcp: { routes: boolean }
+}
+
+const SERVER_ERROR = -32000
+
+/** MCP at `/mcp`, without sessions: every POST is served by a server of its own. */
+export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalog: Catalog): Mount {
+  const tools = [
+    discoverPlansTool(discovery, config.network.word),
+    requestAccessTool(),
+    ...(config.mcp.routes ? routeTools(catalog, discovery) : []),
+  ]
+  const card = describeServer(config, discovery)
+  const refuseForeign = createCallerCheck(config)
+  const published = jsonReply(200, { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }, card)
+
+  return (desk) => {
+    const { limits, render, safe } = desk
+    const exchange = createExchange(card, tools, createToolCaller(desk, config.baseUrl, tools))
+
+    const post: Endpoint = async (request, peer) => {
+      const foreign = refuseForeign(request.headers)
+      if (foreign) return asRpcError(render.failure(foreign, { httpStatus: 403 }))
+      const read = await readBody(request, limits)
+      if (read.kind === 'fault')
+        return asRpcError(render.failure(read.error, { httpStatus: read.httpStatus }))
+      const message = parseMessage(read.text)
+      if ('fault' in message) {
+        const error = new GatewayError('INVALID_REQUEST', message.fault)
+        return asRpcError(safe.limit(peer) ?? render.failure(error), null, message.code)
+      }
+      const limited = bringsPayment(message, request.headers) ? undefined : safe.limit(peer)
+      if (limited) return asRpcError(limited, message)
+      return replyOf(await exchange(detached(request), message))
+    }
+
+    const get: Endpoint = () => published
+    return {
+      '/mcp': { POST: post },
+      '/.well-known/mcp.json': { GET: get },
+      '/.well-known/mcp/server-card.json': { GET: get },
+    }
+  }
+}
+
+/** A request of its own, without the body: a client that leaves must not abort a settlement through `signal`. */
+function detached(request: Request): Request {
+  const headers = new Headers(request.headers)
+  const accept = headers.get('accept')
+  // Who takes anything takes both types that the protocol asks for.
+  if (accept === null || accept.includes('*/*')) headers.set('accept', 'application/json, text/event-stream')
+  return new Request(request.url, { method: 'POST', headers })
+}
+
+/** Never cached, whatever it is: a grant belongs to one buyer, and terms are true for this moment only. */
+async function replyOf(response: Response): Promise<Reply> {
+  const type = response.headers.get('content-type')
+  const body = await response.text()
+  return {
+    status: response.status,
+    headers: {
+      ...CORS_HEADERS,
+      'cache-control': 'no-store, private',
+      ...(type !== null && { 'content-type': type }),
+    },
+    body: body === '' ? null : body,
+  }
+}
+
+/** What is refused before it comes to a tool: the HTTP error of every endpoint, spoken as JSON-RPC. */
+function asRpcError(reply: Reply, message: RpcMessage | null = null, code = SERVER_ERROR): Reply {
+  const data = JSON.parse(reply.body ?? '{}') as { message?: string }
+  const { id } = message ?? {}
+  const known = typeof id === 'string' || typeof id === 'number' ? id : null
+  const body = { jsonrpc: '2.0', id: known, error: { code, message: data.message, data } }
+  return { ...reply, body: JSON.stringify(body) }
+}

@@ -1,0 +1,76 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import type { ToolCaller } from './call-tool.ts'
+import type { ServerCard } from './describe-server.ts'
+import type { RpcMessage } from './parse-message.ts'
+import type { McpTool } from './tool.ts'
+
+const INSTRUCTIONS =
+  'Sells API access for USDC by x402. Call discover_plans for prices, then request_access: its first answer says what to ' +
+  'sign, and the second call carries the payment in _meta["x402/payment"].'
+
+/** Serves one message of either generation of the protocol, by a fresh server, and always answers JSON. */
+export function createExchange(
+  card: ServerCard,
+  tools: readonly McpTool[],
+  callTool: ToolCaller,
+): (request: Request, message: RpcMessage) => Promise<Response> {
+  const listings = tools.map(({ listing }) => listing)
+  const names = listings.map(({ name }) => name).join(', ')
+
+  /** The plain server and not the one with registered tools: that words argument errors by itself, and not as ours. */
+  function newServer(): Server {
+    const { name, version, description } = card
+    const server = new Server(
+      { name, version, description },
+      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+    )
+    server.setRequestHandler('tools/list', () => ({ tools: listings }))
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq, http }) => {
+      const paymentHeader = http?.req?.headers.get('payment-signature') ?? null
+      const result = await callTool({
+        name: params.name,
+        args: params.arguments,
+        meta: mcpReq._meta,
+        paymentHeader,
+      })
+      if (result) return result
+      const unknown = JSON.stringify(params.name.slice(0, 128))
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `There is no tool ${unknown}; there are ${names}.`,
+      )
+    })
+    return server
+  }
+
+  const modern = createMcpHandler(newServer, { legacy: 'reject' })
+
+  return async (request, message) => {
+    if (message.method === 'subscriptions/listen') return nothingChanges(message)
+    if (!(await isLegacyRequest(request, message))) return modern.fetch(request, { parsedBody: message })
+    const server = newServer()
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+    await server.connect(transport)
+    try {
+      return await transport.handleRequest(request, { parsedBody: message })
+    } finally {
+      await server.close()
+    }
+  }
+}
+
+/** A stream of changes that never come would only be a connection that stays open. */
+function nothingChanges({ id = null }: RpcMessage): Response {
+  const error = {
+    code: ProtocolErrorCode.MethodNotFound,
+    message: 'The tools here never change; there is nothing to listen to.',
+  }
+  return Response.json({ jsonrpc: '2.0', id, error }, { status: 404 })
+}

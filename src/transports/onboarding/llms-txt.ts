@@ -1,0 +1,66 @@
+import { code, link, plain } from './markdown.ts'
+import { type Offer, paidRoutes, routeBase } from './offer.ts'
+
+/** `/llms.txt` (llmstxt.org): a title, a summary, and lists of links. */
+export function llmsTxt(offer: Offer): string {
+  const { discovery, baseUrl, network } = offer
+  const { agentName, description, plans } = discovery
+  const routes = paidRoutes(offer)
+  const free = discovery.routes.filter((route) => route.free)
+  const at = (path: string) => `${baseUrl}${path}`
+  const note = (text: string | undefined) => (text ? `. ${plain(text)}` : '')
+  const base = routeBase(offer)
+  const sections: Array<[string, string[]]> = [
+    [
+      'Start here',
+      [
+        `- ${link('How to buy', at('/skills.md'))}: a walk-through with code that runs as it stands`,
+        `- ${link('Catalog', at('/discover'))}: plans, routes, prices and the wallet that is paid, as JSON`,
+        `- ${link('OpenAPI', at('/openapi.json'))}: every endpoint, its schemas and its price`,
+      ],
+    ],
+    [
+      'Plans: one payment, then a bearer token',
+      plans.map(
+        ({ planId, unitAmount, description: text }) =>
+          `- ${link(code(planId), at('/x402/access'))}: ${unitAmount}, POST ${code(JSON.stringify({ planId, requestId: '<new UUID>' }))}${note(text)}`,
+      ),
+    ],
+    [
+      'Routes: one payment per call',
+      routes.map(
+        ({ routeId, method, path, unitAmount, description: text }) =>
+          `- ${link(code(routeId), base + path)}: ${unitAmount}, ${code(`${method} ${path}`)}${note(text)}`,
+      ),
+    ],
+    [
+      'Free routes',
+      free.map(
+        ({ routeId, method, path, description: text }) =>
+          `- ${link(code(routeId), base + path)}: ${code(`${method} ${path}`)}${note(text)}`,
+      ),
+    ],
+    [
+      'Other ways in',
+      [
+        ...(offer.a2a ? [`- ${link('Agent card', at('/.well-known/agent-card.json'))}: A2A`] : []),
+        ...(offer.mcp
+          ? [`- ${link('MCP server', at('/.well-known/mcp.json'))}: tools at ${at('/mcp')}`]
+          : []),
+      ],
+    ],
+    ['Optional', [`- ${link('x402 resources', at('/.well-known/x402'))}: for catalogs and crawlers`]],
+  ]
+  const summary = [
+    `> ${plain(description)}`,
+    '',
+    `Paid in USDC on ${network.id} (${network.word}, chain id ${network.chainId}) by x402 version 2: ask, get a 402 with the terms, sign an EIP-3009 authorization off-chain (no gas), send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
+  ]
+  return [
+    `# ${plain(agentName)}`,
+    '',
+    ...summary,
+    ...sections.flatMap(([title, lines]) => (lines.length === 0 ? [] : ['', `## ${title}`, '', ...lines])),
+    '',
+  ].join('\n')
+}

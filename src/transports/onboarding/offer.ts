@@ -1,0 +1,36 @@
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
+
+/** All that the documents tell. What is switched off is false here, and no document mentions it. */
+export interface Offer {
+  discovery: DiscoveryCatalog
+  /** Without a slash at the end. */
+  baseUrl: string
+  network: Pick<Network, 'id' | 'chainId' | 'word' | 'asset' | 'domain'>
+  /** Where tokens are used, with `{resourceId}`. */
+  resourceEndpoint: string
+  /** The gateway answers calls of routes itself, in a ResourceResponse; otherwise the seller's own server does. */
+  servesRoutes: boolean
+  a2a: boolean
+  mcp: boolean
+  /** RS256 keys are published. */
+  jwks: boolean
+  agentVersion: string
+  provider: { organization: string; url: string } | null
+}
+
+export type Plan = DiscoveryCatalog['plans'][number]
+export type Route = DiscoveryCatalog['routes'][number]
+export type PaidRoute = Route & { unitAmount: string }
+
+export function paidRoutes({ discovery }: Offer): PaidRoute[] {
+  return discovery.routes.filter((route): route is PaidRoute => route.unitAmount !== undefined)
+}
+
+/**
+ * Where routes are called. Embedded ones are written as whole paths of the seller's server, wherever the gateway itself is
+ * mounted on it.
+ */
+export function routeBase({ baseUrl, servesRoutes }: Offer): string {
+  return servesRoutes ? baseUrl : new URL(baseUrl).origin
+}

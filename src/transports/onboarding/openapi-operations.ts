@@ -1,0 +1,86 @@
+import { dollarsToMicro, microToDollars } from '../../protocol/amount.ts'
+
+export interface Operation {
+  operationId: string
+  summary: string
+  security: Array<Record<string, string[]>>
+  responses: Record<string, object>
+  [more: string]: unknown
+}
+
+export const OPEN: Operation['security'] = []
+export const PAYING: Operation['security'] = [{ payment: [] }]
+export const WITH_TOKEN: Operation['security'] = [{ bearer: [] }]
+
+export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+export function json(description: string, schema: object, headers?: object): object {
+  return { description, ...(headers && { headers }), content: { 'application/json': { schema } } }
+}
+
+const FAILURES: Record<string, string> = {
+  '400': 'malformed, contradictory or unknown; nothing was charged',
+  '401': 'no valid bearer token',
+  '404': 'not found',
+  '409': 'the payment was used already',
+  '410': 'expired, cancelled or refunded: ask for a new challenge',
+  '413': 'the body is too large',
+  '429': 'too many requests: wait for Retry-After seconds',
+  '500': 'send the same request again',
+  '502': 'paid, but delivery failed; a refund is on its way',
+  '503':
+    'the outcome is not known yet: send the same payment again after Retry-After seconds, never a new one',
+}
+
+/** `components.responses`: every failure has the one error body. */
+export function failureResponses(): Record<string, object> {
+  const named = Object.entries(FAILURES).map(([status, text]) => [
+    `E${status}`,
+    json(text, schemaRef('Error')),
+  ])
+  return Object.fromEntries([
+    ...named,
+    [
+      'E402',
+      json(
+        'payment required: sign what accepts[0] asks for and send the same request again',
+        schemaRef('PaymentRequired'),
+        {
+          'payment-required': {
+            description: 'base64 of the PaymentRequired object',
+            schema: { type: 'string' },
+          },
+          'www-authenticate': { schema: { type: 'string' } },
+        },
+      ),
+    ],
+  ])
+}
+
+export function failures(...statuses: number[]): Record<string, object> {
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), { $ref: `#/components/responses/E${status}` }]),
+  )
+}
+
+/** What a paid request may be answered beside success. */
+export const paidFailures = () => failures(400, 402, 404, 409, 410, 413, 429, 500, 502, 503)
+
+export const RECEIPT = {
+  'payment-response': {
+    description: 'base64 JSON: success, transaction, network, payer',
+    schema: { type: 'string' },
+  },
+}
+
+/** `x-payment-info`, as crawlers of paid APIs read it. */
+export function paymentInfo(prices: readonly string[]): object {
+  const micro = prices.map(dollarsToMicro).sort((a, b) => (a < b ? -1 : 1))
+  const usd = (amount: bigint) => microToDollars(amount).slice(1)
+  const [min, max] = [micro[0]!, micro.at(-1)!]
+  const price =
+    min === max
+      ? { mode: 'fixed', currency: 'USD', amount: usd(min) }
+      : { mode: 'dynamic', currency: 'USD', min: usd(min), max: usd(max) }
+  return { 'x-payment-info': { price, protocols: [{ x402: {} }] } }
+}

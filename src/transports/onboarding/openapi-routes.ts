@@ -1,0 +1,107 @@
+import type { Offer, PaidRoute, Route } from './offer.ts'
+import { routeBase } from './offer.ts'
+import {
+  failures,
+  json,
+  OPEN,
+  type Operation,
+  PAYING,
+  paidFailures,
+  paymentInfo,
+  RECEIPT,
+  schemaRef,
+  WITH_TOKEN,
+} from './openapi-operations.ts'
+
+export type Paths = Record<string, Record<string, unknown>>
+
+/** Every route. `/a/:x` and `/a/:y` with other methods are one path in OpenAPI, named as the first names it. */
+export function routePaths(offer: Offer): Paths {
+  const { discovery, baseUrl } = offer
+  const base = routeBase(offer)
+  const paths: Paths = {}
+  const byShape = new Map<string, string>()
+  for (const route of discovery.routes) {
+    const own = route.path.replace(/:([A-Za-z_][A-Za-z0-9_]*)/g, '{$1}')
+    const shape = own.replace(/\{[^}]*\}/g, '{}')
+    const path = byShape.get(shape) ?? own
+    byShape.set(shape, path)
+    paths[path] ??= {
+      ...(base !== baseUrl && { servers: [{ url: base }] }),
+      ...parametersOf(path),
+    }
+    paths[path][route.method.toLowerCase()] = routeOperation(offer, route)
+  }
+  return paths
+}
+
+function parametersOf(path: string): object {
+  const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
+  if (names.length === 0) return {}
+  return {
+    parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+  }
+}
+
+function routeOperation(offer: Offer, route: Route): Operation {
+  const { routeId, method, path, description } = route
+  const shared = {
+    operationId: `route.${routeId}`,
+    ...(description && { description }),
+    ...(!['GET', 'DELETE'].includes(method) && { requestBody: { content: { '*/*': { schema: {} } } } }),
+  }
+  const anything = { description: "the seller's own answer", content: { '*/*': { schema: {} } } }
+  if (!isPaid(route)) {
+    const responses = { '200': anything, ...failures(404, 429) }
+    return { ...shared, summary: `${method} ${path}, free`, security: OPEN, responses }
+  }
+  const wrapped = json("the backend's answer, in an envelope", schemaRef('ResourceResponse'), RECEIPT)
+  return {
+    ...shared,
+    summary: `${method} ${path} for ${route.unitAmount} a call`,
+    security: PAYING,
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    ...paymentInfo([route.unitAmount]),
+    responses: {
+      '200': offer.servesRoutes ? wrapped : { ...anything, headers: RECEIPT },
+      ...paidFailures(),
+    },
+  }
+}
+
+const isPaid = (route: Route): route is PaidRoute => route.unitAmount !== undefined
+
+/** Where a plan's token is used: below the base URL, or on the seller's own server. */
+export function resourcePath({ resourceEndpoint, baseUrl }: Offer): Paths {
+  const mark = 'RESOURCE-ID-HERE'
+  const target = new URL(resourceEndpoint.replaceAll('{resourceId}', mark))
+  const named = (value: string) => value.replaceAll(mark, '{resourceId}')
+  const basePath = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  const below = target.origin === new URL(baseUrl).origin && target.pathname.startsWith(`${basePath}/`)
+  const path = named(below ? target.pathname.slice(basePath.length) : target.pathname)
+  const query = [...target.searchParams].map(([name, value]) => ({
+    name,
+    in: 'query',
+    required: true,
+    ...(value.includes(mark)
+      ? { description: named(value), schema: { type: 'string' } }
+      : { schema: { const: value } }),
+  }))
+  return {
+    [path]: {
+      ...(!below && { servers: [{ url: target.origin }] }),
+      ...parametersOf(path.replace(/(\{resourceId\})(?=.*\1)/g, '')),
+      get: {
+        operationId: 'useAccess',
+        summary: 'The resource that a plan opens',
+        description: 'The exact URL is the resourceEndpoint of the AccessGrant.',
+        security: WITH_TOKEN,
+        ...(query.length > 0 && { parameters: query }),
+        responses: {
+          '200': { description: "the seller's data", content: { '*/*': { schema: {} } } },
+          ...failures(401),
+        },
+      } satisfies Operation,
+    },
+  }
+}

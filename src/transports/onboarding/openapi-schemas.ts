@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { AccessRequestSchema, CHALLENGE_STATES, type ChallengeStatus } from '../../protocol/access.ts'
+import { type DiscoveryCatalog, PlanSchema, RouteSchema } from '../../protocol/catalog.ts'
+import { ERROR_CODES, type ErrorBody } from '../../protocol/error-codes.ts'
+import { PaymentPayloadSchema, type PaymentRequired } from '../../protocol/payment.ts'
+import { accessSchemas } from '../http/access-schemas.ts'
+
+type Properties<T> = Record<keyof T, object>
+
+const text = { type: 'string' } as const
+const url = { ...text, format: 'uri' } as const
+const hash = { ...text, description: 'transaction hash' } as const
+
+// Keyed by the interfaces, so that a field added there cannot be forgotten here.
+const STATUS: Properties<ChallengeStatus> = {
+  challengeId: text,
+  requestId: text,
+  state: { ...text, enum: [...CHALLENGE_STATES] },
+  txHash: hash,
+  refundTxHash: hash,
+  expiresAt: { ...text, format: 'date-time' },
+}
+
+const ERROR: Properties<ErrorBody> = {
+  type: { const: 'Error' },
+  code: { ...text, enum: Object.keys(ERROR_CODES) },
+  message: text,
+  httpStatus: { type: 'integer' },
+  retryable: { type: 'boolean', description: 'sending the very same request again can succeed' },
+  retryAfterSeconds: { type: 'number' },
+  hint: text,
+  statusUrl: url,
+  txHash: hash,
+  refund: { type: 'object', properties: { state: text, txHash: hash }, required: ['state'] },
+}
+
+const CATALOG: Properties<DiscoveryCatalog> = {
+  agentName: text,
+  description: text,
+  walletAddress: { ...text, description: 'receives the USDC' },
+  network: { ...text, description: 'CAIP-2' },
+  chainId: { type: 'integer' },
+  asset: { ...text, description: 'the USDC contract' },
+  plans: { type: 'array', items: wire(PlanSchema) },
+  routes: { type: 'array', items: wire(RouteSchema) },
+}
+
+const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
+  x402Version: { const: 2 },
+  error: text,
+  resource: {
+    type: 'object',
+    properties: { url, method: text, description: text, mimeType: text },
+    required: ['url'],
+  },
+  accepts: {
+    type: 'array',
+    description: 'echo the chosen element unchanged as accepted',
+    items: {
+      type: 'object',
+      properties: {
+        scheme: { const: 'exact' },
+        network: { ...text, description: 'CAIP-2' },
+        asset: text,
+        amount: { ...text, description: 'micro-USDC' },
+        payTo: text,
+        maxTimeoutSeconds: { type: 'integer' },
+        extra: { type: 'object', description: 'EIP-712 name and version of the token, ids and a salt' },
+      },
+      required: ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds', 'extra'],
+    },
+  },
+  challengeId: text,
+  requestId: text,
+  extensions: {
+    type: 'object',
+    description: 'svc: schemas of request and answer; bazaar; payment-identifier',
+  },
+}
+
+/** `components.schemas`. */
+export function openApiSchemas(baseUrl: string): Record<string, object> {
+  const { plan, route } = accessSchemas(baseUrl)
+  return {
+    AccessRequest: wire(AccessRequestSchema),
+    AccessGrant: plan.outputSchema,
+    ResourceResponse: route.outputSchema,
+    PaymentRequired: object(REQUIRED, ['x402Version', 'resource', 'accepts', 'challengeId', 'requestId']),
+    PaymentPayload: wire(PaymentPayloadSchema),
+    ChallengeStatus: object(STATUS, ['challengeId', 'state', 'expiresAt']),
+    Catalog: object(CATALOG, Object.keys(CATALOG)),
+    Error: object(ERROR, ['type', 'code', 'message', 'httpStatus']),
+  }
+}
+
+function object(properties: Record<string, object>, required: string[]): object {
+  return { type: 'object', properties, required }
+}
+
+function wire(schema: z.ZodType): object {
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input' })
+  return rest
+}

@@ -1,0 +1,146 @@
+import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
+import { ERROR_CODES } from '../../protocol/error-codes.ts'
+import { code, fenced, link, oneLine, plain } from './markdown.ts'
+import { type Offer, paidRoutes, routeBase } from './offer.ts'
+import { payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
+
+const MAX_DESCRIPTION = 1024
+
+/** `/skills.md`: an Agent Skill that can be followed to the letter; its code runs as it stands. */
+export function skillsMd(offer: Offer): string {
+  const { discovery, network } = offer
+  const { plans } = discovery
+  const routes = paidRoutes(offer)
+  const [plan] = plans
+  const [route] = routes
+  const title = plain(discovery.agentName)
+  return `${[
+    frontMatter(offer),
+    `# Buy from ${title}`,
+    plain(discovery.description),
+    `Prices are in USDC on ${code(network.id)} (${network.word}). You sign each payment off-chain (EIP-3009); the seller sends it and pays the gas. There is no account and no API key.`,
+    plans.length > 0 &&
+      table(
+        '## Plans: one payment, then a bearer token',
+        ['planId', 'price', ''],
+        plans.map(({ planId, unitAmount, description = '' }) => [
+          code(planId),
+          unitAmount,
+          plain(description),
+        ]),
+      ),
+    routes.length > 0 &&
+      table(
+        '## Routes: one payment per call',
+        ['routeId', 'call', 'price', ''],
+        routes.map(({ routeId, method, path, unitAmount, description = '' }) => [
+          code(routeId),
+          code(`${method} ${routeBase(offer)}${path}`),
+          unitAmount,
+          plain(description),
+        ]),
+      ),
+    '## Before you start',
+    `You need Node.js 20 or newer, a wallet that holds USDC (token ${code(network.asset)} on chain ${network.chainId}; no ETH is needed), its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
+    fenced('sh', 'npm install viem'),
+    `Save as ${code('pay.mjs')}:`,
+    fenced('js', payCode(offer)),
+    plan && [
+      '## Buy a plan',
+      `This buys ${code(plan.planId)} for ${plan.unitAmount} and calls the resource with the token. Save as ${code('buy-plan.mjs')}:`,
+      fenced('js', planCode(offer, plan)),
+      fenced('sh', 'node buy-plan.mjs'),
+    ],
+    route && [
+      '## Pay for one call',
+      `This pays ${route.unitAmount} for ${code(`${route.method} ${route.path}`)}. ${
+        offer.servesRoutes
+          ? `The answer is a ResourceResponse: the seller's answer is in its ${code('resource')}.`
+          : "The answer is the seller's own."
+      } Save as ${code('call-route.mjs')}:`,
+      fenced('js', routeCode(offer, route)),
+      fenced('sh', routeCommand(route)),
+    ],
+    rules(offer),
+    officialClients(offer),
+    errors(),
+    more(offer),
+  ]
+    .flat()
+    .filter((part) => typeof part === 'string')
+    .join('\n\n')}\n`
+}
+
+/** JSON strings are YAML strings: no text of the seller's can end them, or the front matter. */
+function frontMatter({ discovery, network }: Offer): string {
+  const { agentName, description } = discovery
+  const slug = agentName
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 50)
+    .replace(/^-+|-+$/g, '')
+  const what = oneLine(`${agentName}: ${description}`).replace(/[<>]/g, '')
+  const when = `Use when you want to buy access to it, or pay for a call, with USDC on ${network.id} by x402.`
+  const room = MAX_DESCRIPTION - when.length - 2
+  const summary = `${[...what].slice(0, room).join('').replace(/\.$/, '')}. ${when}`.slice(-MAX_DESCRIPTION)
+  return [
+    '---',
+    `name: ${slug === '' ? 'buy-access' : `buy-from-${slug}`}`,
+    `description: ${JSON.stringify(summary)}`,
+    '---',
+  ].join('\n')
+}
+
+function table(heading: string, columns: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [heading, '', line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function rules({ baseUrl }: Offer): string {
+  return `## Never pay twice
+
+- Send a new ${code('requestId')} with every purchase and the same one with every retry: in the body of ${code('POST /x402/access')}, or as the ${code('Idempotency-Key')} header of a direct call.
+- 503 ${code('SETTLEMENT_PENDING')} means that the payment may be on its way. Wait for ${code('Retry-After')} seconds and send the same ${code('payment-signature')} again. Never sign a new one.
+- The same payment sent again after success brings the same result, marked ${code('x-svc-code: PROOF_ALREADY_REDEEMED')}, and costs nothing.
+- ${code(`GET ${baseUrl}/x402/challenges/<challengeId>`)} tells how a purchase stands. If what you paid for cannot be delivered, you are refunded on-chain without asking.`
+}
+
+function officialClients(offer: Offer): string {
+  const prices = [...offer.discovery.plans, ...paidRoutes(offer)].map(({ unitAmount }) => unitAmount)
+  const micro = (price: string) => dollarsToMicro(price)
+  const highest = prices.reduce((one, other) => (micro(other) > micro(one) ? other : one), '$1.00')
+  const above = micro(highest) > MICRO_PER_DOLLAR ? ` The highest price here is ${highest}.` : ''
+  return `## With an official x402 client
+
+${code('@x402/fetch')} buys here as it is: ${code('wrapFetchWithPayment(fetch, client)')}. It refuses any payment above $1 unless you raise its limit.${above}
+
+${fenced(
+  'js',
+  `const client = new x402Client()
+  .register(${JSON.stringify(offer.network.id)}, new ExactEvmScheme(account))
+  .setSpendControls({ maxAmountPerPayment: ${JSON.stringify(highest)} })`,
+)}
+
+It never sends a payment again by itself, and signs a new one when called again: send a ${code('requestId')}, or an id by the ${code('payment-identifier')} extension, and the second signature is not charged.`
+}
+
+function errors(): string {
+  const rows = Object.entries(ERROR_CODES).map(([name, { httpStatus, when, fix }]) => [
+    String(httpStatus),
+    code(name),
+    when,
+    fix,
+  ])
+  return table('## Errors', ['HTTP', 'code', 'when', 'what to do'], rows)
+}
+
+function more({ baseUrl, a2a, mcp }: Offer): string {
+  const lines = [
+    `- ${link('Catalog as JSON', `${baseUrl}/discover`)}`,
+    `- ${link('OpenAPI 3.1', `${baseUrl}/openapi.json`)}`,
+    ...(a2a ? [`- ${link('A2A agent card', `${baseUrl}/.well-known/agent-card.json`)}`] : []),
+    ...(mcp ? [`- ${link('MCP server', `${baseUrl}/.well-known/mcp.json`)}`] : []),
+  ]
+  return `## More\n\n${lines.join('\n')}`
+}

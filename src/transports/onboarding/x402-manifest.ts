@@ -1,0 +1,52 @@
+import { dollarsToMicro } from '../../protocol/amount.ts'
+import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../../protocol/payment.ts'
+import { bazaarOfPlan, bazaarOfRoute } from '../http/bazaar.ts'
+import { type Offer, paidRoutes, routeBase } from './offer.ts'
+
+/**
+ * `/.well-known/x402`. Crawlers read `version` and `resources`, the plain list of URLs that answer 402; `items` adds terms
+ * and input per plan and route. Terms are advisory: those of the live 402 count.
+ */
+export function x402Manifest(offer: Offer): object {
+  const { discovery, baseUrl, network } = offer
+  const { plans, agentName, description, walletAddress } = discovery
+  const access = `${baseUrl}/x402/access`
+  const routes = paidRoutes(offer)
+  const base = routeBase(offer)
+  const place = { basePath: new URL(base).pathname.replace(/\/+$/, ''), wrapped: offer.servesRoutes }
+  const accepts = (unitAmount: string) => [
+    {
+      scheme: SCHEME,
+      network: network.id,
+      asset: network.asset,
+      amount: dollarsToMicro(unitAmount).toString(),
+      payTo: walletAddress,
+      maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+      extra: { ...network.domain },
+    },
+  ]
+  const resource = (url: string, text: string) => ({ url, description: text, mimeType: 'application/json' })
+  return {
+    version: 1,
+    x402Version: X402_VERSION,
+    name: agentName,
+    description,
+    resources: [...(plans.length > 0 ? [access] : []), ...new Set(routes.map(({ path }) => base + path))],
+    instructions: `How to buy, with code: ${baseUrl}/skills.md`,
+    openapi: `${baseUrl}/openapi.json`,
+    items: [
+      ...plans.map((plan) => ({
+        resource: resource(access, plan.description ?? plan.planId),
+        type: 'http',
+        accepts: accepts(plan.unitAmount),
+        ...bazaarOfPlan(plan).info,
+      })),
+      ...routes.map((route) => ({
+        resource: resource(base + route.path, route.description ?? route.routeId),
+        type: 'http',
+        accepts: accepts(route.unitAmount),
+        ...bazaarOfRoute(route, place).info,
+      })),
+    ],
+  }
+}

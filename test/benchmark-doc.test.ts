@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { judge } from '../bench/bars.ts'
+import { chartOf } from '../bench/chart.ts'
+import { docsSection, plainTable, tableOf } from '../bench/report.ts'
+import type { Results } from '../bench/results.ts'
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+const results: Results = JSON.parse(read('../bench/results.json'))
+
+describe('the benchmark', () => {
+  test('page and chart show the run that bench/results.json holds', () => {
+    expect(read('../docs/benchmark.md')).toContain(docsSection(results))
+    expect(read('../docs/benchmark.svg')).toBe(chartOf(results))
+  })
+
+  test('a table has as many cells in every row', () => {
+    const rows = tableOf(results)
+    expect(new Set(rows.map((row) => row.length)).size).toBe(1)
+    expect(plainTable(rows).split('\n')).toHaveLength(rows.length)
+  })
+
+  test('a slower gateway, a failure or a growing process fails its bar', () => {
+    const failing = (change: (copy: Results) => void) => {
+      const copy = structuredClone(good)
+      change(copy)
+      return judge(copy)
+        .filter(({ pass }) => !pass)
+        .map(({ text }) => text)
+    }
+    expect(failing(() => {})).toEqual([])
+    const plans = 'paystile, plans, embedded, 64 at once, automine'
+    expect(failing(({ unpaid }) => Object.assign(unpaid.paystile!, { perSecond: 1 }))).toHaveLength(2)
+    expect(failing(({ paid }) => Object.assign(paid[plans]!, { failed: 1 }))).toEqual([
+      'failures at that load: none',
+    ])
+    expect(failing(({ paid }) => Object.assign(paid[plans]!, { gasEach: 66 }))).toHaveLength(1)
+    expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.1 }))).toHaveLength(1)
+    expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
+    expect(failing(({ flood }) => Object.assign(flood!, { diskGrowthBytes: 1 }))).toHaveLength(1)
+  })
+})
+
+/** A run in which every promise is kept. */
+const good: Results = (() => {
+  const cell = (perSecond: number, gasEach = 100) => ({
+    ...{ perSecond, ok: 100, failed: 0, reasons: {}, p50Ms: 10, p99Ms: 20, maxMs: 5000 },
+    ...{ cpuMsEach: 1, rssMiB: 100, gasEach },
+  })
+  const overhead = () => ({ totalP50Ms: 10, chainP50Ms: 6, ownP50Ms: 4, ownP99Ms: 8, failed: 0 })
+  const ours = (store: string) => `paystile, plans, ${store}, 64 at once, automine`
+  return {
+    at: '2030-01-01T00:00:00.000Z',
+    machine: 'a machine',
+    unpaid: { paystile: cell(600), '@x402/express': cell(200), 'bare node:http': cell(1000) },
+    paid: {
+      [ours('embedded')]: cell(900, 60),
+      [ours('redis')]: cell(500),
+      [ours('postgres')]: cell(500),
+      'peer, kindest form, calls, 64 at once, automine': cell(100),
+      'paystile, plans, embedded, 256 at once, 2 s blocks': cell(100),
+    },
+    overhead: { plan: overhead(), call: overhead(), embedded: overhead() },
+    stored: { storedTermsPerSecond: 1000, few: cell(100), many: cell(90) },
+    flood: { requests: 1_000_000, failed: 0, perSecond: 1000, rssGrowthMiB: 10, diskGrowthBytes: 0 },
+  }
+})()

@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const DESKTOP = { width: 1280, height: 860 }
+export const PHONE = { width: 360, height: 760 }
+
+/** The system's Chromium, which `npm test` installs where it can. */
+export async function launchBrowser(): Promise<Browser> {
+  const places = (process.env.PATH ?? '').split(delimiter)
+  const executablePath = PROGRAMS.flatMap((name) => places.map((place) => join(place, name))).find(existsSync)
+  if (!executablePath) throw new Error('Chromium is not installed; on Debian: apt-get install chromium')
+  return await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
+}
+
+export interface Visitor {
+  page: Page
+  /** Everything that any response contained so far, headers included. */
+  received(): Promise<string>
+  /** What the browser complained of: broken rules of the content security policy, uncaught errors. */
+  complaints: string[]
+  close(): Promise<void>
+}
+
+/** A browser of its own, without cookies, that remembers all that it is sent. */
+export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    ...options,
+  })
+  // Slow machines: what matters is that it happens, not how soon.
+  context.setDefaultTimeout(45_000)
+  const page = await context.newPage()
+  const bodies: Array<Promise<string>> = []
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && /Content Security Policy|Refused to/.test(message.text())) {
+      complaints.push(message.text())
+    }
+  })
+  page.on('response', (response) => {
+    const head = `${response.url()} ${JSON.stringify(response.headers())}`
+    // The event stream has no end, and a page that was left takes its bodies along.
+    const isStream = response.headers()['content-type']?.startsWith('text/event-stream')
+    bodies.push(
+      isStream
+        ? Promise.resolve(head)
+        : response.text().then(
+            (text) => head + text,
+            () => head,
+          ),
+    )
+  })
+  return {
+    page,
+    complaints,
+    received: async () => (await Promise.all(bodies)).join('\n'),
+    close: () => context.close(),
+  }
+}
+
+/** No serious or critical fault by axe, as the page stands now. */
+export async function expectAccessible(page: Page, what: string): Promise<void> {
+  await page.evaluate(axe)
+  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
+    violations: Array<{ id: string; impact: string; nodes: Array<{ html: string; failureSummary: string }> }>
+  }
+  const grave = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  const told = grave.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,
+  )
+  expect(told, what).toEqual([])
+}
+
+/** Nothing is wider than the screen. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const [content, screen] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )) as [number, number]
+  expect(content).toBeLessThanOrEqual(screen)
+}
