@@ -93,6 +93,8 @@ export interface AuthorizationRow extends RowBase {
   challengeId: string
   auth: SignedAuthorization
   saltHash: string | null
+  /** Of the claim, for the log: it is written once something is sent, so that what comes to nothing leaves no trace. */
+  claim?: { requestId: string; at: number; openedAt: number }
   phase: AttemptPhase
   /** A finalized height at the time of the look: a use of it can only be above. */
   fromHeight: number

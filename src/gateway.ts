@@ -32,7 +32,7 @@ import { type ChargeRoute, createChargeRoute } from './transports/http/charge-ro
 import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
 import type { Mount } from './transports/http/endpoint.ts'
-import { createRateLimit } from './transports/http/rate-limit.ts'
+import { createRequestLimits } from './transports/http/limit-requests.ts'
 
 /** A running gateway. */
 export interface Gateway
@@ -136,17 +136,17 @@ export async function createGateway(
       ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )
-  const engine = instruments.engine?.(bare) ?? bare
+  const limits = createRequestLimits(config.rateLimitPerMinute, clock.now)
+  const engine = limits.counting(instruments.engine?.(bare) ?? bare)
   const wallets: Array<{ role: WalletRole; address: Address }> = [
     { role: 'receives', address: config.walletAddress },
     ...gasWallets.map((address) => ({ role: 'gas' as const, address })),
     ...(refundSigner ? [{ role: 'refund' as const, address: refundSigner.address }] : []),
   ]
   const startedAt = clock.now()
-  const rateLimit = createRateLimit({ perMinute: config.rateLimitPerMinute })
   const discovery = discoveryOf(config)
   const safeguards = {
-    rateLimit: (address: string) => rateLimit(address, clock.now()),
+    ...limits,
     onError: (error: unknown) =>
       alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
   }

@@ -34,12 +34,14 @@ describe('the benchmark', () => {
     expect(failing(({ paid }) => Object.assign(paid[plans]!, { failed: 1 }))).toEqual([
       'failures at that load: none',
     ])
-    expect(failing(({ paid }) => Object.assign(paid[plans]!, { gasEach: 66 }))).toHaveLength(1)
+    expect(failing(({ paid }) => Object.assign(paid[crowd]!, { gasEach: 66 }))).toHaveLength(1)
     expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.1 }))).toHaveLength(1)
     expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
     expect(failing(({ flood }) => Object.assign(flood!, { diskGrowthBytes: 1 }))).toHaveLength(1)
   })
 })
+
+const crowd = 'paystile, plans, embedded, 256 at once, 2 s blocks'
 
 /** A run in which every promise is kept. */
 const good: Results = (() => {
@@ -58,7 +60,8 @@ const good: Results = (() => {
       [ours('redis')]: cell(500),
       [ours('postgres')]: cell(500),
       'peer, kindest form, calls, 64 at once, automine': cell(100),
-      'paystile, plans, embedded, 256 at once, 2 s blocks': cell(100),
+      [crowd]: cell(100, 60),
+      'peer, kindest form, calls, 256 at once, 2 s blocks': cell(10),
     },
     overhead: { plan: overhead(), call: overhead(), embedded: overhead() },
     stored: { storedTermsPerSecond: 1000, few: cell(100), many: cell(90) },

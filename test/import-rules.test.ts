@@ -15,6 +15,7 @@ const broken = [
   'pure-engine: src/engine/uses-viem.ts → viem',
   'pure-rules: src/rules/uses-timers.ts → timers/promises',
   'pure-without-zod: src/rules/uses-zod-type.ts → zod',
+  'table-checks: src/checks/uses-server.ts → src/server/uses-testing.ts',
   'table-engine: src/engine/uses-store.ts → src/stores/memory.ts',
   'table-frameworks: src/frameworks/uses-engine.ts → src/engine/allowed.ts',
   'table-index: src/index.ts → src/cli/allowed.ts',

@@ -40,6 +40,7 @@ async function main(): Promise<void> {
     AGENT_NAME: 'Sandbox weather',
     AGENT_DESCRIPTION: 'A demo seller on a local chain',
     DATA_DIR: join(SANDBOX_DIR, 'data'),
+    SVC_MANAGED_INFRA: 'none',
     POLL_INTERVAL_MS: '100',
     REFUND_INTERVAL_SECONDS: '2',
   })

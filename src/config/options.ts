@@ -117,7 +117,7 @@ export interface GatewayOptions {
   requestTimeoutSeconds?: number
   /** Results of sales are taken away so many days after the payment; what says that money moved stays. Default 0: never. */
   retentionDays?: number
-  /** Unpaid requests per minute and address; 0 is off. Default 600. */
+  /** Unpaid requests per minute and address and, counted apart, failing payments; 0 is off. Default 600. */
   rateLimitPerMinute?: number
   /** Believe `X-Forwarded-*`. Default false. */
   trustProxy?: boolean

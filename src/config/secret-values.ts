@@ -3,6 +3,7 @@ import type { ResolvedConfig } from './resolved-config.ts'
 /** Shorter texts would hide half of every log line. */
 const SHORTEST = 6
 const SHORTEST_IN_PATH = 16
+const SECRET_NAMES = /pass|key|token|secret|auth/i
 
 /** Every value of a configuration that must never be in a log, an alert or an answer. */
 export function secretValues(config: ResolvedConfig): string[] {
@@ -34,7 +35,18 @@ export function secretValues(config: ResolvedConfig): string[] {
 /** The password, and the parts of path and query that look like keys: many RPC URLs carry one there. */
 function partsOf(text: string | null): string[] {
   if (text === null || !URL.canParse(text)) return []
-  const url = new URL(text)
-  const segments = url.pathname.split('/').filter((part) => part.length >= SHORTEST_IN_PATH)
-  return [url.password, decodeURIComponent(url.password), ...segments, ...url.searchParams.values()]
+  const { username, password, pathname, searchParams } = new URL(text)
+  const isKey = (part: string) => part.length >= SHORTEST_IN_PATH
+  const values = [...searchParams].filter(([name, value]) => SECRET_NAMES.test(name) || isKey(value))
+  // A password that repeats the user's name hides nothing, and would take that word out of every line.
+  const passwords = password === username ? [] : [password, decoded(password)]
+  return [...passwords, ...pathname.split('/').filter(isKey), ...values.map(([, value]) => value)]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

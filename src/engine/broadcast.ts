@@ -1,7 +1,7 @@
 import type { GatewayError } from '../errors.ts'
-import type { AuthorizationRow, ChallengeRow, Parcel, Parcelable, SimResult } from '../ports.ts'
+import type { AuditEntry, AuthorizationRow, ChallengeRow, Parcel, Parcelable, SimResult } from '../ports.ts'
 import { explainReason, validityFault } from '../rules/check-payment.ts'
-import { auditEntry, putChallenge } from './apply-event.ts'
+import { claimedEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
 import { alreadyRedeemed, cannotSettle, paymentFailed } from './refusals.ts'
 import { withResolvers } from './signals.ts'
@@ -161,16 +161,14 @@ export async function release(
   if (attempt.phase !== 'CLAIMED') return
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
-  const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { code: error.code } }
   const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
-  const dueAt = facts.at + RELEASED_KEPT_MS
+  const dueAt = core.clock.now() + RELEASED_KEPT_MS
   const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
       putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
       { table: 'authorizations', row: released },
     ],
-    audit: [auditEntry(challenge, 'payment-released', facts)],
   })
   looked.set(attempt.key, applied ? { kind: 'released', error } : { kind: 'taken' })
 }
@@ -217,6 +215,7 @@ async function sendAll(
         const rows = members.map((member) => broadcastRow(core, member.row, parcel))
         const result = await core.store.commit({
           puts: [...rows.map((row) => ({ table: 'authorizations' as const, row })), ...parcel.puts],
+          audit: members.flatMap(({ row }) => claimEntry(row)),
         })
         if (result.kind === 'applied') {
           for (const row of rows) looked.set(row.key, { kind: 'broadcast' })
@@ -235,6 +234,11 @@ async function sendAll(
     )
     left = again
   }
+}
+
+/** Logged when the first send is certain: challenges and claims that come to nothing cost nothing, and may be many. */
+function claimEntry({ challengeId, claim, auth, sends }: AuthorizationRow): AuditEntry[] {
+  return claim && sends === 0 ? [claimedEntry(challengeId, claim, auth.from)] : []
 }
 
 async function standOff(core: Core, race: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow } from '../ports.ts'
 import { plainOrdinalOf, transferKey } from '../rules/authorization-key.ts'
 import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
-import { applyEvent, type Change, type EventFacts, putChallenge } from './apply-event.ts'
+import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
 import { attemptDelivery, deliverLeased } from './deliver.ts'
 import { outboxRow, tellSeller } from './outbox.ts'
@@ -70,6 +70,10 @@ export async function recordReceipt(
   others: readonly Put[],
 ): Promise<boolean> {
   const at = core.clock.now()
+  // A plain transfer was never claimed: its log begins here.
+  const plain = plainOrdinalOf(source.key) !== undefined
+  const { requestId, createdAt: openedAt } = challenge
+  const first = plain ? [claimedEntry(challenge.key, { requestId, at, openedAt }, use.from)] : []
   const role = receiptRole(challenge, source.key)
   const receipt = receiptAt(core, source, use, role === 'pays' ? 'pays' : 'surplus')
   const puts: Put[] = [
@@ -83,17 +87,17 @@ export async function recordReceipt(
     txHash: use.txHash,
     details: { value: use.value, payer: use.from },
   }
-  if (role === 'pays') return confirmPaid(core, challenge, receipt, puts, facts)
+  if (role === 'pays') return confirmPaid(core, { row: challenge, audit: first }, receipt, puts, facts)
   if (role === 'surplus') {
     // The state does not move, so the challenge is not written: nothing of its delivery is disturbed.
     const { audit } = applyEvent(challenge, 'surplus-received', facts)
-    return commit(core, { puts: [...puts, refundOf(receipt, false, at)], audit })
+    return commit(core, { puts: [...puts, refundOf(receipt, false, at)], audit: [...first, ...audit] })
   }
   const failure = 'the payment arrived after the challenge was closed'
   const late = applyEvent(challenge, 'late-money', facts, { ...paidBy(receipt, at), failure, dueAt: null })
   return commit(core, {
     puts: [...puts, putChallenge(late.row), refundOf(receipt, true, at)],
-    audit: late.audit,
+    audit: [...first, ...late.audit],
   })
 }
 
@@ -103,15 +107,15 @@ function paidBy(receipt: ReceiptRow, at: number) {
 
 async function confirmPaid(
   core: Core,
-  challenge: ChallengeRow,
+  before: Change,
   receipt: ReceiptRow,
   puts: Put[],
   facts: EventFacts,
 ): Promise<boolean> {
   const leaseUntil = facts.at + core.config.deliveryLeaseMs
-  const plan = challenge.kind === 'plan'
+  const plan = before.row.kind === 'plan'
   // A plan is delivered right after this step, under a lease taken in it; a route waits for its buyer's request.
-  const paid = applyEvent(challenge, 'paid', facts, {
+  const paid = applyEvent(before, 'paid', facts, {
     ...paidBy(receipt, facts.at),
     ...(plan && { leaseUntil, deliveryTries: 1 }),
     dueAt: plan ? leaseUntil : facts.at + core.config.refundMinAgeMs,

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { findSubject } from '../rules/catalog.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
-import { applyEvent, putChallenge } from './apply-event.ts'
+import { applyEvent, lasting, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
 import { finishEmbedded, renewLease } from './deliver-route.ts'
@@ -17,6 +17,7 @@ import { createRefundCap } from './refund-cap.ts'
 import { challengeClosed, settlementPending } from './refusals.ts'
 import { createResolver } from './resolve.ts'
 import { createRetention } from './retention.ts'
+import { retryRefund } from './retry-refund.ts'
 import { createSignals, withResolvers } from './signals.ts'
 
 const MAX_RACES = 8
@@ -119,31 +120,10 @@ async function cancelChallenge(core: Core, challengeId: string, actor: 'buyer' |
       { at: core.clock.now(), actor },
       { dueAt: sweepAt(core, challenge) },
     )
-    if (await commit(core, { puts: [putChallenge(cancelled.row)], audit: cancelled.audit }))
-      return statusOf(cancelled.row)
+    const audit = actor === 'operator' ? cancelled.audit : lasting(challenge, cancelled.audit)
+    if (await commit(core, { puts: [putChallenge(cancelled.row)], audit })) return statusOf(cancelled.row)
   }
   return new GatewayError('INTERNAL_ERROR', `Too many requests at once for challenge ${challengeId}.`, {
-    challengeId,
-  })
-}
-
-/** The operator has mended what made the refund fail (funds, a pause): it is tried again from the start. */
-async function retryRefund(core: Core, challengeId: string) {
-  const challenge = await getOne(core, 'challenges', challengeId)
-  if (!challenge || challenge.receipt === null) return notFound(challengeId)
-  const refund = await getOne(core, 'refunds', challenge.receipt)
-  if (challenge.state !== 'REFUND_FAILED' || !refund) {
-    return new GatewayError(
-      'INVALID_REQUEST',
-      `Challenge ${challengeId} is ${challenge.state}; only REFUND_FAILED is retried.`,
-    )
-  }
-  const at = core.clock.now()
-  const change = applyEvent(challenge, 'refund-retried', { at, actor: 'operator' })
-  const row = { ...refund, phase: 'WAITING' as const, attempts: 0, reason: null, dueAt: at }
-  const puts = [putChallenge(change.row), { table: 'refunds' as const, row }]
-  if (await commit(core, { puts, audit: change.audit })) return statusOf(change.row)
-  return new GatewayError('INTERNAL_ERROR', `Challenge ${challengeId} changed meanwhile; try again.`, {
     challengeId,
   })
 }

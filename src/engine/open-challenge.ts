@@ -1,9 +1,9 @@
 import { GatewayError } from '../errors.ts'
-import type { ChallengeRow, Put, RequestRow, Subject } from '../ports.ts'
+import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../ports.ts'
 import type { CatalogItem } from '../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../rules/challenge-id.ts'
 import { fingerprint, newChallenge, resourceHash, termsOf } from '../rules/terms.ts'
-import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
+import { applyEvent, lasting, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne, randomText, requireFor } from './core.ts'
 import type { Intent, Outcome } from './outcome.ts'
 import { otherPurchase, refunded, settlementPending } from './refusals.ts'
@@ -73,7 +73,7 @@ export async function openChallenge(
     const draft = draftChallenge(core, intent, subject, item, requestId)
     const at = core.clock.now()
     const puts = [putChallenge(draft), requestPointer(draft, known?.pointer)]
-    const audit = [auditEntry(draft, 'challenge-opened', { at, actor: 'buyer' })]
+    const audit: AuditEntry[] = []
     if (existing) {
       // The old challenge is part of the step even where it does not change: a pointer alone may be swept and made
       // anew at the same version, and two challenges would then share one requestId.
@@ -82,7 +82,7 @@ export async function openChallenge(
       const expired =
         existing.state === 'PENDING' ? applyEvent(existing, 'expired', facts, { dueAt }) : undefined
       puts.push(putChallenge(expired?.row ?? existing))
-      audit.push(...(expired?.audit ?? []))
+      audit.push(...lasting(existing, expired?.audit ?? []))
     }
     if (await commit(core, { puts, audit })) {
       return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
@@ -115,7 +115,7 @@ export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
 export async function expireChallenge(core: Core, challenge: ChallengeRow): Promise<boolean> {
   const facts = { at: core.clock.now(), actor: 'gateway' as const }
   const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
-  return commit(core, { puts: [putChallenge(row)], audit })
+  return commit(core, { puts: [putChallenge(row)], audit: lasting(challenge, audit) })
 }
 
 /** What an unpaid request learns of a challenge that exists; undefined when a new one must be opened. */

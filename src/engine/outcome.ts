@@ -27,6 +27,8 @@ export interface Intent {
   /** Routes: the seller's own handler delivers; the engine only charges. */
   embedded?: boolean
   clientAgentId?: string
+  /** The network address that it came from: limits count by it, nothing else looks at it. */
+  address?: string | undefined
   /** Absent: the buyer asks for terms. */
   payment?: PaymentPayload
   /**
@@ -93,7 +95,7 @@ export interface Engine {
   watch(challengeId: string, signal: AbortSignal): AsyncIterable<ChallengeStatus>
   /** Only PENDING without a live attempt can be cancelled. */
   cancel(challengeId: string, actor: 'buyer' | 'operator'): Promise<ChallengeStatus | GatewayError>
-  /** REFUND_FAILED → REFUND_PENDING. */
+  /** REFUND_FAILED → REFUND_PENDING; also a surplus whose refund failed is tried again. */
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction of the operator's own that the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>

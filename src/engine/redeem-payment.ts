@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.ts'
 import type { AuthorizationRow, ChallengeRow, SignedAuthorization } from '../ports.ts'
 import { checkAgreement } from '../rules/check-payment.ts'
 import { ownsAttempt, saltHashOf } from '../rules/ownership.ts'
-import { auditEntry, putChallenge } from './apply-event.ts'
+import { putChallenge } from './apply-event.ts'
 import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
 import type { Handover } from './deliver-route.ts'
@@ -145,6 +145,7 @@ async function claim(
     challengeId: challenge.key,
     auth,
     saltHash: saltHashOf(intent.payment),
+    claim: { requestId: challenge.requestId, at, openedAt: challenge.createdAt },
     phase: 'CLAIMED',
     fromHeight: 0,
     walletTx: null,
@@ -156,7 +157,6 @@ async function claim(
   const claimed = { ...challenge, claimed: true, liveAuth: attempt.key, dueAt: null, clientAgentId }
   const applied = await commit(core, {
     puts: [putChallenge(claimed), { table: 'authorizations', row: attempt }, ...inserts],
-    audit: [auditEntry(claimed, 'payment-claimed', { at, actor: 'buyer', details: { payer: auth.from } })],
   })
   return applied ? stored(attempt) : undefined
 }

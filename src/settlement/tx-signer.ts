@@ -5,7 +5,7 @@ import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { encodeTransaction, type TransactionFields } from './encode-transaction.ts'
 import { loadKeccak } from './keccak.ts'
-import { encodeAggregate3, MULTICALL3 } from './multicall.ts'
+import { encodeTryAggregate, MULTICALL3 } from './multicall.ts'
 import { loadNativeCurve, type NativeCurve } from './native-curve.ts'
 import { encodeTransfer } from './token-calls.ts'
 
@@ -58,5 +58,5 @@ function target(
   // A batch of one costs 7% more than a direct call.
   if (calls.length === 1) return { to: network.asset, data: encodeTransfer(only) }
   const inner = calls.map((auth) => ({ to: network.asset, data: encodeTransfer(auth) }))
-  return { to: MULTICALL3, data: encodeAggregate3(inner) }
+  return { to: MULTICALL3, data: encodeTryAggregate(inner) }
 }

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { ConfigError } from '../../src/errors.ts'
 import { createGateway } from '../../src/gateway.ts'
@@ -29,4 +31,24 @@ test.each(BAD)('attack 25: the price "%s" refuses to start, in one line that nam
 
 test('attack 25: all bad prices are told at once', async () => {
   expect(await faultsOf(BAD)).toHaveLength(BAD.length)
+})
+
+test('attack 25: the server itself refuses to start: one line per price, and no stack trace', () => {
+  const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+  const plans = BAD.map((unitAmount, index) => ({ planId: `plan-${index}`, unitAmount }))
+  const { status, stderr } = spawnSync(process.execPath, [main, 'serve'], {
+    encoding: 'utf8',
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: '0',
+      SVC_WALLET_ADDRESS: SELLER,
+      TOKEN_SECRET: 'x'.repeat(32),
+      SVC_MANAGED_INFRA: 'none',
+      PLANS: JSON.stringify(plans),
+    },
+  })
+  expect(status).toBe(1)
+  const lines = stderr.trim().split('\n')
+  expect(lines).toHaveLength(BAD.length)
+  for (const [index, line] of lines.entries()) expect(line).toMatch(new RegExp(`PLANS.*\\[${index}\\]`))
 })

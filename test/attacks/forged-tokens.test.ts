@@ -1,8 +1,7 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { decodeJwt, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startBackend, type TestBackend } from '../e2e/routes-world.ts'
 import { PRICE, startWorld, TOKEN_SECRET, type World } from '../e2e/world.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
@@ -13,29 +12,26 @@ const publicPem = createPublicKey(privatePem).export({ type: 'spki', format: 'pe
 
 describe.each(['HS256', 'RS256'] as const)('attack 30: a protected resource guarded by %s', (alg) => {
   let world: World
-  let resource: Server
+  let backend: TestBackend
   let url: string
   let token: string
   let claims: JWTPayload
   beforeAll(async () => {
     const options = alg === 'HS256' ? {} : { tokenSecret: undefined, tokenPrivateKey: privatePem }
-    world = await startWorld({ options })
-    resource = createServer(async (request, response) => {
-      const verified = await world.gateway.verifyBearer(request.headers.authorization)
-      response
-        .writeHead(verified.ok ? 200 : 401)
-        .end(JSON.stringify(verified.ok ? {} : verified.error.toBody()))
-    })
-    await new Promise<void>((listening) => resource.listen(0, '127.0.0.1', listening))
-    url = `http://127.0.0.1:${(resource.address() as AddressInfo).port}`
+    backend = await startBackend()
+    world = await startWorld({ options: { ...options, proxyTo: { baseUrl: backend.url } } })
+    url = `${world.baseUrl}/resource/default`
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     token = (await world.buy(buyer)).body.accessToken!
     claims = decodeJwt(token)
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
+  afterEach(() => {
+    expect(backend.seen.filter(({ headers }) => headers['x-svc-payer'] === undefined)).toEqual([])
+  })
   afterAll(async () => {
-    await new Promise((closed) => resource.close(closed))
     await world.stop()
+    await backend.stop()
   })
 
   const call = async (authorization?: string) => {

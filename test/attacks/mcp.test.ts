@@ -68,7 +68,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('thieves at MC
     expect(said(await call({ planId: 'basic' }, payment)), 'the buyer itself').toEqual(grant)
   })
 
-  test.sequential('the same payload 50 times at once, in both forms, is charged once and answered alike', async () => {
+  test.sequential('attack 1: the same payload 50 times at once, in both forms, is charged once and answered alike', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
     const payment = await payloadFor(buyer, (await call({ planId: 'basic' })).structuredContent)

@@ -20,7 +20,7 @@ beforeEach(() => {
   routes.backend.answer = sunny
 })
 
-describe('3: one payload, another call', () => {
+describe('attack 3: one payload, another call', () => {
   test('before it is spent: 400 or 404, and nothing is charged', async () => {
     const { world, backend } = routes
     const buyer = await world.chain.newBuyer({ micro: 5n * CALL_PRICE })
@@ -111,7 +111,7 @@ const ELSEWHERE = [
   ' /weather/paris',
 ]
 
-describe('26, 27: a path that is not the route’s', () => {
+describe('attack 26, 27: a path that is not the route’s', () => {
   test.each([...OUTSIDE, ...ELSEWHERE])('resource.path %j: 400 before charging', async (path) => {
     const { world, backend } = routes
     const sends = await sendsOf(world)
@@ -153,7 +153,7 @@ describe('26, 27: a path that is not the route’s', () => {
   })
 })
 
-describe('28: a backend that redirects', () => {
+describe('attack 28: a backend that redirects', () => {
   test.each(['absolute', 'relative'])('%s: not followed, nothing leaks, PAID', async (kind) => {
     const { world, backend } = routes
     const thief = await startBackend()
@@ -173,7 +173,7 @@ describe('28: a backend that redirects', () => {
   })
 })
 
-describe('29: headers that are not the client’s to send', () => {
+describe('attack 29: headers that are not the client’s to send', () => {
   const hostile = [
     'x-svc-payer: 0xevil',
     'X-SVC-Tx-Hash: 0xevil',
@@ -252,7 +252,7 @@ describe('29: headers that are not the client’s to send', () => {
   })
 })
 
-describe('13: a result goes to its buyer alone', () => {
+describe('attack 13: a result goes to its buyer alone', () => {
   test('whoever rebuilds the payload from public calldata gets nothing of the answer', async () => {
     const { world } = routes
     const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })

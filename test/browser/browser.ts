@@ -89,10 +89,13 @@ export async function expectAccessible(page: Page, what: string): Promise<void> 
   expect(told, what).toEqual([])
 }
 
-/** Nothing is wider than the screen. */
+/** Nothing is wider than the screen; what is, is named. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
-  const [content, screen] = (await page.evaluate(
-    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-  )) as [number, number]
-  expect(content).toBeLessThanOrEqual(screen)
+  const wide = await page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.documentElement
+    if (scrollWidth <= clientWidth) return []
+    const beyond = [...document.querySelectorAll('body *')].filter((element) => element.getBoundingClientRect().right > clientWidth)
+    return [scrollWidth + ' > ' + clientWidth, ...beyond.map((element) => element.outerHTML.slice(0, 160))]
+  })()`)
+  expect(wide).toEqual([])
 }

@@ -119,6 +119,7 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await page.getByRole('heading', { name: 'Settings' }).waitFor()
   await page.getByText(chain.account(1).address).waitFor()
   const received = await visitor.received()
+  expect(received).toContain('GAS_WALLET_PRIVATE_KEY')
   for (const secret of [chain.account(1).privateKey, tokenSecret, grant.accessToken]) {
     expect(received).not.toContain(secret)
     expect(received.toLowerCase()).not.toContain(secret.slice(2).toLowerCase())
@@ -153,4 +154,24 @@ test('without a login nothing is told, and the page asks for the token', async (
   }
   expect((await fetch(`${server.url}/setup/api/save`, { method: 'POST', body: '{}' })).status).toBe(401)
   await visitor.close()
+})
+
+test('below a base path the pages find their files, their API and each other', async () => {
+  const shop = await startStandalone({}, '/shop')
+  const visitor = await openVisitor(browser)
+  try {
+    const { page } = visitor
+    await page.goto(shop.printedUrl())
+    await page.getByRole('heading', { name: 'Start selling' }).waitFor()
+    expect(page.url()).toBe(`${shop.url}/setup`)
+    await page.getByLabel('Wallet address').fill('0x12')
+    await page.locator('#field-svc-wallet-address-message').waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Start selling' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Setup' }).getAttribute('href')).toBe('/shop/setup')
+    expect(visitor.complaints).toEqual([])
+  } finally {
+    await visitor.close()
+    await shop.stop()
+  }
 })

@@ -19,10 +19,13 @@ export interface Standalone {
 }
 
 /** The real standalone server in a process of its own, with a data folder of its own. */
-export async function startStandalone(settings: Record<string, string> = {}): Promise<Standalone> {
+export async function startStandalone(
+  settings: Record<string, string> = {},
+  basePath = '',
+): Promise<Standalone> {
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-browser-'))
   const port = String(await freePort())
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://127.0.0.1:${port}${basePath}`
   const env = { PATH: process.env.PATH ?? '', PORT: port, BASE_URL: url, DATA_DIR: dataDir, ...settings }
   let child: ChildProcess | undefined
   let printed = ''

@@ -130,7 +130,7 @@ describe('the operator’s API', () => {
 
     const detail = await ask(`/challenges/${bought.body.challengeId}`)
     const events = (detail.body.timeline as Array<Json>).map(({ event }) => event)
-    expect(events).toEqual(['challenge-opened', 'payment-claimed', 'paid', 'delivered'])
+    expect(events).toEqual(['payment-claimed', 'paid', 'delivered'])
     expect(detail.body).toMatchObject({
       challenge: { requestId: 'sale-1', failure: null, resource: null },
       receipts: [{ role: 'pays', micro: '1000000', txHash: bought.body.txHash }],

@@ -22,6 +22,7 @@ import {
   type TestFacilitator,
 } from '../../src/testing/index.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
+import { type ServerProcess, startServerProcess } from './world-process.ts'
 
 export const PRICE = 1_000_000n
 export const TOKEN_SECRET = 'a shared secret of more than thirty-two bytes'
@@ -31,7 +32,10 @@ export type Strategy = 'gas-wallet' | 'facilitator'
 /** A chain, a gateway on it over real HTTP, and everything needed to buy there and to look at the money. */
 export interface World {
   chain: DevChain
+  /** Not where the gateway is a process of its own. */
   gateway: Gateway
+  /** The gateway is the standalone server, in a process of its own. */
+  apart: boolean
   facilitator: TestFacilitator | undefined
   proxy: RpcProxy | undefined
   baseUrl: string
@@ -61,6 +65,8 @@ export interface World {
   ): Promise<{ changes(): Promise<{ seller: bigint; buyers: bigint[] }> }>
   /** What the operator was told, oldest first. */
   alerts: Array<{ kind: string; message: string }>
+  /** Memory of the process that the gateway runs in. */
+  rssBytes(): number
   /** Closes and opens the gateway again on the same data. */
   restart(options?: Partial<GatewayOptions>): Promise<void>
   stop(): Promise<void>
@@ -122,6 +128,11 @@ export async function startWorld(
     basePath?: string
     /** Watches the gateway. */
     instruments?: Instruments
+    /**
+     * Runs the standalone server as a process of its own. Default: what PAYSTILE_WORLD=process says, unless the gateway
+     * is watched or served some other way.
+     */
+    process?: boolean
     /** Serves the gateway some other way than by `serveHttp`. */
     serve?: (gateway: Gateway, port: number) => Promise<{ close(): Promise<void> }>
   } = {},
@@ -157,9 +168,15 @@ export async function startWorld(
     ...settings.options,
     ...more,
   })
-  let gateway: Gateway
-  let server: Pick<HttpServer, 'close'>
+  const wanted = process.env.PAYSTILE_WORLD === 'process' && !settings.serve && !settings.instruments
+  const apart = settings.process ?? wanted
+  let gateway: Gateway | undefined
+  let server: Pick<HttpServer, 'close'> | ServerProcess
   const open = async (more: Partial<GatewayOptions> = {}) => {
+    if (apart) {
+      server = await startServerProcess(optionsOf(more), { port, dataDir })
+      return
+    }
     gateway = await createGateway(optionsOf(more), {}, settings.instruments)
     server = settings.serve
       ? await settings.serve(gateway, port)
@@ -167,14 +184,17 @@ export async function startWorld(
   }
   const close = async () => {
     await server.close()
-    await gateway.close()
+    await gateway?.close()
   }
   await open()
   const world: World = {
     chain,
     get gateway() {
+      if (!gateway) throw new Error('this gateway is a process of its own; reach it at baseUrl')
       return gateway
     },
+    apart,
+    rssBytes: () => ('rssBytes' in server ? server.rssBytes() : process.memoryUsage().rss),
     facilitator,
     proxy,
     baseUrl,

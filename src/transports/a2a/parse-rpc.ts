@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { PaymentPayloadSchema } from '../../protocol/payment.ts'
+import { type PaymentPayload, PaymentPayloadSchema } from '../../protocol/payment.ts'
 import { PAYLOAD_KEY, STATUS_KEY } from './decode-message.ts'
 
 export type RpcRequest = {
@@ -40,12 +40,12 @@ export function parseRpc(text: string): RpcParse {
 
 const SENDS = new Set(['message/send', 'message/stream', 'SendMessage', 'SendStreamingMessage'])
 
-/** Does it carry a payment? Those do not count against an address's limit; whatever merely looks like one does. */
-export function bringsPayment({ method, params }: RpcRequest): boolean {
-  if (!SENDS.has(method) || !isRecord(params) || !isRecord(params.message)) return false
+/** The payment that it carries. Those are limited where they fail; whatever merely looks like one is none. */
+export function paymentIn({ method, params }: RpcRequest): PaymentPayload | undefined {
+  if (!SENDS.has(method) || !isRecord(params) || !isRecord(params.message)) return undefined
   const { metadata } = params.message
-  if (!isRecord(metadata) || metadata[STATUS_KEY] === 'payment-rejected') return false
-  return PaymentPayloadSchema.safeParse(metadata[PAYLOAD_KEY]).success
+  if (!isRecord(metadata) || metadata[STATUS_KEY] === 'payment-rejected') return undefined
+  return PaymentPayloadSchema.safeParse(metadata[PAYLOAD_KEY]).data
 }
 
 /**

@@ -22,6 +22,8 @@ import { renderPurchase } from './render-purchase.ts'
 import { streamPurchase, streamTask } from './stream-task.ts'
 import { type TaskView, toTask } from './task-view.ts'
 
+/** Kept in a call's context: the network address of the client. */
+export const ADDRESS = 'address'
 /** Kept in a call's context: aborts when the client has left, or has listened for long enough. */
 export const SIGNAL = 'signal'
 /** Set in a call's context when the fault is ours; every other internal error comes from a malformed message. */
@@ -80,6 +82,7 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
 
   async function* respond(
     { message, configuration }: SendMessageRequest,
+    { state }: ServerCallContext,
     stream: AbortSignal | undefined,
   ): AsyncGenerator<StreamResponse, void, undefined> {
     if (!message) throw new RequestMalformedError('message is missing')
@@ -95,7 +98,8 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     if (ask.kind === 'reject') return yield task(await cancel(ask.taskId))
     const prepared = await prepare(ask)
     if (!('intent' in prepared)) return yield task(prepared)
-    const { intent, open } = prepared
+    const intent: Intent = { ...prepared.intent, address: state.get(ADDRESS) as string | undefined }
+    const { open } = prepared
     if (open && stream) return yield* streamPurchase({ ...parts, intent, contextId, open })
     if (open && configuration?.returnImmediately && purchases.roomy()) {
       void purchases.run(intent)
@@ -138,10 +142,10 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     getAgentCard: async () => ({ ...NO_CARD, capabilities: { streaming, extensions: [] } }),
     sendMessage: (params, context) =>
       guarded(context, async () => {
-        const { value } = await respond(params, undefined).next()
+        const { value } = await respond(params, context, undefined).next()
         return (value as StreamResponse).payload!.value as Message | Task
       }),
-    sendMessageStream: (params, context) => streamed(context, respond(params, signalOf(context))),
+    sendMessageStream: (params, context) => streamed(context, respond(params, context, signalOf(context))),
     getTask: ({ id }, context) => guarded(context, async () => toTask(await look(taskIdIn(id)), undefined)),
     cancelTask: ({ id }, context) =>
       guarded(context, async () => toTask(await cancel(taskIdIn(id)), undefined)),

@@ -7,8 +7,8 @@ import { PAID_HEADERS } from '../http/headers.ts'
 import { readBody } from '../http/read-body.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { X402_V01, X402_V02 } from './agent-card.ts'
-import { bringsPayment, parseRpc, RPC, type RpcRequest, withDefaults } from './parse-rpc.ts'
-import { FAULT, SIGNAL } from './request-handler.ts'
+import { parseRpc, paymentIn, RPC, type RpcRequest, withDefaults } from './parse-rpc.ts'
+import { ADDRESS, FAULT, SIGNAL } from './request-handler.ts'
 import { sseResponse } from './sse-response.ts'
 
 /** Each one looks at the store several times a second. */
@@ -35,8 +35,8 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
       return rpcFailure(safe.limit(peer) ?? malformed(rpc.fault), rpc.id, rpc.code)
     }
     const { id = null } = rpc
-    const paying = bringsPayment(rpc)
-    const limited = paying ? undefined : safe.limit(peer)
+    const payment = paymentIn(rpc)
+    const limited = safe.limit(peer, payment)
     if (limited) return rpcFailure(limited, id)
     const version = request.headers.get('a2a-version')
     const isLegacy = speaksLegacy(version, rpc)
@@ -48,12 +48,15 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
     const stop = new AbortController()
     const context = new ServerCallContext({
       requestedVersion: isLegacy ? '0.3' : '1.0',
-      state: new Map([[SIGNAL, stop.signal]]),
+      state: new Map<string, unknown>([
+        [SIGNAL, stop.signal],
+        [ADDRESS, peer.address],
+      ]),
     })
     // What only looks like a payment must not be a way around the limit.
     const told = (answer: RpcAnswer): Reply => {
       const mended = mend(answer, context)
-      const late = paying && mended.error ? safe.limit(peer) : undefined
+      const late = payment && mended.error ? safe.limit(peer) : undefined
       return late ? rpcFailure(late, id) : jsonReply(200, headers, mended)
     }
     const answer = isLegacy

@@ -92,6 +92,7 @@ describe('an unpaid call', () => {
     expect(intents).toEqual([
       {
         transport: 'http',
+        address: '9.9.9.9',
         routeId: 'weather',
         embedded: true,
         call: { method: 'GET', path: '/weather/paris?u=c', headers: {}, body: null },

@@ -58,10 +58,19 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     const decoded = decodeCallHeaders(request)
     // A header that is no payment must not be a way around the limit.
     if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
+    const failing = decoded.payment && safe.limit(peer, decoded.payment)
+    if (failing) return failing
     const target = requestTarget(request)
     const path = belowBasePath(target, basePath) ?? target
     const call = { method: soldMethod(request.method), path, headers: {}, body: null }
-    const intent: Intent = { transport: 'http', routeId, call, embedded: true, ...decoded }
+    const intent: Intent = {
+      transport: 'http',
+      routeId,
+      call,
+      embedded: true,
+      address: peer.address,
+      ...decoded,
+    }
     return safe.guard<Paid>(async () => {
       const outcome = await engine.purchase(intent)
       if (outcome.kind === 'paid') return outcome

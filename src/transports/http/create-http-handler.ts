@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/outcome.ts'
+import type { Engine, Intent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { decodeAccess } from './decode-access.ts'
@@ -71,11 +71,12 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       if (late) return late
     }
     switch (decoded.kind) {
-      case 'intent':
-        return safe.guard(
-          async () => render.outcome(await engine.purchase(decoded.intent)),
-          decoded.intent.challengeId,
-        )
+      case 'intent': {
+        const intent: Intent = { ...decoded.intent, address: peer.address }
+        const failing = intent.payment && safe.limit(peer, intent.payment)
+        if (failing) return failing
+        return safe.guard(async () => render.outcome(await engine.purchase(intent)), intent.challengeId)
+      }
       case 'json-rpc':
       case 'nothing-asked':
         return nothingAsked

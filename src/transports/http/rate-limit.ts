@@ -11,19 +11,21 @@ const WINDOW_MS = 60_000
 
 /**
  * Counts requests per address over a sliding minute: this window's count plus the share of the last one that is
- * still inside. Two numbers per address, and time is an argument.
+ * still inside. Two numbers per address, and time is an argument. With `count: false` it only answers.
  *
  * @example
  * const limit = createRateLimit({ perMinute: 600 })
  * limit('203.0.113.7', Date.now()) // { ok: true }
  */
-export function createRateLimit(options: RateLimitOptions): (address: string, nowMs: number) => RateVerdict {
+export function createRateLimit(
+  options: RateLimitOptions,
+): (address: string, nowMs: number, how?: { count: boolean }) => RateVerdict {
   const { perMinute, maxAddresses = 50_000 } = options
   let windowIndex = 0
   let current = new Map<string, number>()
   let previous = new Map<string, number>()
 
-  return (address, nowMs) => {
+  return (address, nowMs, { count } = { count: true }) => {
     if (perMinute <= 0) return { ok: true }
     const index = Math.floor(nowMs / WINDOW_MS)
     // A clock that steps back must not clear the counts.
@@ -39,6 +41,7 @@ export function createRateLimit(options: RateLimitOptions): (address: string, no
     if (before * (1 - elapsed) + now + 1 > perMinute) {
       return { ok: false, retryAfterSeconds: secondsUntilRoom(before, now, elapsed, perMinute) }
     }
+    if (!count) return { ok: true }
     if (now === 0 && current.size >= maxAddresses) {
       const oldest = current.keys().next()
       if (!oldest.done) current.delete(oldest.value)

@@ -1,4 +1,6 @@
 import { GatewayError, UnavailableError } from '../../errors.ts'
+import type { PaymentPayload } from '../../protocol/payment.ts'
+import type { RateVerdict } from './rate-limit.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 
@@ -10,14 +12,16 @@ export interface Peer {
 
 export interface SafeguardOptions {
   /** Asked for requests that bring no payment. */
-  rateLimit?(address: string): { ok: true } | { ok: false; retryAfterSeconds: number }
+  rateLimit?(address: string): RateVerdict
+  /** Asked for requests that bring one, before it is worked on. */
+  failureLimit?(address: string, payment: PaymentPayload): RateVerdict
   /** Told of faults that the buyer only sees as 500 or 503. */
   onError?(error: unknown): void
 }
 
 export interface Safeguards {
-  /** The refusal of an address that asks too often; undefined lets it pass. */
-  limit(peer: Peer): Reply | undefined
+  /** The refusal of an address that asks too often, or whose payments fail too often; undefined lets it pass. */
+  limit(peer: Peer, payment?: PaymentPayload): Reply | undefined
   /** An engine that throws has decided nothing that we know of: the same request again is always safe, a new payment is not. */
   guard<T>(ask: () => Promise<T | Reply>, challengeId?: string): Promise<T | Reply>
   report(error: unknown): void
@@ -35,12 +39,13 @@ export function createSafeguards(options: SafeguardOptions, render: OutcomeRende
 
   return {
     report,
-    limit(peer) {
-      if (!options.rateLimit || peer.address === undefined) return undefined
-      const verdict = options.rateLimit(peer.address)
-      if (verdict.ok) return undefined
+    limit({ address }, payment) {
+      if (address === undefined) return undefined
+      const verdict = payment ? options.failureLimit?.(address, payment) : options.rateLimit?.(address)
+      if (!verdict || verdict.ok) return undefined
       const { retryAfterSeconds } = verdict
-      const message = `too many requests without a payment from this address; wait ${retryAfterSeconds} s`
+      const what = payment ? 'failing payments' : 'requests without a payment'
+      const message = `too many ${what} from this address; wait ${retryAfterSeconds} s`
       return render.failure(new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }))
     },
     async guard(ask, challengeId) {

@@ -28,9 +28,11 @@ export function createRouteServer(
       const decoded = decodeCallHeaders(request)
       // A header that is no payment must not be a way around the limit.
       if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
+      const failing = decoded.payment && safe.limit(peer, decoded.payment)
+      if (failing) return failing
       const call = await callOf(request)
       if ('status' in call) return call
-      const intent: Intent = { transport: 'http', routeId, call, ...decoded }
+      const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...decoded }
       const challengeId = decoded.payment?.accepted?.extra?.challengeId
       return safe.guard(async () => render.outcome(await engine.purchase(intent)), challengeId)
     }

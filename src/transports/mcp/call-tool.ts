@@ -13,6 +13,8 @@ export interface ToolCall {
   args: unknown
   meta: Record<string, unknown> | undefined
   paymentHeader: string | null
+  /** Of the caller. */
+  address: string | undefined
 }
 
 /** undefined: there is no such tool. */
@@ -27,7 +29,7 @@ export function createToolCaller(
   const byName = new Map(tools.map((tool) => [tool.listing.name, tool]))
   const results = createResultRenderer(render, baseUrl)
 
-  return async ({ name, args, meta, paymentHeader }) => {
+  return async ({ name, args, meta, paymentHeader, address }) => {
     const tool = byName.get(name)
     if (!tool) return undefined
     if (tool.kind === 'free') return textResult(tool.text)
@@ -38,7 +40,7 @@ export function createToolCaller(
     const intent = payment ? payingIntent(asked, payment) : asked
     if (intent instanceof GatewayError) return errorResult(render.failure(intent))
     const answer = await safe.guard(
-      async () => ({ result: results(await engine.purchase(intent)) }),
+      async () => ({ result: results(await engine.purchase({ ...intent, address })) }),
       payment?.accepted?.extra?.challengeId,
     )
     return 'result' in answer ? answer.result : errorResult(answer)

@@ -10,7 +10,7 @@ import { createCallerCheck } from './check-caller.ts'
 import { describeServer } from './describe-server.ts'
 import { discoverPlansTool } from './discover-plans-tool.ts'
 import { createExchange } from './exchange.ts'
-import { bringsPayment } from './find-payment.ts'
+import { paymentIn } from './find-payment.ts'
 import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
 import { routeTools } from './route-tool.ts'
@@ -53,9 +53,9 @@ export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalo
         const error = new GatewayError('INVALID_REQUEST', message.fault)
         return asRpcError(safe.limit(peer) ?? render.failure(error), null, message.code)
       }
-      const limited = bringsPayment(message, request.headers) ? undefined : safe.limit(peer)
+      const limited = safe.limit(peer, paymentIn(message, request.headers))
       if (limited) return asRpcError(limited, message)
-      return replyOf(await exchange(detached(request), message))
+      return replyOf(await exchange(detached(request), message, peer))
     }
 
     const get: Endpoint = () => published

@@ -6,6 +6,7 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import type { Peer } from '../http/safeguards.ts'
 import type { ToolCaller } from './call-tool.ts'
 import type { ServerCard } from './describe-server.ts'
 import type { RpcMessage } from './parse-message.ts'
@@ -20,7 +21,9 @@ export function createExchange(
   card: ServerCard,
   tools: readonly McpTool[],
   callTool: ToolCaller,
-): (request: Request, message: RpcMessage) => Promise<Response> {
+): (request: Request, message: RpcMessage, peer: Peer) => Promise<Response> {
+  // A handler of the protocol's library sees the request, and nothing that is ours.
+  const peers = new WeakMap<object, Peer>()
   const listings = tools.map(({ listing }) => listing)
   const names = listings.map(({ name }) => name).join(', ')
 
@@ -33,12 +36,14 @@ export function createExchange(
     )
     server.setRequestHandler('tools/list', () => ({ tools: listings }))
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq, http }) => {
-      const paymentHeader = http?.req?.headers.get('payment-signature') ?? null
+      const { req } = http ?? {}
+      const paymentHeader = req?.headers.get('payment-signature') ?? null
       const result = await callTool({
         name: params.name,
         args: params.arguments,
         meta: mcpReq._meta,
         paymentHeader,
+        address: req && peers.get(req)?.address,
       })
       if (result) return result
       const unknown = JSON.stringify(params.name.slice(0, 128))
@@ -52,7 +57,8 @@ export function createExchange(
 
   const modern = createMcpHandler(newServer, { legacy: 'reject' })
 
-  return async (request, message) => {
+  return async (request, message, peer) => {
+    peers.set(request, peer)
     if (message.method === 'subscriptions/listen') return nothingChanges(message)
     if (!(await isLegacyRequest(request, message))) return modern.fetch(request, { parsedBody: message })
     const server = newServer()

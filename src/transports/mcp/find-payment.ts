@@ -25,13 +25,13 @@ export function findPayment(meta: Meta, header: string | null): PaymentPayload |
   return parsed.success ? parsed.data : refuse(`is malformed: ${nameFault(parsed.error)}`)
 }
 
-/** Does this message pay? Something that is no payment must not be a way around the limit. */
-export function bringsPayment({ method, params }: RpcMessage, headers: Headers): boolean {
-  if (method !== 'tools/call' || typeof params !== 'object' || params === null) return false
+/** What this message pays with. Something that is no payment must not be a way around the limit. */
+export function paymentIn({ method, params }: RpcMessage, headers: Headers): PaymentPayload | undefined {
+  if (method !== 'tools/call' || typeof params !== 'object' || params === null) return undefined
   const { _meta } = params as { _meta?: unknown }
   const meta = typeof _meta === 'object' && _meta !== null ? (_meta as Meta) : undefined
   const payment = findPayment(meta, headers.get('payment-signature'))
-  return payment !== undefined && !(payment instanceof GatewayError)
+  return payment instanceof GatewayError ? undefined : payment
 }
 
 /** A request's name, made from what a retry repeats. */

@@ -1,0 +1,108 @@
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import { askHealth } from './ask-health.ts'
+import type { Check, Finding } from './run-checks.ts'
+
+const name = 'BASE_URL'
+const MEND =
+  'Set BASE_URL to where buyers reach this server, or mend DNS or the reverse proxy in front of it.'
+
+/**
+ * Do buyers reach this very server at its base URL? It is asked for its version and its wallet, as a buyer would. Without
+ * an answer, the port on this machine tells whether the server does not run or cannot be reached.
+ */
+export function checkBaseUrl(
+  config: ResolvedConfig,
+  { port, version }: { port: number; version: string },
+): Check {
+  const { baseUrl, network } = config
+  const { host, hostname, pathname } = new URL(baseUrl)
+  const asks = `the server at ${host}`
+  const error = (message: string): Finding[] => [{ name, level: 'error', message, mend: MEND }]
+  return {
+    name,
+    asks,
+    mend: MEND,
+    async run(limitMs) {
+      const health = await askHealth(baseUrl, limitMs / 2)
+      if (health.kind === 'foreign') {
+        return error(
+          `${baseUrl}/health answers HTTP ${health.status}, but not as paystile does: it points elsewhere`,
+        )
+      }
+      if (health.kind === 'silent') {
+        const local = await askHealth(`http://127.0.0.1:${port}${pathname.replace(/\/$/, '')}`, limitMs / 2)
+        if (local.kind === 'ours')
+          return error(`the server runs on port ${port}, but ${host} ${health.reason}`)
+        const message = `${host} ${health.reason}: the server does not run, or cannot be reached`
+        return [{ name, level: 'warn', message, mend: 'Start it (paystile serve), and ask again.' }]
+      }
+      const elsewhere = await otherSeller(config, limitMs / 2)
+      if (elsewhere) return error(elsewhere)
+      if (health.version !== version) {
+        const message = `${asks} runs version ${health.version}, and this command is ${version}`
+        return [{ name, level: 'warn', message, mend: 'Run the same version of both.' }]
+      }
+      const lonely = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+      const message = `${asks} answers, version ${version}${lonely ? '; only this machine can reach it' : ''}`
+      if (lonely && network.word === 'mainnet') return [{ name, level: 'warn', message, mend: MEND }]
+      return [{ name, level: 'ok', message }]
+    },
+  }
+}
+
+/** Another gateway's version may be the same; its wallet is not. */
+async function otherSeller(config: ResolvedConfig, limitMs: number): Promise<string | undefined> {
+  const { baseUrl, walletAddress, network } = config
+  const response = await fetch(`${baseUrl}/discover`, { signal: AbortSignal.timeout(limitMs) })
+  const catalog = Object(response.ok ? await response.json() : undefined) as Record<string, unknown>
+  const wallet = String(catalog.walletAddress ?? 'no wallet').toLowerCase()
+  if (wallet !== walletAddress.toLowerCase()) {
+    return `${baseUrl} is another gateway, or runs with another configuration: it asks money for ${wallet} instead of ${walletAddress}`
+  }
+  if (catalog.network === network.id) return undefined
+  return `${baseUrl} sells on ${String(catalog.network)}, and this configuration says ${network.id}`
+}
+
+/** What agents find beside plain HTTP, where it is switched on. */
+export function checkAgents({ baseUrl, a2a, mcp }: ResolvedConfig): Check[] {
+  const mend = 'Let the reverse proxy pass this path on, with POST and streamed answers.'
+  const check = (
+    variable: string,
+    path: string,
+    ask: (url: string, signal: AbortSignal) => Promise<Response>,
+  ): Check => ({
+    name: variable,
+    asks: `${baseUrl}${path}`,
+    mend,
+    async run(limitMs) {
+      const response = await ask(`${baseUrl}${path}`, AbortSignal.timeout(limitMs))
+      await response.body?.cancel()
+      const message = `${baseUrl}${path} answers HTTP ${response.status}`
+      return [
+        response.ok
+          ? { name: variable, level: 'ok', message }
+          : { name: variable, level: 'error', message, mend },
+      ]
+    },
+  })
+  return [
+    ...(a2a
+      ? [check('A2A_ENABLED', '/.well-known/agent.json', (url, signal) => fetch(url, { signal }))]
+      : []),
+    ...(mcp ? [check('MCP_ENABLED', '/mcp', initialize)] : []),
+  ]
+}
+
+function initialize(url: string, signal: AbortSignal): Promise<Response> {
+  const params = {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'paystile doctor', version: '1' },
+  }
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+    signal,
+  })
+}

@@ -1,0 +1,114 @@
+import { stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createPostgresDriver } from '../stores/sql/postgres-driver.ts'
+import { parsePostgresUrl } from '../stores/sql/postgres-url.ts'
+import type { Check, Finding } from './run-checks.ts'
+
+/** Does Postgres keep what it has confirmed when the power goes? */
+export function checkPostgresDurability(url: string, mainnet: boolean): Check {
+  const name = 'DATABASE_URL'
+  return {
+    name,
+    asks: 'Postgres, asked how it stores,',
+    mend: 'Mend DATABASE_URL first.',
+    silence: 'warn',
+    async run(limitMs) {
+      const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }
+      const driver = createPostgresDriver({ target: parsePostgresUrl(url), schema: 'paystile', ...limits })
+      try {
+        const names = "('fsync', 'full_page_writes', 'synchronous_commit')"
+        const sql = `SELECT name, reset_val FROM pg_settings WHERE name IN ${names}`
+        const { rows } = await driver.query({ sql, params: [] })
+        const settings = new Map(rows.map((row) => [String(row.name), String(row.reset_val)]))
+        const lossy = ['fsync', 'full_page_writes'].filter((setting) => settings.get(setting) === 'off')
+        // The store turns it on for its own sessions.
+        const own =
+          settings.get('synchronous_commit') === 'off' ? ', with synchronous_commit on for itself' : ''
+        if (lossy.length === 0)
+          return [{ name, level: 'ok', message: `Postgres keeps what it confirms${own}` }]
+        return lossy.map(
+          (setting): Finding => ({
+            name,
+            level: mainnet ? 'error' : 'warn',
+            message: `Postgres has ${setting} off: a power cut may forget who has paid`,
+            mend: `Set ${setting} = on in postgresql.conf and reload it.`,
+          }),
+        )
+      } finally {
+        await driver.close()
+      }
+    },
+  }
+}
+
+const FORGETFUL: Record<number, string> = {
+  16914836: 'in memory (tmpfs)',
+  2240043254: 'in memory (ramfs)',
+  2035054128: "a container's own layer (overlay), which goes with the container",
+}
+const REMOTE: Record<number, string> = {
+  26985: 'NFS',
+  4283649346: 'SMB',
+  4266872130: 'SMB',
+}
+const LEAST_FREE_BYTES = 100 * 1024 * 1024
+
+/** Is the embedded store on a disk that stays, that locks, and that has room? */
+export function checkDisk(dataDir: string): Check {
+  const name = 'DATA_DIR'
+  return {
+    name,
+    asks: `the disk of ${dataDir}`,
+    mend: `Make ${dataDir} a folder first.`,
+    silence: 'warn',
+    async run() {
+      const { type, bavail, bsize } = await statfs(dataDir)
+      const free = bavail * bsize
+      const told: Finding[] = []
+      const warn = (message: string, mend: string) => told.push({ name, level: 'warn', message, mend })
+      const volume = 'Mount a volume there, on a local disk that outlives the container.'
+      if (FORGETFUL[type]) warn(`${dataDir} is ${FORGETFUL[type]}: records of payments would be lost`, volume)
+      if (REMOTE[type])
+        warn(`${dataDir} is on ${REMOTE[type]}, where locks and syncs cannot be trusted`, volume)
+      if (free < LEAST_FREE_BYTES) {
+        warn(`the disk of ${dataDir} has ${Math.floor(free / 1024 / 1024)} MiB left`, 'Make room on it.')
+      }
+      return told.length > 0 ? told : [{ name, level: 'ok', message: `${dataDir} is on a disk that stays` }]
+    },
+  }
+}
+
+const PRIVATE_FILES = ['config.json', 'secret-key', 'paystile.db', 'paystile.db-wal']
+
+/** Can nobody but the owner read keys and records? */
+export function checkPrivacy(dataDir: string): Check {
+  const name = 'DATA_DIR'
+  return {
+    name,
+    asks: `the files in ${dataDir}`,
+    mend: `Give this process the right to read ${dataDir}.`,
+    async run() {
+      if (process.platform === 'win32') return []
+      const told: Finding[] = []
+      for (const path of PRIVATE_FILES.map((file) => join(dataDir, file))) {
+        const mode = await modeOf(path)
+        if (mode === undefined || (mode & 0o077) === 0) continue
+        const message = `${path} can be used by others (mode ${(mode & 0o777).toString(8).padStart(4, '0')})`
+        told.push({ name, level: 'error', message, mend: `chmod 600 ${path}` })
+      }
+      return told.length > 0
+        ? told
+        : [{ name, level: 'ok', message: `only the owner can read secrets in ${dataDir}` }]
+    },
+  }
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mode
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw error
+  }
+}

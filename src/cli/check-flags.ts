@@ -1,0 +1,31 @@
+import type { ArgsDef } from 'citty'
+import { didYouMean } from '../config/did-you-mean.ts'
+import { ConfigError } from '../errors.ts'
+
+const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+/** A mistyped option must not be passed over in silence: `--form-block` would compare something else than was meant. */
+export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
+  const options = Object.entries(args).filter(([, { type }]) => type !== 'positional')
+  const known = new Map(options.map(([name, { type }]) => [`--${kebab(name)}`, type]))
+  const faults: string[] = []
+  let positionals = 0
+  for (let at = 0; at < rawArgs.length; at++) {
+    const [flag = '', value] = rawArgs[at]!.split(/=(.*)/s)
+    if (!flag.startsWith('-') || flag === '-') {
+      positionals += 1
+      continue
+    }
+    const type = known.get(flag)
+    if (type === undefined)
+      faults.push(`There is no option ${flag}${didYouMean(flag, [...known.keys()]) || '.'}`)
+    else if (type === 'boolean' && value !== undefined) faults.push(`${flag} takes no value.`)
+    else if (type !== 'boolean' && value === undefined) {
+      at += 1
+      if (rawArgs[at] === undefined || rawArgs[at]!.startsWith('--')) faults.push(`${flag} needs a value.`)
+    }
+  }
+  const wanted = Object.values(args).filter(({ type }) => type === 'positional')
+  if (positionals > wanted.length) faults.push(`There is an argument too many: ${rawArgs.join(' ')}`)
+  if (faults.length > 0) throw new ConfigError(faults)
+}

@@ -1,0 +1,121 @@
+import { type CommandDef, defineCommand } from 'citty'
+import { VERSION } from '../gateway.ts'
+import { INIT_FLAGS } from './init-flags.ts'
+import { type Report, type Terminal, tell } from './terminal.ts'
+
+const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
+const optional = (description: string, valueHint: string) =>
+  ({ type: 'string', description, valueHint }) as const
+
+/** Every command. Each loads what it needs when it runs: `--help` must not wait for a database driver. */
+export function createCommands(terminal: Terminal): CommandDef {
+  const run = async (asJson: boolean | undefined, work: () => Promise<Report | undefined>): Promise<void> => {
+    process.exitCode = await tell(terminal, asJson === true, work)
+  }
+  const serve = defineCommand({
+    meta: { name: 'serve', description: 'run the standalone server' },
+    run: async () => (await import('./serve.ts')).runServe(),
+  })
+  const init = defineCommand({
+    meta: { name: 'init', description: 'ask what is needed and write DATA_DIR/config.json' },
+    args: {
+      ...Object.fromEntries(
+        Object.entries(INIT_FLAGS).map(([flag, { description, hint }]) => [
+          flag,
+          optional(description, hint),
+        ]),
+      ),
+      dataDir: optional('the folder of records and configuration (DATA_DIR)', 'folder'),
+      yes: { type: 'boolean', description: 'ask nothing: flags and environment say it all' },
+      force: { type: 'boolean', description: 'also where records of payments would be left behind' },
+      json,
+    },
+    run: ({ args }) =>
+      run(args.json as boolean, async () => {
+        return (await import('./init.ts')).initialize(
+          terminal,
+          args as Record<string, string | boolean | undefined>,
+        )
+      }),
+  })
+  const doctor = defineCommand({
+    meta: { name: 'doctor', description: 'ask everything that the server depends on, and tell the mend' },
+    args: { json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./doctor.ts')).examine(terminal, args.json === true)),
+  })
+  const id = { type: 'positional', required: true, description: 'the challenge, as in the list' } as const
+  const list = defineCommand({
+    meta: { name: 'list', description: 'every payment that should go back and has not yet' },
+    args: { json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./refunds.ts')).listRefunds(terminal, args.json === true)),
+  })
+  const retry = defineCommand({
+    meta: { name: 'retry', description: 'try a failed refund again' },
+    args: { challengeId: id, json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./refunds.ts')).retryRefund(terminal, args.challengeId)),
+  })
+  const resolve = defineCommand({
+    meta: { name: 'resolve', description: 'end a refund that you paid by hand' },
+    args: {
+      challengeId: id,
+      tx: { ...optional('the transaction that paid it', 'hash'), required: true },
+      json,
+    },
+    run: ({ args }) =>
+      run(args.json, async () =>
+        (await import('./refunds.ts')).resolveRefund(terminal, args.challengeId, args.tx),
+      ),
+  })
+  const refunds = defineCommand({
+    meta: { name: 'refunds', description: 'list refunds, try them again, or end them by hand' },
+    subCommands: { list, retry, resolve },
+  })
+  const reconcile = defineCommand({
+    meta: { name: 'reconcile', description: 'compare the chain with the books; exit code 1 if they differ' },
+    args: {
+      fromBlock: optional('the first block to look at; default: a day before the first payment', 'number'),
+      json,
+    },
+    run: ({ args }) =>
+      run(args.json, async () => {
+        const { reconcileBooks } = await import('./reconcile-books.ts')
+        return reconcileBooks(terminal, { json: args.json === true, fromBlock: args.fromBlock })
+      }),
+  })
+  const migrate = defineCommand({
+    meta: {
+      name: 'migrate',
+      description: 'bring the tables of DATABASE_URL up to date (serve does it by itself)',
+    },
+    args: { json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./migrate.ts')).migrateTables(terminal, args.json === true)),
+  })
+  const exportCommand = defineCommand({
+    meta: { name: 'export', description: 'every sale, for accounting' },
+    args: {
+      format: { ...optional('csv or jsonl', 'format'), default: 'csv' },
+      from: optional('the first day or time, inclusive', 'time'),
+      to: optional('the last day or time, exclusive', 'time'),
+      out: optional('a file; default: standard output', 'file'),
+      json,
+    },
+    run: ({ args }) =>
+      run(args.json, async () => {
+        const { exportBooks } = await import('./export-books.ts')
+        const { format, from, to, out } = args
+        return exportBooks(terminal, { json: args.json === true, format, from, to, out })
+      }),
+  })
+  return {
+    meta: {
+      name: 'paystile',
+      version: VERSION,
+      description: 'Sells access to any API, to autonomous agents, for USDC.',
+    },
+    subCommands: { serve, init, doctor, refunds, reconcile, export: exportCommand, migrate },
+  } as CommandDef
+}

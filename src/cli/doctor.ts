@@ -1,0 +1,95 @@
+import { checkAgents, checkBaseUrl } from '../checks/check-base-url.ts'
+import { liveChecks } from '../checks/live-checks.ts'
+import { type Check, type Finding, runChecks } from '../checks/run-checks.ts'
+import { standingChecks } from '../checks/standing-checks.ts'
+import { nameFault } from '../config/name-fault.ts'
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import { ConfigError } from '../errors.ts'
+import { VERSION } from '../gateway.ts'
+import type { Loaded } from '../server/boot-config.ts'
+import { load } from './load.ts'
+import { findingLine, type Report, type Terminal } from './terminal.ts'
+import { startWaiting } from './waiting.ts'
+
+/** Everything that can be wrong around a server, one line each; an error ends it with exit code 1. */
+export async function examine(terminal: Terminal, json: boolean): Promise<Report> {
+  const findings = await diagnose(terminal, json)
+  const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
+  const counts = { ok: count('ok'), warn: count('warn'), error: count('error') }
+  const width = Math.max(...findings.map(({ name }) => name.length))
+  const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
+  const summary = `${counts.ok} ok, ${plural(counts.warn, 'warning')}, ${plural(counts.error, 'error')}`
+  return {
+    lines: [...findings.map((finding) => findingLine(finding, width)), summary],
+    json: { ok: counts.error === 0, version: VERSION, counts, findings },
+    failed: counts.error > 0,
+  }
+}
+
+async function diagnose(terminal: Terminal, json: boolean): Promise<Finding[]> {
+  let loaded: Loaded
+  try {
+    loaded = await load(terminal)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults.map(faultFinding)
+    throw error
+  }
+  const { configuration, fileFaults, dataDir } = loaded
+  const { config, faults, missing } = configuration
+  const told = [...fileFaults, ...faults, ...missing].map(faultFinding)
+  const checks = [...liveChecks(configuration.options), ...(config ? standingChecks(config, dataDir) : [])]
+  const asked = await withBar(terminal, json, checks)
+  if (!config) return [...told, ...asked]
+  const placed = await runChecks([
+    checkBaseUrl(config, { port: configuration.settings.port, version: VERSION }),
+  ])
+  // Where the base URL leads elsewhere, what agents find there is not ours.
+  const reached = placed.every(({ level }) => level === 'ok')
+  const agents = reached ? await runChecks(checkAgents(config)) : []
+  const good: Finding = { name: 'configuration', level: 'ok', message: wordsOf(config) }
+  return [...(told.length > 0 ? told : [good]), ...asked, ...refundKey(config), ...placed, ...agents]
+}
+
+function faultFinding(line: string): Finding {
+  const { name } = nameFault(line)
+  return { name: name ?? 'configuration', level: 'error', message: line }
+}
+
+function wordsOf({ plans, routes, network, store }: ResolvedConfig): string {
+  return `${plans.length} plans and ${routes.length} routes on ${network.id} (${network.word}), store: ${store.kind}`
+}
+
+function refundKey({ refundWalletPrivateKey }: ResolvedConfig): Finding[] {
+  if (refundWalletPrivateKey !== null) return []
+  const message = 'no wallet signs refunds: they wait until one does'
+  return [
+    {
+      name: 'REFUND_WALLET_PRIVATE_KEY',
+      level: 'warn',
+      message,
+      mend: 'Set it, normally to the key of SVC_WALLET_ADDRESS.',
+    },
+  ]
+}
+
+async function withBar(terminal: Terminal, json: boolean, checks: readonly Check[]): Promise<Finding[]> {
+  const waiting = await startWaiting(terminal, json, 'Asking')
+  let done = 0
+  const counted = checks.map(
+    (check): Check => ({
+      ...check,
+      async run(limitMs) {
+        try {
+          return await check.run(limitMs)
+        } finally {
+          waiting.at(++done, checks.length)
+        }
+      },
+    }),
+  )
+  try {
+    return await runChecks(counted)
+  } finally {
+    waiting.end()
+  }
+}

@@ -1,0 +1,104 @@
+import { open, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { ConfigError } from '../errors.ts'
+import { load } from './load.ts'
+import { linesOf, openBackstage } from './open-backstage.ts'
+import { type Report, type Terminal, write } from './terminal.ts'
+import { startWaiting } from './waiting.ts'
+
+export interface ExportArgs {
+  json: boolean
+  format: string
+  from: string | undefined
+  to: string | undefined
+  out: string | undefined
+}
+
+/** The books for accounting: to a file, or to standard output. */
+export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise<Report | undefined> {
+  const { json, out } = args
+  const query = queryOf(args)
+  const backstage = await openBackstage(await load(terminal), 'look')
+  const waiting = await startWaiting(terminal, json, 'Exporting')
+  try {
+    const answer = await backstage.ask(`/export?${query}`)
+    let sales = 0
+    async function* counted(): AsyncGenerator<string> {
+      // The names of the columns are no sale.
+      let records = query.get('format') === 'csv' ? -1 : 0
+      let inQuotes = false
+      for await (const line of linesOf(answer)) {
+        yield line
+        // A quoted field may hold line breaks.
+        if ((line.split('"').length - 1) % 2 === 1 && query.get('format') === 'csv') inQuotes = !inQuotes
+        if (!inQuotes) records += 1
+        sales = Math.max(0, records)
+        waiting.at(sales, undefined)
+      }
+    }
+    if (out === undefined) {
+      await (json ? writeArray(terminal, counted()) : writeLines(terminal, counted()))
+      return undefined
+    }
+    const path = resolve(out)
+    await writeFile(path, counted())
+    const line = `${sales} ${sales === 1 ? 'sale' : 'sales'} of ${backstage.place} in ${path}`
+    return { lines: [line], json: { via: backstage.via, out: path, format: args.format, sales } }
+  } finally {
+    waiting.end()
+    await backstage.close()
+  }
+}
+
+function queryOf({ json, format, from, to, out }: ExportArgs): URLSearchParams {
+  const faults: string[] = []
+  if (format !== 'csv' && format !== 'jsonl') {
+    faults.push(`--format is ${JSON.stringify(format)}; it can be csv or jsonl.`)
+  }
+  // One document for programs is a list of sales, whatever a file would hold.
+  const query = new URLSearchParams({ format: json && out === undefined ? 'jsonl' : format })
+  for (const [name, text] of Object.entries({ from, to })) {
+    if (text === undefined) continue
+    const time = Date.parse(text)
+    if (Number.isNaN(time)) {
+      faults.push(
+        `--${name} is ${JSON.stringify(text)}; it must be a day or a time, for example --${name} 2030-01-31 or 2030-01-31T12:00:00Z.`,
+      )
+    } else query.set(name, new Date(time).toISOString())
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return query
+}
+
+async function writeLines({ output }: Terminal, lines: AsyncIterable<string>): Promise<void> {
+  for await (const line of lines) await write(output, `${line}\n`)
+}
+
+async function writeArray({ output }: Terminal, lines: AsyncIterable<string>): Promise<void> {
+  let before = '[\n'
+  for await (const line of lines) {
+    await write(output, `${before}${line}`)
+    before = ',\n'
+  }
+  await write(output, before === '[\n' ? '[]\n' : '\n]\n')
+}
+
+/** Whole or not at all: half an export must not be taken for the year's books. Readable by its owner only. */
+async function writeFile(path: string, lines: AsyncIterable<string>): Promise<void> {
+  const draft = `${path}.${process.pid}.part`
+  const file = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigError([`--out ${path} cannot be written (${error.code}).`])
+  })
+  try {
+    try {
+      for await (const line of lines) await file.write(`${line}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}

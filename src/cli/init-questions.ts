@@ -1,0 +1,161 @@
+import { confirm, intro, isCancel, note, password, select, text } from '@clack/prompts'
+import { nameFault } from '../config/name-fault.ts'
+import type { Configuration } from '../config/read-configuration.ts'
+import { ConfigError } from '../errors.ts'
+import { priceFault } from '../protocol/amount.ts'
+import type { Terminal } from './terminal.ts'
+
+type Values = Record<string, string | readonly unknown[]>
+type CheckValues = (values: Values) => Configuration
+
+const WALLETS = `paystile never makes a wallet for you: money must not depend on a key that you have not seen.
+Make one in a wallet program, keep its recovery phrase, and give only its address here.
+A gas wallet is a second, small one: it holds some ETH for fees, and never USDC.`
+
+/** Asks for what a server needs, one thing after the other; each answer is checked as the server would. */
+export async function askValues(terminal: Terminal, start: Values, check: CheckValues): Promise<Values> {
+  const streams = { input: terminal.input, output: terminal.output }
+  const values: Values = { ...start }
+
+  const faultOf = (name: string, value: string | readonly unknown[]): string | undefined =>
+    check({ ...values, [name]: value }).faults.find((fault) => nameFault(fault).name === name)
+  const known = (name: string): string => (typeof values[name] === 'string' ? (values[name] as string) : '')
+  const put = (name: string, value: string) => {
+    if (value.trim() === '') delete values[name]
+    else values[name] = value.trim()
+  }
+  async function askText(
+    name: string,
+    message: string,
+    { placeholder = '', needed = false } = {},
+  ): Promise<void> {
+    const answer = await text({
+      ...streams,
+      message,
+      placeholder,
+      initialValue: known(name),
+      validate(value = '') {
+        if (value.trim() === '') return needed ? 'This is needed.' : undefined
+        return faultOf(name, value.trim())
+      },
+    })
+    put(name, given(answer))
+  }
+  /** An empty answer keeps what is there: a secret is never shown, so it cannot be confirmed. */
+  async function askSecret(name: string, message: string, needed = false): Promise<void> {
+    const kept = values[name] === undefined ? '' : ' (empty: as it is)'
+    const answer = await password({
+      ...streams,
+      message: `${message}${kept}`,
+      validate(value = '') {
+        if (value.trim() === '') return needed && kept === '' ? 'This is needed.' : undefined
+        return faultOf(name, value.trim())
+      },
+    })
+    if (given(answer).trim() !== '') put(name, given(answer))
+  }
+  const askOne = async <V extends string>(
+    message: string,
+    options: Array<{ value: V; label: string }>,
+  ): Promise<V> => given(await select<string>({ ...streams, message, options })) as V
+  const more = async (message: string): Promise<boolean> =>
+    given(await confirm({ ...streams, message, initialValue: false }))
+  const ask = async (
+    message: string,
+    placeholder: string,
+    fault: (value: string) => string | undefined,
+  ): Promise<string> =>
+    given(
+      await text({
+        ...streams,
+        message,
+        placeholder,
+        validate: (value = '') => (value === '' ? 'This is needed.' : fault(value)),
+      }),
+    )
+
+  async function askPlans(): Promise<void> {
+    const plans: unknown[] = []
+    do {
+      const planId = await ask('Id of the plan', 'basic', (id) =>
+        faultOf('PLANS', [...plans, { planId: id, unitAmount: '$1.00' }]),
+      )
+      const unitAmount = await ask('Its price in dollars', '$1.00', priceFault)
+      plans.push({ planId, unitAmount })
+    } while (await more('Another plan?'))
+    values.PLANS = plans
+  }
+  async function askRoutes(): Promise<void> {
+    await askText('PROXY_TO_BASE_URL', 'Base URL of the API behind the routes', {
+      placeholder: 'http://localhost:8080',
+      needed: true,
+    })
+    const routes: unknown[] = []
+    do {
+      const routeId = await ask('Id of the route', 'weather', () => undefined)
+      const method = await askOne(
+        'Its method',
+        ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((value) => ({ value, label: value })),
+      )
+      const path = await ask('Its path', '/weather/:city', (value) => {
+        return faultOf('ROUTES', [...routes, { routeId, method, path: value, unitAmount: '$0.01' }])
+      })
+      const unitAmount = await ask('Its price per call in dollars', '$0.01', priceFault)
+      routes.push({ routeId, method, path, unitAmount })
+    } while (await more('Another route?'))
+    values.ROUTES = routes
+  }
+  async function askSettlement(): Promise<void> {
+    const way = await askOne('Who brings payments to the chain?', [
+      { value: 'default', label: 'the default facilitator, which pays the fees' },
+      { value: 'other', label: 'another facilitator' },
+      { value: 'gas', label: 'this server, with a gas wallet of yours that holds ETH' },
+    ])
+    for (const name of ['FACILITATOR_URL', ...(way === 'gas' ? [] : ['GAS_WALLET_PRIVATE_KEY'])])
+      delete values[name]
+    if (way === 'gas') return askSecret('GAS_WALLET_PRIVATE_KEY', 'Private key of the gas wallet', true)
+    if (way === 'other') return askText('FACILITATOR_URL', 'Its URL', { needed: true })
+    if (values.SVC_NETWORK !== 'mainnet') return
+    await askText('CDP_API_KEY_ID', 'Key id of its operator, Coinbase (CDP)', { needed: true })
+    await askSecret('CDP_API_KEY_SECRET', 'The secret of that key', true)
+  }
+
+  intro('paystile init', streams)
+  note(WALLETS, 'Wallets', streams)
+  values.SVC_NETWORK = await askOne('Which network?', [
+    { value: 'testnet', label: 'testnet (Base Sepolia): test money' },
+    { value: 'mainnet', label: 'mainnet (Base): real money' },
+  ])
+  await askText('SVC_WALLET_ADDRESS', 'Address of your wallet, which is paid', {
+    placeholder: '0x…',
+    needed: true,
+  })
+  const sold = await askOne('What do you sell?', [
+    { value: 'plans', label: 'access for a time, by a token' },
+    { value: 'routes', label: 'single calls of an API' },
+    { value: 'both', label: 'both' },
+  ])
+  if (sold !== 'routes') {
+    await askPlans()
+    const issuer = await askOne('Who issues the tokens?', [
+      { value: 'built-in', label: 'this server (a JWT; its secret is generated)' },
+      { value: 'api', label: 'an endpoint of mine' },
+    ])
+    if (issuer === 'api') await askText('ISSUE_TOKEN_API', 'Its URL', { needed: true })
+    else delete values.ISSUE_TOKEN_API
+  }
+  if (sold !== 'plans') await askRoutes()
+  await askSettlement()
+  await askSecret(
+    'REFUND_WALLET_PRIVATE_KEY',
+    'Private key that signs refunds, normally that of your wallet (empty: refunds wait)',
+  )
+  await askText('BASE_URL', 'URL at which buyers reach the server (empty: http://localhost:3000)')
+  await askText('AGENT_NAME', 'Your name, as buyers see it (empty: paystile)')
+  return values
+}
+
+function given<T>(answer: T): Exclude<T, symbol> {
+  if (isCancel(answer)) throw new ConfigError(['Stopped. Nothing was written.'])
+  return answer as Exclude<T, symbol>
+}

@@ -1,0 +1,23 @@
+import { overSaved, readConfigFile } from '../config/config-file.ts'
+import { readVariable } from '../config/read-variable.ts'
+import { ConfigError } from '../errors.ts'
+import { readText } from '../server/boot-config.ts'
+import { migrate } from '../server/migrate.ts'
+import type { Report, Terminal } from './terminal.ts'
+import { startWaiting } from './waiting.ts'
+
+/** Brings the tables of the database up to date that the environment, or what was saved, names. */
+export async function migrateTables(terminal: Terminal, json: boolean): Promise<Report> {
+  const { env } = terminal
+  const folder = readVariable('DATA_DIR', env, readText)
+  const { values } = readConfigFile(folder && 'text' in folder ? folder.text : './data')
+  const url = readVariable('DATABASE_URL', overSaved(env, values), readText)
+  if (url && 'fault' in url) throw new ConfigError([`${url.label} ${url.fault}`])
+  const waiting = await startWaiting(terminal, json, 'Migrating')
+  try {
+    await migrate({ DATABASE_URL: url?.text })
+  } finally {
+    waiting.end()
+  }
+  return { lines: ['The tables are up to date.'], json: { ok: true } }
+}

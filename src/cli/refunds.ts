@@ -1,0 +1,86 @@
+import type { ChallengeStatus } from '../protocol/access.ts'
+import type { ShownSale } from '../server/admin/sale.ts'
+import { load } from './load.ts'
+import { type OpenBackstage, openBackstage } from './open-backstage.ts'
+import type { Report, Terminal } from './terminal.ts'
+import { startWaiting } from './waiting.ts'
+
+type Item = ShownSale & { reason: string | null; attempts: number; since: string; surplus: boolean }
+
+/** Every payment that should go back and has not yet. */
+export async function listRefunds(terminal: Terminal, json: boolean): Promise<Report> {
+  const backstage = await openBackstage(await load(terminal), 'look')
+  try {
+    await untilRead(backstage, terminal, json)
+    const { items } = (await (await backstage.ask('/refunds')).json()) as { items: Item[] }
+    const { via } = backstage
+    const asked = via === 'server' ? ` (${backstage.place} was asked)` : ''
+    if (items.length === 0) return { lines: [`No refund waits${asked}.`], json: { via, items } }
+    const failed = items.filter(({ state }) => state === 'REFUND_FAILED').length
+    const count = items.length === 1 ? '1 refund waits' : `${items.length} refunds wait`
+    return {
+      lines: [...items.flatMap(linesOf), `${count}, ${failed} of them for you${asked}.`],
+      json: { via, items },
+    }
+  } finally {
+    await backstage.close()
+  }
+}
+
+function linesOf(item: Item): string[] {
+  const { challengeId, state, usd, payer, attempts, since, reason, surplus } = item
+  const what = surplus ? 'a second payment' : `${item.kind} ${item.itemId}`
+  const tries = attempts === 0 ? '' : `, ${attempts} ${attempts === 1 ? 'try' : 'tries'}`
+  return [
+    `${challengeId}  ${state}  ${usd} to ${payer ?? 'nobody yet'} for ${what}, since ${since}${tries}`,
+    ...(reason === null ? [] : [`    ${reason}`]),
+    ...(state === 'REFUND_FAILED' ? [`    → paystile refunds retry ${challengeId}`] : []),
+  ]
+}
+
+/** The book reads long histories piece by piece. */
+async function untilRead(backstage: OpenBackstage, terminal: Terminal, json: boolean): Promise<void> {
+  const waiting = await startWaiting(terminal, json, 'Reading the books')
+  try {
+    for (;;) {
+      const answer = await backstage.ask('/overview?range=24h')
+      const { reading } = (await answer.json()) as { reading?: { done: number; total: number } }
+      if (!reading) return
+      waiting.at(reading.done, reading.total)
+    }
+  } finally {
+    waiting.end()
+  }
+}
+
+/** Lets a refund that failed be tried again. */
+export function retryRefund(terminal: Terminal, challengeId: string): Promise<Report> {
+  return act(terminal, challengeId, 'retry-refund', {}, 'is tried again')
+}
+
+/** Ends a refund that was paid by hand; the chain must confirm the transaction. */
+export function resolveRefund(terminal: Terminal, challengeId: string, txHash: string): Promise<Report> {
+  return act(terminal, challengeId, 'resolve-refund', { txHash }, 'is settled')
+}
+
+async function act(
+  terminal: Terminal,
+  challengeId: string,
+  action: string,
+  body: object,
+  done: string,
+): Promise<Report> {
+  const backstage = await openBackstage(await load(terminal), 'act')
+  try {
+    const answer = await backstage.ask(`/challenges/${encodeURIComponent(challengeId)}/${action}`, body)
+    const status = (await answer.json()) as ChallengeStatus
+    const by =
+      backstage.via === 'server'
+        ? `by ${backstage.place}`
+        : 'in the store; a server does the rest when it runs'
+    const line = `The refund of ${challengeId} ${done}, ${by}. It is ${status.state} now.`
+    return { lines: [line], json: { via: backstage.via, ...status } }
+  } finally {
+    await backstage.close()
+  }
+}

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { GatewayOptions } from './options.ts'
+import { resolveConfig } from './resolve-config.ts'
+import { secretValues } from './secret-values.ts'
+
+const key = (digit: string) => `0x${digit.repeat(64)}`
+const options: GatewayOptions = {
+  walletAddress: `0x${'11'.repeat(20)}`,
+  plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+  issueTokenApi: 'https://tokens.example/issue?token=t0ken1',
+  issueTokenApiSecret: 'api-secret',
+  gasWalletPrivateKey: [key('1'), key('2')],
+  refundWalletPrivateKey: key('3'),
+  rpcUrl: 'https://rpc.example/v2/an-rpc-key-of-the-seller',
+  databaseUrl: 'postgres://shop:p%40ssword@db/shop?sslmode=require',
+  secretKey: 'ab'.repeat(32),
+}
+
+test('every secret of a configuration is named, with and without prefixes and escapes, and no common word', () => {
+  const secrets = secretValues(resolveConfig(options))
+  expect(secrets).toEqual(
+    expect.arrayContaining([
+      ...['1', '2', '3'].flatMap((digit) => [key(digit), key(digit).slice(2)]),
+      ...['api-secret', 't0ken1', 'an-rpc-key-of-the-seller', 'p%40ssword', 'p@ssword', 'ab'.repeat(32)],
+    ]),
+  )
+  for (const word of ['require', 'shop', 'v2', 'issue', '']) expect(secrets).not.toContain(word)
+})
+
+test('a password that is the name of its user hides nothing, and one that cannot be decoded harms nothing', () => {
+  const same = { ...options, databaseUrl: 'postgres://paystile:paystile@db/x' }
+  expect(secretValues(resolveConfig(same))).not.toContain('paystile')
+  const broken = { ...options, databaseUrl: 'postgres://shop:100%25%zz@db/x' }
+  expect(() => secretValues(resolveConfig(broken))).not.toThrow()
+})

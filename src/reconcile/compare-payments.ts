@@ -1,0 +1,133 @@
+import { microToDollars } from '../protocol/amount.ts'
+import type { Network } from '../protocol/network.ts'
+import { authorizationKey } from '../rules/authorization-key.ts'
+import type { Discrepancy } from './discrepancy.ts'
+import { type LedgerIndex, placeKey, type Receipt } from './ledger-index.ts'
+import type { Movement, TokenBook } from './token-book.ts'
+
+const dollars = (value: string): string => microToDollars(BigInt(value))
+
+/** Money that came in, against receipts and deliveries. */
+export async function comparePayments(parts: {
+  index: LedgerIndex
+  book: Pick<TokenBook, 'nonceOf'>
+  network: Network
+  /** Without what the seller moved between wallets of its own. */
+  incoming: readonly Movement[]
+  fromBlock: number
+  toBlock: number
+}): Promise<Discrepancy[]> {
+  const { index, incoming, fromBlock, toBlock } = parts
+  const found: Discrepancy[] = []
+  const seen = new Set<Receipt>()
+  for (const movement of incoming) {
+    const receipt = index.byPlace.get(placeKey(movement))
+    if (receipt) seen.add(receipt)
+    const told = receipt ? differs(receipt, movement) : await unplaced(parts, movement, seen)
+    if (told) found.push(told)
+  }
+  for (const receipt of index.receipts.values()) {
+    const { blockNumber, lost, account } = receipt
+    if (!lost && !seen.has(receipt) && blockNumber >= fromBlock && blockNumber <= toBlock) {
+      found.push(notOnChain(receipt))
+    }
+    if (!lost && receipt.role === 'pays' && receipt.value !== account.amount) {
+      found.push(
+        about(receipt, 'receipt-differs', {
+          message: `the receipt is of ${dollars(receipt.value)}, and its challenge asked ${dollars(account.amount)}`,
+          mend: 'Compare the record with the transaction on the explorer, and ask the buyer.',
+        }),
+      )
+    }
+  }
+  return [...found, ...unpaidDeliveries(index)]
+}
+
+function differs(receipt: Receipt, { from, value }: Movement): Discrepancy | undefined {
+  const wrong = [
+    ...(receipt.value === value ? [] : [`${dollars(receipt.value)} instead of ${dollars(value)}`]),
+    ...(receipt.payer === from ? [] : [`payer ${receipt.payer} instead of ${from}`]),
+  ]
+  if (wrong.length === 0) return undefined
+  return about(receipt, 'receipt-differs', {
+    message: `the receipt says ${wrong.join(' and ')}`,
+    mend: 'The chain is right. Look who changed the record, and restore it from a backup.',
+  })
+}
+
+/** A transfer where no receipt points to: known under its authorization, or an orphan. */
+async function unplaced(
+  { index, book, network }: { index: LedgerIndex; book: Pick<TokenBook, 'nonceOf'>; network: Network },
+  movement: Movement,
+  seen: Set<Receipt>,
+): Promise<Discrepancy | undefined> {
+  const { txHash, from, value } = movement
+  const nonce = await book.nonceOf(movement)
+  const orphan = { kind: 'orphan-payment' as const, txHash }
+  if (nonce === undefined) {
+    return {
+      ...orphan,
+      level: 'warn',
+      challengeId: null,
+      message: `${from} sent ${dollars(value)} by a plain transfer that no receipt tells of`,
+      mend: 'Nothing to do if it is your own money; otherwise ask the sender, and send it back by hand.',
+    }
+  }
+  const key = authorizationKey(network.chainId, network.asset, from, nonce)
+  const receipt = index.receipts.get(key)
+  if (receipt) {
+    seen.add(receipt)
+    return about(receipt, 'receipt-differs', {
+      message: `the receipt names transaction ${receipt.txHash}, and the chain has the payment in ${txHash}`,
+      mend: 'A running server follows it by itself; see that one runs, and look again.',
+    })
+  }
+  const challengeId = index.unsettled.get(key) ?? null
+  return {
+    ...orphan,
+    level: 'error',
+    challengeId,
+    message:
+      challengeId === null
+        ? `${from} paid ${dollars(value)} by an authorization that the ledger does not know`
+        : `${from} paid ${dollars(value)} for a challenge that has no receipt of it`,
+    mend:
+      challengeId === null
+        ? 'Is another gateway paid by the same wallet, or was an old backup restored? Send it back by hand if nothing was delivered.'
+        : 'A running server records it by itself; see that one runs, and look again.',
+  }
+}
+
+function notOnChain(receipt: Receipt): Discrepancy {
+  const { state } = receipt.account
+  return about(receipt, 'payment-not-on-chain', {
+    message: `the receipt of ${dollars(receipt.value)} names a transfer that the chain does not have (the challenge is ${state})`,
+    mend:
+      state === 'DELIVERED'
+        ? 'Revoke what was delivered if it matters, and see that RPC_URL is a node of the right chain.'
+        : 'See that RPC_URL is a node of the right chain. Refund nothing for it.',
+  })
+}
+
+function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
+  for (const { id, state, amount, receipts } of accounts) {
+    if (state !== 'DELIVERED' || receipts.some(({ role, lost }) => role === 'pays' && !lost)) continue
+    const lost = receipts.find((receipt) => receipt.lost)
+    yield {
+      kind: 'unpaid-delivery',
+      level: 'error',
+      challengeId: id,
+      txHash: lost?.txHash ?? null,
+      message: `delivered for ${dollars(amount)}, but ${lost ? 'the chain took the payment back' : 'no payment is recorded'}`,
+      mend: 'Revoke what was delivered if it matters.',
+    }
+  }
+}
+
+function about(
+  { account, txHash }: Receipt,
+  kind: Discrepancy['kind'],
+  { message, mend }: Pick<Discrepancy, 'message' | 'mend'>,
+): Discrepancy {
+  return { kind, level: 'error', challengeId: account.id, txHash, message, mend }
+}

@@ -1,0 +1,173 @@
+import { microToDollars } from '../protocol/amount.ts'
+import type { Network } from '../protocol/network.ts'
+import { refundNonceOf } from '../settlement/refund-nonce.ts'
+import type { Discrepancy } from './discrepancy.ts'
+import { type Account, type LedgerIndex, placeKey, type Receipt, type Refund } from './ledger-index.ts'
+import type { Movement, TokenBook } from './token-book.ts'
+
+const dollars = (value: string): string => microToDollars(BigInt(value))
+const SETTLED: ReadonlySet<Refund['phase']> = new Set(['DONE', 'VOID'])
+
+export interface ComparedRefunds {
+  found: Discrepancy[]
+  /** Owed, and young enough to be on their way. */
+  waiting: number
+}
+
+/** Money that should go back and money that went back, against each other. */
+export async function compareRefunds(parts: {
+  index: LedgerIndex
+  book: Pick<TokenBook, 'nonceOf' | 'movementsIn'>
+  network: Network
+  /** Without what the seller moved between wallets of its own. */
+  outgoing: readonly Movement[]
+  fromBlock: number
+  nowMs: number
+  /** So long a refund may take: finality, the job's interval, a few tries. */
+  graceMs: number
+}): Promise<ComparedRefunds> {
+  const { index, book, network, outgoing, fromBlock, nowMs, graceMs } = parts
+  const found: Discrepancy[] = []
+  const used = new Set<string>()
+  const refunds = index.accounts.flatMap((account) => account.refunds)
+
+  const pays = (refund: Refund) => (one: Movement) => {
+    return one.to === refund.recipient && one.value === refund.value && !used.has(placeKey(one))
+  }
+  const done = refunds.filter(({ phase }) => phase === 'DONE')
+  const sentIn = groupBy(outgoing, ({ txHash }) => txHash)
+  for (const refund of done) {
+    const inRange = sentIn.get(refund.txHash ?? '')
+    if (!inRange && refund.fromHeight < fromBlock) continue
+    // Paid by a wallet that is no longer ours: the transaction itself is asked.
+    const all = inRange ?? (refund.txHash === null ? undefined : await book.movementsIn(refund.txHash))
+    const paid = all?.find(pays(refund))
+    if (paid) used.add(placeKey(paid))
+    else found.push(notPaid(refund, all !== undefined))
+  }
+
+  /** Of receipts of this payer, by the nonce under which each is refunded. */
+  async function refundedReceipt(movement: Movement): Promise<Receipt | undefined> {
+    const receipts = index.byPayer.get(movement.to)
+    const nonce = receipts && (await book.nonceOf(movement))
+    return receipts?.find(({ key }) => nonce !== undefined && refundNonceOf(key, network.asset) === nonce)
+  }
+  const unexplained = outgoing.filter((one) => !used.has(placeKey(one)))
+  const byHand: Movement[] = []
+  const onItsWay = new Set<string>()
+  for (const movement of unexplained) {
+    const receipt = await refundedReceipt(movement)
+    if (!receipt) {
+      byHand.push(movement)
+      continue
+    }
+    const refund = receipt.account.refunds.find(({ key }) => key === receipt.key)
+    if (refund?.phase === 'DONE') found.push(twice(refund, movement))
+    else if (refund?.phase === 'BROADCAST' || refund?.phase === 'WAITING') onItsWay.add(refund.key)
+    else found.push(unrecorded(receipt, movement))
+  }
+  const doneTo = groupBy(done, ({ recipient }) => recipient)
+  const byHandTo = groupBy(byHand, ({ to }) => to)
+  for (const movement of byHand) {
+    const before = doneTo.get(movement.to)?.find((refund) => {
+      return pays(refund)(movement) && movement.blockNumber >= refund.fromHeight
+    })
+    if (before) found.push(twice(before, movement))
+  }
+
+  let waiting = 0
+  const isOld = (account: Account) => nowMs - (account.paidAt ?? account.createdAt) > graceMs
+  for (const account of index.accounts) {
+    for (const refund of account.refunds.filter(({ phase }) => !SETTLED.has(phase))) {
+      const mayPay = byHandTo.get(refund.recipient)?.find((one) => {
+        return pays(refund)(one) && one.blockNumber > refund.fromHeight
+      })
+      if (refund.phase !== 'FAILED' && (!isOld(account) || onItsWay.has(refund.key))) waiting += 1
+      else found.push(owed(refund, mayPay))
+    }
+    const told = withoutRefund(account)
+    if (told && isOld(account)) found.push(told)
+    else if (told) waiting += 1
+  }
+  return { found, waiting }
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group) group.push(item)
+    else groups.set(keyOf(item), [item])
+  }
+  return groups
+}
+
+function notPaid(refund: Refund, exists: boolean): Discrepancy {
+  const { value, recipient } = refund
+  const what = exists ? `pays no ${dollars(value)} to ${recipient}` : 'is not on the chain'
+  return about(refund, 'refund-missing', {
+    message: `the ledger says that ${dollars(value)} went back, but the transaction ${what}`,
+    mend: 'See that RPC_URL is a node of the right chain; if it is, pay the buyer by hand.',
+  })
+}
+
+function owed(refund: Refund, mayPay: Movement | undefined): Discrepancy {
+  const { account, value, recipient, phase, reason } = refund
+  const why = reason === null ? '' : `: ${reason}`
+  const state = phase === 'FAILED' ? `failed${why}` : `has not been paid for a long time${why}`
+  const mend = mayPay
+    ? `It looks as if ${mayPay.txHash} paid it: paystile refunds resolve ${account.id} --tx ${mayPay.txHash}`
+    : phase === 'FAILED'
+      ? `Mend the reason, then: paystile refunds retry ${account.id}`
+      : 'See that the server runs and that REFUND_WALLET_PRIVATE_KEY is set; paystile doctor tells more.'
+  return about(refund, 'refund-missing', {
+    message: `the refund of ${dollars(value)} to ${recipient} ${state}`,
+    mend,
+  })
+}
+
+/** Money that is neither delivered for nor marked to go back. */
+function withoutRefund({ id, state, amount, receipts, refunds }: Account): Discrepancy | undefined {
+  const own = refunds.filter(({ movesState }) => movesState)
+  const stuck = state === 'PAID' || state === 'REFUND_PENDING' || state === 'REFUND_FAILED'
+  const claims = state === 'REFUNDED' && !own.some(({ phase }) => phase === 'DONE')
+  if (!claims && (!stuck || own.length > 0)) return undefined
+  return {
+    kind: 'refund-missing',
+    level: 'error',
+    challengeId: id,
+    txHash: receipts[0]?.txHash ?? null,
+    message: `${dollars(amount)} was paid, the challenge is ${state}, and no refund is recorded`,
+    mend: 'A running server delivers or refunds it by itself; see that one runs, and look again.',
+  }
+}
+
+function twice(refund: Refund, { txHash, value, to }: Movement): Discrepancy {
+  return about({ ...refund, txHash }, 'double-refund', {
+    message: `${to} got ${dollars(value)} back twice: in ${refund.txHash}, as recorded, and in ${txHash}`,
+    mend: 'Ask the buyer for it back, and look who sent the second one.',
+  })
+}
+
+function unrecorded({ account }: Receipt, { txHash, value, to }: Movement): Discrepancy {
+  const { state } = account
+  return {
+    kind: 'refund-unrecorded',
+    level: 'error',
+    challengeId: account.id,
+    txHash,
+    message: `the chain has paid ${dollars(value)} back to ${to}, and the ledger says ${state}`,
+    mend:
+      state === 'REFUND_FAILED'
+        ? `Let it be recorded: paystile refunds retry ${account.id}`
+        : 'Was an old backup restored? Revoke what was delivered if it matters.',
+  }
+}
+
+function about(
+  { account, txHash }: Pick<Refund, 'account' | 'txHash'>,
+  kind: Discrepancy['kind'],
+  { message, mend }: Pick<Discrepancy, 'message' | 'mend'>,
+): Discrepancy {
+  return { kind, level: 'error', challengeId: account.id, txHash, message, mend }
+}

@@ -1,0 +1,195 @@
+import { GatewayError, UnavailableError } from '../../errors.ts'
+import type { ChallengeStatus } from '../../protocol/access.ts'
+import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { apiReply, readJsonObject } from '../api-reply.ts'
+import { PAGE_HEADERS } from '../pages.ts'
+import type { AdminParts } from './admin-parts.ts'
+import { challengePage } from './challenge-page.ts'
+import { exportSales } from './export-sales.ts'
+import { overview } from './overview.ts'
+import { readLedger } from './read-ledger.ts'
+import { showSale } from './sale.ts'
+import { RANGES } from './sale-figures.ts'
+import { streamChanges } from './stream-changes.ts'
+
+/** Undefined: not its path. */
+export type AdminApi = (request: Request, path: string) => Promise<Response | undefined>
+
+const ROOT = '/admin/api'
+const MAX_LIMIT = 500
+const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
+
+/** The operator's API. Called for requests that are logged in; `path` is below the gateway's base path. */
+export function createAdminApi(parts: AdminParts): AdminApi {
+  const { gateway, book, alerts, onError } = parts
+  const { backstage } = gateway
+  const closing = parts.closing ?? new AbortController().signal
+
+  async function list(query: URLSearchParams): Promise<Response> {
+    const state = query.get('state') || undefined
+    const kind = query.get('kind') || undefined
+    const before = query.get('before') || undefined
+    const limit = Number(query.get('limit') || 50)
+    if (state !== undefined && !CHALLENGE_STATES.some((known) => known === state)) {
+      return bad(`state can be ${CHALLENGE_STATES.join(', ')}.`)
+    }
+    if (kind !== undefined && kind !== 'plan' && kind !== 'route') return bad('kind can be plan or route.')
+    if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+      return bad(`limit can be 1 to ${MAX_LIMIT}.`)
+    if (before !== undefined && !/^\d{1,15}$/.test(before)) return bad('before is not a cursor of this list.')
+    const q = query.get('q') || undefined
+    await book.refresh()
+    const cursor = before === undefined ? undefined : Number(before)
+    const { found, next, total } = book.find({ q, state, kind, before: cursor, limit })
+    const items = found.map((sale) => showSale(sale, sale.row))
+    if (items.length > 0 || q === undefined)
+      return apiReply(200, { items, next: next?.toString() ?? null, total })
+    const old = await oldSale(q.trim())
+    return apiReply(200, { items: old ? [old] : [], next: null, total: old ? 1 : 0 })
+  }
+
+  /** One that is too old for the book is found by its exact id. */
+  async function oldSale(id: string) {
+    const { store } = backstage
+    const [[pointer], [direct]] = await Promise.all([
+      store.get('requests', [id]),
+      store.get('challenges', [id]),
+    ])
+    const row = direct ?? (pointer && (await store.get('challenges', [pointer.challengeId]))[0])
+    return row && showSale({ challengeId: row.key, requestId: row.requestId, state: row.state }, row)
+  }
+
+  async function refunds(): Promise<Response> {
+    await book.refresh()
+    const items = await Promise.all(
+      book.awaitingRefund().map(async (sale) => {
+        const rows = await backstage.store.list('refunds', sale.challengeId)
+        const refund = rows.find(({ phase }) => phase !== 'DONE' && phase !== 'VOID')
+        const since = sale.refundSince ?? sale.row.paidAt ?? sale.row.createdAt
+        return {
+          ...showSale(sale, sale.row),
+          reason: refund?.reason ?? null,
+          attempts: refund?.attempts ?? 0,
+          since: new Date(since).toISOString(),
+          surplus: refund ? !refund.movesState : false,
+        }
+      }),
+    )
+    return apiReply(200, { items })
+  }
+
+  async function act(request: Request, id: string, action: string): Promise<Response | undefined> {
+    switch (action) {
+      case 'cancel':
+        return decided(await gateway.cancel(id, 'operator'))
+      case 'retry-refund':
+        return decided(await gateway.retryRefund(id))
+      case 'resolve-refund': {
+        const body = await readJsonObject(request, BODY_LIMITS)
+        if (body instanceof Response) return body
+        if (typeof body.txHash !== 'string')
+          return bad('txHash is missing: name the transaction that paid it.')
+        return decided(await gateway.proveRefund(id, body.txHash))
+      }
+    }
+    return undefined
+  }
+
+  async function get(path: string, query: URLSearchParams): Promise<Response | undefined> {
+    switch (path) {
+      case '/overview': {
+        const range = RANGES.find((known) => known === (query.get('range') || '24h'))
+        if (!range) return bad(`range can be ${RANGES.join(', ')}.`)
+        return apiReply(200, await overview(parts, range))
+      }
+      case '/challenges':
+        return list(query)
+      case '/refunds':
+        return refunds()
+      case '/export':
+        return download(query)
+      case '/ledger':
+        return ledger()
+      case '/events':
+        return streamChanges(book, closing)
+    }
+    const one = /^\/challenges\/([^/]+)$/.exec(path)?.[1]
+    if (one === undefined) return undefined
+    const page = await challengePage(backstage, one)
+    return page
+      ? apiReply(200, page)
+      : apiReply(404, { error: `No challenge ${one.slice(0, 80)} is stored.` })
+  }
+
+  function download(query: URLSearchParams): Response {
+    const format = query.get('format') || 'csv'
+    if (format !== 'csv' && format !== 'jsonl') return bad('format can be csv or jsonl.')
+    const from = timeOf(query.get('from'))
+    const to = timeOf(query.get('to'))
+    if (Number.isNaN(from) || Number.isNaN(to))
+      return bad('from and to are ISO times such as 2030-01-31T00:00:00Z.')
+    const day = new Date().toISOString().slice(0, 10)
+    const name = `paystile-${backstage.network.word}-${day}.${format}`
+    return streamed(exportSales(backstage.store, format, { from, to }), {
+      'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
+      'content-disposition': `attachment; filename="${name}"`,
+    })
+  }
+
+  /** For `paystile reconcile`: the whole of the books, one JSON line per challenge. */
+  function ledger(): Response {
+    async function* lines(): AsyncGenerator<string> {
+      for await (const entry of readLedger(backstage.store)) yield `${JSON.stringify(entry)}\n`
+    }
+    return streamed(lines(), { 'content-type': 'application/jsonl' })
+  }
+
+  async function answer(request: Request, path: string): Promise<Response | undefined> {
+    if (request.method === 'GET') return get(path, new URL(request.url).searchParams)
+    if (request.method !== 'POST') return undefined
+    if (path === '/alerts/clear') {
+      alerts.clear()
+      return apiReply(200, { alerts: [] })
+    }
+    const [, id, action] = /^\/challenges\/([^/]+)\/([a-z-]+)$/.exec(path) ?? []
+    return id !== undefined && action !== undefined ? act(request, id, action) : undefined
+  }
+
+  return async (request, path) => {
+    if (!path.startsWith(`${ROOT}/`)) return undefined
+    try {
+      return await answer(request, path.slice(ROOT.length))
+    } catch (error) {
+      if (error instanceof UnavailableError) {
+        return apiReply(503, { error: `${error.message}; nothing was decided. Try again.` })
+      }
+      onError?.(error)
+      return apiReply(500, { error: 'The server met an unexpected fault; its log says more.' })
+    }
+  }
+}
+
+const bad = (error: string): Response => apiReply(400, { error })
+
+function decided(result: ChallengeStatus | GatewayError): Response {
+  if (!(result instanceof GatewayError)) return apiReply(200, result)
+  return apiReply(result.code === 'CHALLENGE_NOT_FOUND' ? 404 : 409, { error: result.message })
+}
+
+function streamed(lines: AsyncGenerator<string>, headers: Record<string, string>): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await lines.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => void (await lines.return(undefined)),
+  })
+  return new Response(body, { headers: { ...PAGE_HEADERS, ...headers } })
+}
+
+/** NaN: no time. */
+function timeOf(text: string | null): number | undefined {
+  return text ? Date.parse(text) : undefined
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { csvField } from './export-sales.ts'
+
+test.each([
+  ['=HYPERLINK("http://evil")', '"\'=HYPERLINK(""http://evil"")"'],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['\t=1', "'\t=1"],
+  ['＝1', "'＝1"],
+  ['a,b', '"a,b"'],
+  ['say "hi"', '"say ""hi"""'],
+  ['two\r\nlines', '"two\r\nlines"'],
+  ['0xabc', '0xabc'],
+])('%j is written %s', (text, field) => {
+  expect(csvField(text)).toBe(field)
+})
+
+test('what is absent is empty, and a flag is a word', () => {
+  expect([csvField(null), csvField(true)]).toEqual(['', 'true'])
+})

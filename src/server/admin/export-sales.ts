@@ -1,0 +1,141 @@
+import type { ChallengeRow, Store } from '../../ports.ts'
+import { microToDollars } from '../../protocol/amount.ts'
+import { NETWORKS } from '../../protocol/network.ts'
+import type { LogEntry } from './follow-log.ts'
+
+export type ExportFormat = 'csv' | 'jsonl'
+export interface ExportRange {
+  /** Milliseconds; inclusive. */
+  from?: number | undefined
+  /** Exclusive. */
+  to?: number | undefined
+}
+
+const PAGE = 1000
+const AT_ONCE = 50
+const MONEY_EVENTS = new Set(['paid', 'late-money', 'surplus-received'])
+
+const COLUMNS = [
+  'paidAt',
+  'challengeId',
+  'requestId',
+  'transport',
+  'kind',
+  'itemId',
+  'resourceId',
+  'state',
+  'priceMicro',
+  'priceUsd',
+  'receivedMicro',
+  'receivedUsd',
+  'refundedMicro',
+  'refundedUsd',
+  'payer',
+  'txHashes',
+  'refundTxHashes',
+  'deliveredAt',
+  'refundedAt',
+  'clientAgentId',
+  'network',
+  'asset',
+  'payTo',
+  'testnet',
+] as const
+type Line = Record<(typeof COLUMNS)[number], string | boolean | null>
+
+/**
+ * One line per challenge that was ever paid, oldest first, in chunks of text: also for a history that no memory could
+ * hold. The time that counts is when the first money came.
+ *
+ * @example
+ * for await (const chunk of exportSales(store, 'csv')) process.stdout.write(chunk)
+ */
+export async function* exportSales(
+  store: Pick<Store, 'log' | 'get' | 'list' | 'audit'>,
+  format: ExportFormat,
+  { from = 0, to = Number.POSITIVE_INFINITY }: ExportRange = {},
+): AsyncGenerator<string> {
+  const write = format === 'csv' ? csvLine : jsonLine
+  if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`
+  for (let afterSeq = 0; ; ) {
+    const page = await store.log(afterSeq, PAGE)
+    const wanted = page.filter(({ event, at }) => MONEY_EVENTS.has(event) && at >= from && at < to)
+    for (let start = 0; start < wanted.length; start += AT_ONCE) {
+      const lines = await Promise.all(
+        wanted.slice(start, start + AT_ONCE).map((entry) => lineOf(store, entry)),
+      )
+      const text = lines.flatMap((line) => (line ? [write(line)] : [])).join('')
+      if (text !== '') yield text
+    }
+    if (page.length < PAGE) return
+    afterSeq = page.at(-1)!.seq
+  }
+}
+
+async function lineOf(
+  store: Pick<Store, 'get' | 'list' | 'audit'>,
+  { challengeId, seq }: LogEntry,
+): Promise<Line | undefined> {
+  const audit = await store.audit(challengeId)
+  const first = audit.find(({ event }) => MONEY_EVENTS.has(event))
+  // A surplus or a late payment of a challenge that has its line already.
+  if (!first || first.seq !== seq) return undefined
+  const [[row], receipts, refunds] = await Promise.all([
+    store.get('challenges', [challengeId]),
+    store.list('receipts', challengeId),
+    store.list('refunds', challengeId),
+  ])
+  if (!row) return undefined
+  const received = receipts.filter(({ lost }) => !lost)
+  const refunded = refunds.filter(({ phase }) => phase === 'DONE')
+  const timeOf = (events: readonly string[]) => {
+    const entry = audit.findLast(({ event }) => events.includes(event))
+    return entry ? new Date(entry.at).toISOString() : null
+  }
+  return {
+    paidAt: new Date(first.at).toISOString(),
+    ...idsOf(row),
+    ...amounts('price', BigInt(row.amount)),
+    ...amounts('received', sum(received)),
+    ...amounts('refunded', sum(refunded)),
+    txHashes: received.map(({ txHash }) => txHash).join(' '),
+    refundTxHashes: refunded.map(({ txHash }) => txHash ?? '').join(' '),
+    deliveredAt: timeOf(['delivered']),
+    refundedAt: timeOf(['refund-confirmed', 'refund-proven', 'surplus-refunded']),
+  }
+}
+
+function idsOf(row: ChallengeRow) {
+  const { requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId } = row
+  const { network, asset, payTo } = row
+  // Never taken for real money by a program that does not know the network.
+  const testnet = NETWORKS.find(({ id }) => id === network)?.word !== 'mainnet'
+  return {
+    ...{ challengeId: row.key, requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId },
+    ...{ network, asset, payTo, testnet },
+  }
+}
+
+function sum(rows: ReadonlyArray<{ value: string }>): bigint {
+  return rows.reduce((total, { value }) => total + BigInt(value), 0n)
+}
+
+function amounts<N extends string>(name: N, micro: bigint) {
+  const pair = { [`${name}Micro`]: micro.toString(), [`${name}Usd`]: microToDollars(micro).slice(1) }
+  return pair as Record<`${N}Micro` | `${N}Usd`, string>
+}
+
+function jsonLine(line: Line): string {
+  return `${JSON.stringify(Object.fromEntries(COLUMNS.map((column) => [column, line[column]])))}\n`
+}
+
+function csvLine(line: Line): string {
+  return `${COLUMNS.map((column) => csvField(line[column])).join(',')}\r\n`
+}
+
+/** A spreadsheet runs what begins like a formula, and ids come from strangers: an apostrophe makes it text. */
+export function csvField(value: string | boolean | null): string {
+  const text = value === null ? '' : String(value)
+  const harmless = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+}

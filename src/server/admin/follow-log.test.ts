@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest'
+import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
+
+function log(seqs: number[], at = 0) {
+  const entries: LogEntry[] = []
+  const add = (seq: number, when = at) => {
+    const entry: LogEntry = {
+      ...{ seq, at: when, challengeId: `c${seq}`, requestId: 'r', event: 'paid' },
+      ...{ fromState: 'PENDING', toState: 'PAID', actor: 'gateway' },
+    }
+    entries.push(entry)
+    entries.sort((a, b) => a.seq - b.seq)
+  }
+  for (const seq of seqs) add(seq)
+  const reads: number[] = []
+  const store = {
+    log: async (afterSeq: number, limit: number) => {
+      reads.push(afterSeq)
+      return entries.filter(({ seq }) => seq > afterSeq).slice(0, limit)
+    },
+  }
+  return { add, store, reads }
+}
+
+const seqsOf = ({ entries }: { entries: LogEntry[] }) => entries.map(({ seq }) => seq)
+
+test('every entry comes once, and an entry that appears late still comes', async () => {
+  const { add, store, reads } = log([1, 2], 1_000_000)
+  let nowMs = 1_000_000
+  const follower = followLog(store, () => nowMs)
+  expect(seqsOf(await follower.next())).toEqual([1, 2])
+  add(4)
+  add(6)
+  expect(seqsOf(await follower.next())).toEqual([4, 6])
+  expect(seqsOf(await follower.next())).toEqual([])
+  add(3)
+  expect(seqsOf(await follower.next())).toEqual([3])
+  expect(reads.at(-1), 'read again from the gap').toBe(2)
+  add(5)
+  expect(seqsOf(await follower.next())).toEqual([5])
+  expect(seqsOf(await follower.next())).toEqual([])
+  expect(reads.at(-1), 'no gap is left').toBe(6)
+  // A number that a rolled-back transaction took never comes; after a while nobody waits for it.
+  add(8)
+  await follower.next()
+  nowMs += 11_000
+  await follower.next()
+  await follower.next()
+  expect(reads.at(-1)).toBe(8)
+})
+
+test('a long history with holes is read once, page by page', async () => {
+  const seqs = Array.from({ length: 2500 }, (_, index) => index * 2 + 1)
+  const { store, reads } = log(seqs)
+  const follower = followLog(store, () => 1_000_000_000)
+  const read: number[] = []
+  for (let more = true; more; ) {
+    const page = await follower.next()
+    read.push(...seqsOf(page))
+    more = page.more
+  }
+  expect(read).toEqual(seqs)
+  expect(reads).toHaveLength(6)
+  expect(follower.position()).toBe(4999)
+  expect(await lastSeq(store)).toBe(4999)
+})

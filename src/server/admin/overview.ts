@@ -1,0 +1,29 @@
+import type { AdminParts } from './admin-parts.ts'
+import type { Range } from './sale-figures.ts'
+import type { WatchedWallet } from './wallet-watch.ts'
+
+/** Everything that the dashboard's first screen shows. */
+export async function overview({ gateway, book, alerts, wallets }: AdminParts, range: Range) {
+  const { network } = gateway.backstage
+  await book.refresh()
+  const waiting = book.awaitingRefund()
+  const failed = waiting.filter(({ state, surplus }) => state === 'REFUND_FAILED' || surplus === 'failed')
+  const owedMicro = waiting.reduce((total, { row }) => total + BigInt(row.amount), 0n)
+  const { funnel, revenue, latencyMs, series } = book.report(range)
+  const reading = book.reading()
+  return {
+    range,
+    network: network.id,
+    testnet: network.word !== 'mainnet',
+    asOf: new Date().toISOString(),
+    funnel,
+    refunds: { waiting: waiting.length - failed.length, failed: failed.length },
+    revenue,
+    latencyMs,
+    // Without the chain the rest is still worth seeing.
+    wallets: await wallets.look(owedMicro).catch((): WatchedWallet[] => []),
+    series,
+    alerts: alerts.list(),
+    ...(reading && { reading }),
+  }
+}

@@ -1,0 +1,138 @@
+import { microToDollars } from '../../protocol/amount.ts'
+
+export const RANGES = ['24h', '7d', '30d', 'all'] as const
+export type Range = (typeof RANGES)[number]
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Hours are kept for a month; days for ever. */
+const HOURS_KEPT = 32 * 24
+const MAX_SAMPLES = 10_000
+
+export type Step = 'challenges' | 'paid' | 'delivered' | 'refunded'
+export interface Item {
+  kind: 'plan' | 'route'
+  itemId: string
+  amount: string
+}
+
+interface Tally extends Record<Step, number> {
+  micro: bigint
+  items: Map<string, { kind: Item['kind']; id: string; sold: number; micro: bigint }>
+}
+
+const newTally = (): Tally => {
+  return { challenges: 0, paid: 0, delivered: 0, refunded: 0, micro: 0n, items: new Map() }
+}
+
+/** Sums over time. Revenue is what was delivered: money that is paid and not delivered goes back. */
+export interface SaleFigures {
+  count(step: Step, at: number, item: Item | undefined): void
+  /** The chain took the payment of a delivered sale back. */
+  lose(at: number, item: Item): void
+  /** How long a settlement took. */
+  sample(at: number, ms: number): void
+  report(range: Range, nowMs: number): ReturnType<typeof reportOf>
+}
+
+export function createSaleFigures(): SaleFigures {
+  const hours = new Map<number, Tally>()
+  const days = new Map<number, Tally>()
+  const samples: Array<{ at: number; ms: number }> = []
+
+  function tallies(at: number): Tally[] {
+    const hour = Math.floor(at / HOUR_MS)
+    const day = Math.floor(at / DAY_MS)
+    if (!hours.has(hour)) hours.set(hour, newTally())
+    if (!days.has(day)) days.set(day, newTally())
+    if (hours.size > HOURS_KEPT) {
+      const oldest = Math.max(...hours.keys()) - HOURS_KEPT
+      for (const key of hours.keys()) if (key < oldest) hours.delete(key)
+    }
+    return [hours.get(hour) ?? newTally(), days.get(day)!]
+  }
+
+  function earn(tally: Tally, { kind, itemId, amount }: Item, sign: 1 | -1): void {
+    const micro = BigInt(sign) * BigInt(amount)
+    const key = `${kind} ${itemId}`
+    const known = tally.items.get(key) ?? { kind, id: itemId, sold: 0, micro: 0n }
+    tally.items.set(key, { ...known, sold: known.sold + sign, micro: known.micro + micro })
+    tally.micro += micro
+  }
+
+  return {
+    count(step, at, item) {
+      for (const tally of tallies(at)) {
+        tally[step] += 1
+        if (step === 'delivered' && item) earn(tally, item, 1)
+      }
+    },
+    lose(at, item) {
+      for (const tally of tallies(at)) earn(tally, item, -1)
+    },
+    sample(at, ms) {
+      samples.push({ at, ms })
+      if (samples.length > MAX_SAMPLES) samples.splice(0, samples.length - MAX_SAMPLES)
+    },
+    report: (range, nowMs) => reportOf(range, nowMs, hours, days, samples),
+  }
+}
+
+/** Whole hours or days, in UTC, the current one included. */
+function reportOf(
+  range: Range,
+  nowMs: number,
+  hours: ReadonlyMap<number, Tally>,
+  days: ReadonlyMap<number, Tally>,
+  samples: ReadonlyArray<{ at: number; ms: number }>,
+) {
+  const hourly = range === '24h' || range === '7d'
+  const [unitMs, source] = hourly ? [HOUR_MS, hours] : [DAY_MS, days]
+  const width = range === '7d' ? 6 : 1
+  const last = Math.floor(nowMs / (unitMs * width)) * width
+  const points = { '24h': 24, '7d': 28, '30d': 30, all: 0 }[range]
+  const first = range === 'all' ? Math.min(last, ...days.keys()) : last - (points - 1) * width
+  const total = newTally()
+  const series = []
+  for (let start = first; start <= last; start += width) {
+    const point = newTally()
+    for (let unit = start; unit < start + width; unit++) {
+      const tally = source.get(unit)
+      if (!tally) continue
+      merge(point, tally)
+      merge(total, tally)
+    }
+    const { items: _items, micro, ...steps } = point
+    series.push({ at: new Date(start * unitMs).toISOString(), ...steps, micro: micro.toString() })
+  }
+  const { challenges, paid, delivered, refunded, micro } = total
+  const perItem = [...total.items.values()].sort((a, b) =>
+    b.micro > a.micro ? 1 : b.micro < a.micro ? -1 : 0,
+  )
+  return {
+    funnel: { challenges, paid, delivered, refunded },
+    revenue: { ...money(micro), perItem: perItem.map((item) => ({ ...item, ...money(item.micro) })) },
+    latencyMs: latencyOf(samples.filter(({ at }) => at >= first * unitMs).map(({ ms }) => ms)),
+    series,
+  }
+}
+
+function money(micro: bigint): { micro: string; usd: string } {
+  const usd = micro < 0n ? `-${microToDollars(-micro)}` : microToDollars(micro)
+  return { micro: micro.toString(), usd }
+}
+
+function merge(into: Tally, from: Tally): void {
+  for (const step of ['challenges', 'paid', 'delivered', 'refunded'] as const) into[step] += from[step]
+  into.micro += from.micro
+  for (const [key, { sold, micro, ...item }] of from.items) {
+    const known = into.items.get(key) ?? { ...item, sold: 0, micro: 0n }
+    into.items.set(key, { ...known, sold: known.sold + sold, micro: known.micro + micro })
+  }
+}
+
+function latencyOf(all: number[]): { p50: number | null; p95: number | null; samples: number } {
+  const sorted = all.sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
+  return { p50: at(0.5), p95: at(0.95), samples: sorted.length }
+}

@@ -1,0 +1,93 @@
+import type { ChallengeRow } from '../../ports.ts'
+import { microToDollars } from '../../protocol/amount.ts'
+import type { LogEntry } from './follow-log.ts'
+
+/** What the book keeps of a challenge. */
+export interface Sale {
+  challengeId: string
+  requestId: string
+  state: ChallengeRow['state']
+  /** Its place among all challenges, oldest first: the cursor of the list. */
+  place: number
+  claimedAt: number | null
+  refundSince: number | null
+  /** A second payment of it goes back, or could not. */
+  surplus: 'waiting' | 'failed' | null
+  /** Undefined: it was forgotten, because nothing ever happened to it. */
+  row: SaleRow | undefined
+  /** All that people search for, in lower case: made once, because a search goes through tens of thousands. */
+  text: string
+}
+
+/** The part of a record that is worth keeping in memory. */
+export type SaleRow = Pick<
+  ChallengeRow,
+  | 'version'
+  | 'transport'
+  | 'kind'
+  | 'itemId'
+  | 'resourceId'
+  | 'amount'
+  | 'network'
+  | 'payer'
+  | 'txHash'
+  | 'refundTxHash'
+  | 'createdAt'
+  | 'paidAt'
+  | 'clientAgentId'
+>
+
+export function newSale(
+  { challengeId, requestId, fromState }: Pick<LogEntry, 'challengeId' | 'requestId'> & Partial<LogEntry>,
+  place: number,
+): Sale {
+  const open = { claimedAt: null, refundSince: null, surplus: null, row: undefined, text: '' }
+  return { challengeId, requestId, state: fromState ?? 'PENDING', place, ...open }
+}
+
+/** Takes over what a stored record says, unless the book knows a newer one. */
+export function updateSale(sale: Sale, row: ChallengeRow): void {
+  if (sale.row && sale.row.version >= row.version) return
+  const { version, transport, kind, itemId, resourceId, amount, network } = row
+  const { payer, txHash, refundTxHash, createdAt, paidAt, clientAgentId } = row
+  sale.row = {
+    ...{ version, transport, kind, itemId, resourceId, amount, network },
+    ...{ payer, txHash, refundTxHash, createdAt, paidAt, clientAgentId },
+  }
+  sale.requestId = row.requestId
+  sale.state = row.state
+  sale.text = [row.key, row.requestId, payer, txHash, refundTxHash, clientAgentId, itemId, resourceId]
+    .join('\n')
+    .toLowerCase()
+}
+
+export type ShownSale = ReturnType<typeof showSale>
+
+/** As the admin API shows it. */
+export function showSale(sale: Pick<Sale, 'challengeId' | 'requestId' | 'state'>, row: SaleRow) {
+  const { transport, kind, itemId, resourceId, amount, payer, txHash, refundTxHash, clientAgentId } = row
+  return {
+    challengeId: sale.challengeId,
+    requestId: sale.requestId,
+    transport,
+    kind,
+    itemId,
+    resourceId,
+    state: sale.state,
+    micro: amount,
+    usd: microToDollars(BigInt(amount)),
+    payer,
+    txHash,
+    refundTxHash,
+    createdAt: new Date(row.createdAt).toISOString(),
+    paidAt: row.paidAt === null ? null : new Date(row.paidAt).toISOString(),
+    clientAgentId,
+  }
+}
+
+/** Money that should go back and has not yet. */
+export function awaitsRefund(sale: Sale): boolean {
+  const { state, row, surplus } = sale
+  if (state === 'REFUND_PENDING' || state === 'REFUND_FAILED') return true
+  return surplus !== null || (state === 'PAID' && row?.kind === 'route')
+}

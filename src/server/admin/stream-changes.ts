@@ -1,0 +1,47 @@
+import { PAGE_HEADERS } from '../pages.ts'
+import type { SalesBook } from './sales-book.ts'
+
+const LEAST_MS = 500
+const PING_MS = 20_000
+
+/** Server-sent events: that something changed, twice a second at most. The page asks for the rest by itself. */
+export function streamChanges(book: SalesBook, closing: AbortSignal): Response {
+  const encoder = new TextEncoder()
+  let end = () => {}
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      let newest: string | undefined
+      let waiting: NodeJS.Timeout | undefined
+      const send = (text: string) => controller.enqueue(encoder.encode(text))
+      const flush = () => {
+        waiting = undefined
+        if (newest === undefined) return
+        send(`event: change\ndata: ${JSON.stringify({ challengeId: newest })}\n\n`)
+        newest = undefined
+        waiting = setTimeout(flush, LEAST_MS)
+      }
+      const unwatch = book.watch((ids) => {
+        newest = ids.at(-1) ?? newest
+        if (!waiting) flush()
+      })
+      const ping = setInterval(() => send('event: ping\ndata: {}\n\n'), PING_MS)
+      const stop = () => {
+        end()
+        controller.close()
+      }
+      end = () => {
+        unwatch()
+        clearInterval(ping)
+        clearTimeout(waiting)
+        closing.removeEventListener('abort', stop)
+      }
+      closing.addEventListener('abort', stop)
+      send(': connected\n\n')
+      if (closing.aborted) stop()
+    },
+    cancel: () => end(),
+  })
+  return new Response(body, {
+    headers: { ...PAGE_HEADERS, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+  })
+}

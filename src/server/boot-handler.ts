@@ -1,0 +1,94 @@
+import { GatewayError } from '../errors.ts'
+import { UNPAID_HEADERS } from '../transports/http/headers.ts'
+import { jsonReply, toResponse } from '../transports/http/reply.ts'
+import { belowBasePath } from '../transports/http/request-target.ts'
+import type { Peer } from '../transports/http/safeguards.ts'
+import { apiReply } from './api-reply.ts'
+import type { Auth } from './auth/create-auth.ts'
+
+type Endpoint = (request: Request, path: string) => Promise<Response | undefined>
+
+export interface ServerParts {
+  basePath(): string
+  /** `setup`: the operator must configure it. `starting`: it will sell as soon as its store answers. */
+  phase(): 'setup' | 'starting' | 'live'
+  /** Resolves when it no longer starts, or after the limit. */
+  settled(limitMs: number): Promise<void>
+  auth: Auth
+  setupApi: Endpoint
+  /** Of the gateway that is live; undefined while none is. */
+  adminApi(): Endpoint | undefined
+  pages(request: Request, path: string): Response | undefined
+  metrics(request: Request, peer: Peer): Promise<Response>
+  gateway(request: Request, peer: Peer): Promise<Response>
+  health(): Record<string, unknown>
+}
+
+const STARTING_MS = 10_000
+
+/** Everything that the standalone server answers: its own pages and APIs, and the gateway for all the rest. */
+export function createServerHandler(
+  parts: ServerParts,
+): (request: Request, peer?: Peer) => Promise<Response> {
+  /** Callers are logged in from here on. */
+  async function operatorApi(request: Request, path: string, peer: Peer): Promise<Response> {
+    const own = await parts.auth.answer(request, path, peer)
+    if (own) return own
+    const refused = parts.auth.refuse(request, peer)
+    if (refused) return refused
+    const api = path.startsWith('/setup/') ? parts.setupApi : parts.adminApi()
+    if (!api) return apiReply(503, { error: 'The gateway is not running yet; see /setup.' })
+    return (await api(request, path)) ?? apiReply(404, { error: 'There is no such endpoint.' })
+  }
+
+  function page(request: Request, path: string): Response | undefined {
+    const answered = parts.pages(request, path)
+    if (!answered || !/^\/(setup|admin)$/.test(path) || answered.status !== 200) return answered
+    if (parts.phase() === 'setup') return path === '/admin' ? redirect(`${parts.basePath()}/setup`) : answered
+    if (parts.auth.sessionOf(request)) return answered
+    // The same page, which shows the login and nothing else.
+    return new Response(answered.body, { status: 401, headers: answered.headers })
+  }
+
+  return async (request, peer = {}) => {
+    const basePath = parts.basePath()
+    const { pathname } = new URL(request.url)
+    const path = pathname === basePath ? '/' : belowBasePath(pathname, basePath)
+    if (path !== undefined) {
+      if (/^\/(setup|admin)\/api(\/|$)/.test(path)) return operatorApi(request, path, peer)
+      const shown = page(request, path)
+      if (shown) return shown
+      if (path === '/metrics') return parts.metrics(request, peer)
+      if (path === '/' && parts.phase() === 'live' && wantsPage(request)) return redirect(`${basePath}/admin`)
+    }
+    // Whoever comes a moment too early waits for it instead of being sent away; probes want to know at once.
+    const probes = path === '/health' || path === '/ready'
+    if (parts.phase() === 'starting' && !probes) await parts.settled(STARTING_MS)
+    if (parts.phase() === 'live') return parts.gateway(request, peer)
+    if (path === '/health') return toResponse(jsonReply(200, UNPAID_HEADERS, parts.health()), request)
+    if (parts.phase() === 'setup' && wantsPage(request)) return redirect(`${basePath}/setup`)
+    return notServing(request, parts.phase() === 'setup')
+  }
+}
+
+function wantsPage({ method, headers }: Request): boolean {
+  return method === 'GET' && (headers.get('accept') ?? '').includes('text/html')
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 302, headers: { location, 'cache-control': 'no-store' } })
+}
+
+function notServing(request: Request, unconfigured: boolean): Response {
+  const message = unconfigured
+    ? 'This gateway is not configured yet: its operator opens /setup. Nothing was charged.'
+    : 'This gateway is starting and sells in a moment. Nothing was charged.'
+  const retryAfterSeconds = unconfigured ? 60 : 2
+  const error = new GatewayError('SETTLEMENT_PENDING', message, {
+    retryAfterSeconds,
+    hint: 'send the same request again later',
+  })
+  const headers = { ...UNPAID_HEADERS, 'retry-after': String(retryAfterSeconds), 'x-svc-code': error.code }
+  const reply = jsonReply(error.httpStatus, headers, error.toBody())
+  return toResponse(request.method === 'HEAD' ? { ...reply, body: null } : reply, request)
+}

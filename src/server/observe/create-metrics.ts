@@ -1,0 +1,90 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Read when somebody scrapes; a source that fails or takes too long leaves its figures as they were. */
+export interface GaugeSources {
+  challenges(): Promise<Record<string, number>>
+  gasWallets(): Promise<Array<{ address: string; ethWei: bigint }>>
+}
+
+const SCRAPE_LIMIT_MS = 5_000
+const SETTLEMENT_SECONDS = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 21, 34, 60, 120, 300]
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** The gateway's figures for Prometheus, in a registry of their own. */
+export function createMetrics() {
+  const registry = new Registry()
+  const registers = [registry]
+  let sources: GaugeSources | undefined
+  const payments = new Counter({
+    name: 'svc_payments_total',
+    help: 'Answered purchases by transport, mode (subscription, pay-per-call) and outcome',
+    labelNames: ['transport', 'mode', 'outcome'],
+    registers,
+  })
+  const settlement = new Histogram({
+    name: 'svc_settlement_duration_seconds',
+    help: 'From the claim of a payment to its confirmation on the chain',
+    buckets: SETTLEMENT_SECONDS,
+    registers,
+  })
+  const refunds = new Counter({
+    name: 'svc_refunds_total',
+    help: 'Refunds by outcome: owed, confirmed, failed',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const challenges = new Gauge({
+    name: 'svc_challenges',
+    help: 'Challenges ever recorded, by the state they are in',
+    labelNames: ['state'],
+    registers,
+  })
+  const gas = new Gauge({
+    name: 'svc_gas_wallet_balance_eth',
+    help: 'ETH held by each gas wallet, at most a minute old',
+    labelNames: ['address'],
+    registers,
+  })
+  const alerts = new Counter({
+    name: 'svc_alerts_total',
+    help: 'Alerts raised, by kind',
+    labelNames: ['kind'],
+    registers,
+  })
+
+  async function readGauges({ challenges: states, gasWallets }: GaugeSources): Promise<void> {
+    await Promise.allSettled([
+      states().then((counts) => {
+        for (const [state, count] of Object.entries(counts)) challenges.set({ state }, count)
+      }),
+      gasWallets().then((wallets) => {
+        gas.reset()
+        for (const { address, ethWei } of wallets) gas.set({ address }, Number(ethWei) / 1e18)
+      }),
+    ])
+  }
+
+  return {
+    payments,
+    settlement,
+    refunds,
+    alerts,
+    /** Where gauges come from; a rebuilt gateway replaces them. The answer takes them away, if they are still these. */
+    setSources(next: GaugeSources): () => void {
+      sources = next
+      return () => {
+        if (sources === next) sources = undefined
+      }
+    },
+    async text(): Promise<string> {
+      let timer: NodeJS.Timeout | undefined
+      const limit = new Promise<void>((done) => {
+        timer = setTimeout(done, SCRAPE_LIMIT_MS)
+      })
+      if (sources) await Promise.race([readGauges(sources), limit])
+      clearTimeout(timer)
+      return registry.metrics()
+    },
+  }
+}

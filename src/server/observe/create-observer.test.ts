@@ -1,0 +1,188 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  type Span,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import { afterEach, expect, test } from 'vitest'
+import type { Engine, Outcome } from '../../backstage.ts'
+import { GatewayError } from '../../errors.ts'
+import type { AuditEntry } from '../../ports.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { createObserver } from './create-observer.ts'
+
+afterEach(() => trace.disable())
+
+function observe(logLevel = 'debug') {
+  const lines: Array<Record<string, unknown>> = []
+  const observer = createObserver({
+    logLevel,
+    alertWebhookUrl: null,
+    write: (line) => void lines.push(JSON.parse(line)),
+  })
+  return { observer, lines }
+}
+
+const entry = (event: string, at: number, more: Partial<AuditEntry> = {}): AuditEntry => ({
+  ...{ at, challengeId: 'http-1', requestId: 'r-1', event, fromState: 'PENDING', toState: 'PENDING' },
+  actor: 'gateway',
+  ...more,
+})
+
+/** Only purchases are looked at; everything else passes through as it is. */
+const engineOf = (purchase: Engine['purchase']): Engine => ({ purchase }) as Partial<Engine> as Engine
+
+const required = { challengeId: 'http-1', requestId: 'r-1' }
+const challenge = { kind: 'challenge', required } as unknown as Outcome
+
+test('committed steps become log lines and figures; a step that met a conflict does not', async () => {
+  const { observer, lines } = observe()
+  const store = observer.watchStore(createMemoryStore())
+  const row = { key: 'k', version: 0, ref: null, dueAt: null, receipt: 'r' }
+  const put = { table: 'seen' as const, row }
+  await store.commit({ puts: [put], audit: [entry('payment-claimed', 1000)] })
+  await store.commit({ puts: [put], audit: [entry('paid', 9000)] })
+  await store.commit({ puts: [], audit: [entry('paid', 3500, { txHash: '0xaa', details: { value: '5' } })] })
+  await store.commit({ puts: [], audit: [entry('refund-failed', 4000)] })
+  expect(lines).toMatchObject([
+    { level: 'debug', event: 'payment-claimed', challengeId: 'http-1', requestId: 'r-1' },
+    { level: 'info', event: 'paid', message: 'paid', txHash: '0xaa', details: { value: '5' } },
+    { level: 'warn', event: 'refund-failed' },
+  ])
+  const metrics = await observer.metrics()
+  expect(metrics).toContain('svc_settlement_duration_seconds_sum 2.5\n')
+  expect(metrics).toContain('svc_refunds_total{outcome="failed"} 1')
+})
+
+test('a log that breaks never looks like a broken store or a failed purchase', async () => {
+  const observer = createObserver({
+    logLevel: 'trace',
+    alertWebhookUrl: null,
+    write: () => {
+      throw new Error('disk full')
+    },
+  })
+  const store = observer.watchStore(createMemoryStore())
+  expect(await store.commit({ puts: [], audit: [entry('paid', 1)] })).toEqual({ kind: 'applied' })
+  const engine = observer.watchEngine(engineOf(async () => challenge))
+  expect(await engine.purchase({ transport: 'http' })).toBe(challenge)
+})
+
+test('purchases are counted by transport, mode and outcome, and throw as before', async () => {
+  const { observer, lines } = observe('info')
+  const outcomes: Array<Outcome | Error> = [
+    challenge,
+    { kind: 'failed', error: new GatewayError('PAYMENT_FAILED', 'no money', { challengeId: 'http-2' }) },
+    new Error('the store is away'),
+  ]
+  const engine = observer.watchEngine(
+    engineOf(async () => {
+      const next = outcomes.shift()!
+      if (next instanceof Error) throw next
+      return next
+    }),
+  )
+  await engine.purchase({ transport: 'http', planId: 'basic' })
+  await engine.purchase({ transport: 'mcp', routeId: 'weather', requestId: 'r-2' })
+  await expect(engine.purchase({ transport: 'a2a', planId: 'basic' })).rejects.toThrow('the store is away')
+  expect(lines).toMatchObject([
+    {
+      level: 'info',
+      challengeId: 'http-2',
+      requestId: 'r-2',
+      outcome: 'PAYMENT_FAILED',
+      message: 'no money',
+    },
+    { level: 'error', outcome: 'error', message: 'the store is away' },
+  ])
+  const metrics = await observer.metrics()
+  expect(metrics).toContain('svc_payments_total{transport="http",mode="subscription",outcome="challenge"} 1')
+  expect(metrics).toContain(
+    'svc_payments_total{transport="mcp",mode="pay-per-call",outcome="PAYMENT_FAILED"} 1',
+  )
+  expect(metrics).toContain('svc_payments_total{transport="a2a",mode="subscription",outcome="error"} 1')
+  observer.configure({ logLevel: 'debug', alertWebhookUrl: null })
+  outcomes.push(challenge)
+  await engine.purchase({ transport: 'http' })
+  expect(lines).toHaveLength(3)
+})
+
+test('exactly the promised figures are offered', async () => {
+  const { observer } = observe()
+  const names = [...(await observer.metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+  expect(names.sort()).toEqual([
+    'svc_alerts_total',
+    'svc_challenges',
+    'svc_gas_wallet_balance_eth',
+    'svc_payments_total',
+    'svc_refunds_total',
+    'svc_settlement_duration_seconds',
+  ])
+})
+
+test('a scrape survives sources that fail, and keeps the last figures', async () => {
+  const { observer } = observe()
+  let healthy = true
+  observer.setGauges({
+    challenges: async () => ({ PAID: 2 }),
+    gasWallets: async () => {
+      if (!healthy) throw new Error('no chain')
+      return [{ address: '0x1', ethWei: 2_500_000_000_000_000_000n }]
+    },
+  })
+  await observer.metrics()
+  healthy = false
+  const metrics = await observer.metrics()
+  expect(metrics).toContain('svc_challenges{state="PAID"} 2')
+  expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1"} 2.5')
+})
+
+test('with a tracer: purchase, settle, deliver and refund, those of a sale below its purchase', async () => {
+  const spans: Array<{ name: string; parent: unknown; start: unknown; end?: unknown; error: boolean }> = []
+  const provider: TracerProvider = {
+    getTracer: () => ({
+      startActiveSpan: () => undefined as never,
+      startSpan(name, options, parent: Context = context.active()) {
+        const made: (typeof spans)[number] = {
+          name,
+          parent: trace.getSpan(parent) && 'purchase',
+          start: options?.startTime,
+          error: false,
+        }
+        spans.push(made)
+        const span: Partial<Span> = {
+          setAttributes: (_attributes: Attributes) => span as Span,
+          setStatus: () => {
+            made.error = true
+            return span as Span
+          },
+          end(at) {
+            made.end = at
+          },
+        }
+        return span as Span
+      },
+    }),
+  }
+  trace.setGlobalTracerProvider(provider)
+  const { observer } = observe()
+  const store = observer.watchStore(createMemoryStore())
+  const engine = observer.watchEngine(
+    engineOf(async () => {
+      await store.commit({ puts: [], audit: [entry('payment-claimed', 1000)] })
+      return challenge
+    }),
+  )
+  await engine.purchase({ transport: 'http' })
+  await store.commit({ puts: [], audit: [entry('paid', 2000)] })
+  await store.commit({ puts: [], audit: [entry('delivery-failed', 2500)] })
+  await store.commit({ puts: [], audit: [entry('refund-confirmed', 9000)] })
+  expect(spans).toMatchObject([
+    { name: 'purchase', error: false },
+    { name: 'settle', start: 1000, end: 2000, error: false },
+    { name: 'deliver', start: 2000, end: 2500, error: true },
+    { name: 'refund', start: 2500, end: 9000, error: false },
+  ])
+})

@@ -1,0 +1,109 @@
+import type { Engine, Instruments } from '../../backstage.ts'
+import type { AlertKind, ChallengeRow, Store } from '../../ports.ts'
+import { type AlertBook, createAlertBook } from './alert-book.ts'
+import { createAlertWebhook } from './alert-webhook.ts'
+import { createLog, type Logger } from './create-log.ts'
+import { createMetrics, type GaugeSources } from './create-metrics.ts'
+import { createRedactor } from './create-redactor.ts'
+import { createSaleFollower } from './follow-sales.ts'
+import { watchEngine } from './watch-engine.ts'
+import { watchStore } from './watch-store.ts'
+
+/** The eyes of one process: log, figures, traces and alerts of every gateway that it runs, one after the other. */
+export interface Observer {
+  log: Logger
+  alerts: AlertBook
+  /** What /metrics answers. */
+  metrics(): Promise<string>
+  onAlert(kind: AlertKind, message: string): void
+  watchStore(store: Store): Store
+  watchEngine(engine: Engine): Engine
+  /** All of it, as `createGateway` takes it. */
+  instruments: Instruments
+  /** Values that must never be in the log or in an alert, such as the admin token. */
+  conceal(secrets: readonly string[]): void
+  /** Told whenever this process changed something; with the challenges among it that nobody has paid yet. */
+  onChange(listener: (unpaid: readonly ChallengeRow[]) => void): () => void
+  /** Read at every scrape, until others replace them or the answer is called. */
+  setGauges(sources: GaugeSources): () => void
+  /** Another level or webhook, while running. */
+  configure(settings: { logLevel: string; alertWebhookUrl: string | null }): void
+  /** Resolves when every alert is delivered or given up. */
+  close(): Promise<void>
+}
+
+/**
+ * Made once per process; it outlives the gateways that it watches.
+ *
+ * @example
+ * const observer = createObserver({ logLevel: 'info', alertWebhookUrl: null })
+ * const gateway = await createGateway(options, source, observer.instruments)
+ */
+export function createObserver(options: {
+  logLevel: string
+  alertWebhookUrl: string | null
+  /** Default: standard output. */
+  write?: (line: string) => void
+}): Observer {
+  let { alertWebhookUrl } = options
+  const redactor = createRedactor()
+  const log = createLog(
+    options.logLevel,
+    redactor,
+    options.write ?? ((line) => void process.stdout.write(line)),
+  )
+  const metrics = createMetrics()
+  const webhook = createAlertWebhook({ url: () => alertWebhookUrl, onFailure: (reason) => log.warn(reason) })
+  const alerts = createAlertBook({
+    now: Date.now,
+    clean: redactor.clean,
+    count: (kind) => metrics.alerts.inc({ kind }),
+    tell(alert) {
+      log.error({ alert: alert.kind, count: alert.count }, alert.message)
+      webhook.send(alert)
+    },
+  })
+  const follow = createSaleFollower({ log, metrics })
+  const listeners = new Set<(unpaid: readonly ChallengeRow[]) => void>()
+  const concealUrl = (url: string | null) => {
+    if (url !== null && URL.canParse(url)) redactor.conceal([url, ...longParts(new URL(url))])
+  }
+  concealUrl(alertWebhookUrl)
+
+  const observer: Observer = {
+    log,
+    alerts,
+    metrics: metrics.text,
+    onAlert: alerts.raise,
+    watchStore: (store) =>
+      watchStore(store, ({ entries, unpaid }) => {
+        for (const entry of entries) follow(entry)
+        if (entries.length + unpaid.length > 0) for (const listener of listeners) listener(unpaid)
+      }),
+    watchEngine: (engine) => watchEngine(engine, { log, metrics }),
+    instruments: {
+      store: (store) => observer.watchStore(store),
+      engine: (engine) => observer.watchEngine(engine),
+      alert: alerts.raise,
+      conceal: redactor.conceal,
+    },
+    conceal: redactor.conceal,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    setGauges: metrics.setSources,
+    configure(settings) {
+      log.level = settings.logLevel
+      alertWebhookUrl = settings.alertWebhookUrl
+      concealUrl(alertWebhookUrl)
+    },
+    close: () => webhook.idle(),
+  }
+  return observer
+}
+
+/** Webhooks carry their secret in the path. */
+function longParts({ pathname, password }: URL): string[] {
+  return [...pathname.split('/'), password].filter((part) => part.length >= 16)
+}

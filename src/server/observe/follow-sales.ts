@@ -1,0 +1,117 @@
+import { type Context, context, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { AuditEntry } from '../../ports.ts'
+import type { Logger } from './create-log.ts'
+import type { Metrics } from './create-metrics.ts'
+
+interface Sale {
+  /** Of the purchase that claimed it, so that what happens later hangs below it in the trace. */
+  parent: Context
+  claimedAt?: number
+  paidAt?: number
+  refundOwedAt?: number
+}
+
+const MAX_SALES = 10_000
+const QUIET = new Set(['expired', 'payment-claimed', 'pruned'])
+const FAILURES = new Set([
+  'payment-abandoned',
+  'backend-failed',
+  'delivery-failed',
+  'refund-failed',
+  'surplus-refund-failed',
+  'receipt-lost',
+])
+const REFUND_OUTCOMES: Record<string, 'owed' | 'confirmed' | 'failed'> = {
+  'delivery-failed': 'owed',
+  'late-money': 'owed',
+  'surplus-received': 'owed',
+  'refund-confirmed': 'confirmed',
+  'refund-proven': 'confirmed',
+  'surplus-refunded': 'confirmed',
+  'refund-failed': 'failed',
+  'surplus-refund-failed': 'failed',
+}
+
+/** Turns the audit entries that this instance commits into log lines, figures and spans. */
+export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Metrics }) {
+  const sales = new Map<string, Sale>()
+  const tracer = trace.getTracer('paystile')
+
+  function saleOf(challengeId: string): Sale {
+    const known = sales.get(challengeId)
+    if (known) return known
+    const oldest = sales.keys().next().value
+    if (sales.size >= MAX_SALES && oldest !== undefined) sales.delete(oldest)
+    const sale: Sale = { parent: context.active() }
+    sales.set(challengeId, sale)
+    return sale
+  }
+
+  /** A span of the past: its beginning is known from an earlier entry. */
+  function span(name: string, from: number | undefined, entry: AuditEntry, parent: Context): void {
+    if (from === undefined) return
+    const { at, challengeId, requestId, event, txHash } = entry
+    const attributes = {
+      'svc.challenge_id': challengeId,
+      'svc.request_id': requestId,
+      'svc.event': event,
+      ...(txHash !== undefined && { 'svc.tx_hash': txHash }),
+    }
+    const made = tracer.startSpan(name, { startTime: from, attributes }, parent)
+    if (FAILURES.has(event)) made.setStatus({ code: SpanStatusCode.ERROR, message: event })
+    made.end(at)
+  }
+
+  function write(entry: AuditEntry): void {
+    const { event, at: _at, ...facts } = entry
+    const level = FAILURES.has(event) ? 'warn' : QUIET.has(event) ? 'debug' : 'info'
+    log[level]({ ...facts, event }, event)
+  }
+
+  function move(entry: AuditEntry): void {
+    const { event, at, challengeId } = entry
+    const sale = saleOf(challengeId)
+    switch (event) {
+      case 'payment-claimed':
+        sale.claimedAt = at
+        sale.parent = context.active()
+        return
+      case 'payment-abandoned':
+        span('settle', sale.claimedAt, entry, sale.parent)
+        sales.delete(challengeId)
+        return
+      case 'paid':
+        if (sale.claimedAt !== undefined) metrics.settlement.observe((at - sale.claimedAt) / 1000)
+        span('settle', sale.claimedAt, entry, sale.parent)
+        sale.paidAt = at
+        return
+      case 'backend-failed':
+        span('deliver', sale.paidAt, entry, sale.parent)
+        return
+      case 'delivered':
+        span('deliver', sale.paidAt, entry, sale.parent)
+        sales.delete(challengeId)
+        return
+      case 'delivery-failed':
+      case 'late-money':
+        span('deliver', event === 'late-money' ? undefined : sale.paidAt, entry, sale.parent)
+        sale.refundOwedAt = at
+        return
+      case 'refund-confirmed':
+      case 'refund-proven':
+      case 'refund-failed':
+        span('refund', sale.refundOwedAt, entry, sale.parent)
+        sales.delete(challengeId)
+        return
+      case 'refund-retried':
+        sale.refundOwedAt = at
+    }
+  }
+
+  return (entry: AuditEntry): void => {
+    write(entry)
+    const outcome = REFUND_OUTCOMES[entry.event]
+    if (outcome) metrics.refunds.inc({ outcome })
+    move(entry)
+  }
+}

@@ -1,0 +1,114 @@
+import { context, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { Engine, Intent, Outcome } from '../../backstage.ts'
+import type { Logger } from './create-log.ts'
+import type { Metrics } from './create-metrics.ts'
+
+const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
+
+/** The same engine; every purchase becomes a span, a figure and, once money is involved, a log line. */
+export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
+  const tracer = trace.getTracer('paystile')
+  return {
+    ...engine,
+    async purchase(intent) {
+      const { transport } = intent
+      const mode = modeOf(intent)
+      const startedMs = performance.now()
+      const span = tracer.startSpan('purchase', {
+        attributes: { 'svc.transport': transport, 'svc.mode': mode },
+      })
+
+      function note(
+        level: 'debug' | 'info' | 'warn' | 'error',
+        ids: Ids,
+        outcome: string,
+        message: string,
+      ): void {
+        const ms = Math.round(performance.now() - startedMs)
+        metrics.payments.inc({ transport, mode, outcome })
+        span.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
+        if (message !== 'purchase') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
+        log[level]({ ...ids, transport, mode, outcome, ms }, message)
+      }
+
+      try {
+        const active = trace.setSpan(context.active(), span)
+        const outcome = await context.with(active, () => engine.purchase(intent))
+        const name = outcomeName(outcome)
+        const level = SERIOUS.has(name) ? 'warn' : outcome.kind === 'challenge' ? 'debug' : 'info'
+        const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
+        quietly(() => note(level, idsOf(intent, outcome), name, message))
+        return outcome
+      } catch (cause) {
+        const message = cause instanceof Error ? cause.message : 'unknown'
+        quietly(() => note('error', idsOf(intent), 'error', message))
+        throw cause
+      } finally {
+        quietly(() => span.end())
+      }
+    },
+  }
+}
+
+/** Whoever has paid gets an answer, even if nobody can write it down. */
+function quietly(observe: () => void): void {
+  try {
+    observe()
+  } catch {
+    // Nothing is left to tell it to.
+  }
+}
+
+function modeOf(intent: Intent): 'subscription' | 'pay-per-call' {
+  const { routeId, call, embedded, payment } = intent
+  const route = routeId ?? payment?.accepted?.extra?.routeId
+  return route !== undefined || call || embedded ? 'pay-per-call' : 'subscription'
+}
+
+/** A word for figures: `challenge` is a 402, failures are their codes. */
+function outcomeName(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'challenge':
+    case 'paid':
+      return outcome.kind
+    case 'granted':
+      return outcome.cached ? 'cached' : 'delivered'
+    case 'resource': {
+      const { status } = outcome.response.resource
+      if (status < 200 || status >= 300) return 'undelivered'
+      return outcome.cached ? 'cached' : 'delivered'
+    }
+    case 'failed':
+      return outcome.error.code
+  }
+}
+
+interface Ids {
+  challengeId?: string | undefined
+  requestId?: string | undefined
+}
+
+function idsOf(intent: Intent, outcome?: Outcome): Ids {
+  const asked = { challengeId: intent.challengeId, requestId: intent.requestId }
+  switch (outcome?.kind) {
+    case 'challenge':
+      return { challengeId: outcome.required.challengeId, requestId: outcome.required.requestId }
+    case 'granted':
+      return { challengeId: outcome.grant.challengeId, requestId: outcome.grant.requestId }
+    case 'resource':
+      return { challengeId: outcome.response.challengeId, requestId: outcome.response.requestId }
+    case 'paid':
+      return { challengeId: outcome.payment.challengeId, requestId: outcome.payment.requestId }
+    case 'failed':
+      return { ...asked, challengeId: outcome.error.details.challengeId ?? asked.challengeId }
+    default:
+      return asked
+  }
+}
+
+function spanIds({ challengeId, requestId }: Ids): Record<string, string> {
+  return {
+    ...(challengeId !== undefined && { 'svc.challenge_id': challengeId }),
+    ...(requestId !== undefined && { 'svc.request_id': requestId }),
+  }
+}

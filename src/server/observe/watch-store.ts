@@ -1,0 +1,40 @@
+import type { AuditEntry, ChallengeRow, Put, Store } from '../../ports.ts'
+
+export interface SeenStep {
+  entries: readonly AuditEntry[]
+  /** Challenges that nobody has paid yet, as they are stored now: the log says nothing of them. */
+  unpaid: readonly ChallengeRow[]
+}
+
+/** The same store; `seen` is told of every step that was applied, after it was applied. */
+export function watchStore(store: Store, seen: (step: SeenStep) => void): Store {
+  return {
+    name: store.name,
+    exclusive: store.exclusive,
+    async commit(step) {
+      const committed = await store.commit(step)
+      if (committed.kind === 'applied') {
+        try {
+          seen({ entries: step.audit ?? [], unpaid: step.puts.flatMap(unpaidOf) })
+        } catch {
+          // What is stored is stored: a broken log must not look like a broken store.
+        }
+      }
+      return committed
+    },
+    get: (table, keys) => store.get(table, keys),
+    list: (table, ref) => store.list(table, ref),
+    takeDue: (table, nowMs, untilMs, limit) => store.takeDue(table, nowMs, untilMs, limit),
+    audit: (challengeId) => store.audit(challengeId),
+    log: (afterSeq, limit) => store.log(afterSeq, limit),
+    ping: () => store.ping(),
+    close: () => store.close(),
+    ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
+  }
+}
+
+function unpaidOf({ table, row }: Put): ChallengeRow[] {
+  return table === 'challenges' && !row.claimed && row.receipt === null
+    ? [{ ...row, version: row.version + 1 }]
+    : []
+}

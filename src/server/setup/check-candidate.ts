@@ -1,0 +1,47 @@
+import { liveChecks } from '../../checks/live-checks.ts'
+import { type Finding, runChecks } from '../../checks/run-checks.ts'
+import { type Fault, nameFault } from '../../config/name-fault.ts'
+import { previewPayment } from '../../config/preview-payment.ts'
+import type { Configuration } from '../../config/read-configuration.ts'
+import type { PaymentRequired } from '../../protocol/payment.ts'
+import { type Snippets, snippetsOf } from './snippets.ts'
+
+export interface CheckedCandidate {
+  fields: Record<string, { level: Finding['level']; message: string }>
+  faults: Fault[]
+  missing: Fault[]
+  preview: PaymentRequired | null
+  snippets: Snippets
+}
+
+const RANK = { ok: 0, warn: 1, error: 2 }
+
+/** Everything that can be said of a configuration before it is saved: by itself, and by asking what it names. */
+export async function checkCandidate(
+  configuration: Configuration,
+  formFaults: readonly Fault[],
+): Promise<CheckedCandidate> {
+  const faults = [...formFaults, ...configuration.faults.map(nameFault)]
+  const missing = configuration.missing.map(nameFault)
+  const fields: CheckedCandidate['fields'] = {}
+  const tell = (name: string, level: Finding['level'], message: string) => {
+    const known = fields[name]
+    if (!known || RANK[level] > RANK[known.level]) fields[name] = { level, message }
+    else if (level === known.level) known.message += ` ${message}`
+  }
+  for (const { name, message } of faults) if (name) tell(name, 'error', message)
+  for (const { name, level, message, mend } of await runChecks(liveChecks(configuration.options))) {
+    tell(name, level, mend ? `${sentence(message)} ${mend}` : sentence(message))
+  }
+  return {
+    fields,
+    faults,
+    missing,
+    preview: previewPayment(configuration.options),
+    snippets: snippetsOf(configuration.stated, configuration.settings.port),
+  }
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}

@@ -1,0 +1,81 @@
+import { LISTS, SAVED_NAMES } from '../../config/config-file.ts'
+import type { Env } from '../../config/read-variable.ts'
+import { isSecret } from '../../config/secret-variables.ts'
+
+export interface Snippets {
+  env: string
+  dockerRun: string
+  compose: string
+}
+
+const IMAGE = 'paystile:latest'
+const SECRET = '<secret>'
+
+/** The same configuration for those who keep it elsewhere. Secrets are placeholders: nothing here gives one away. */
+export function snippetsOf(stated: Env, port: number): Snippets {
+  const entries = SAVED_NAMES.flatMap((name): Array<[string, string]> => {
+    const file = stated[`${name}_FILE`]?.trim()
+    if (file) return [[`${name}_FILE`, file]]
+    const text = stated[name]?.trim()
+    if (!text) return []
+    if (isSecret(name)) return [[name, SECRET]]
+    // In JSON a quote has a second spelling, which spares every shell and parser the trouble.
+    return [[name, LISTS.has(name) ? text.replaceAll("'", '\\u0027') : text]]
+  })
+  return { env: envOf(entries), dockerRun: dockerRunOf(entries, port), compose: composeOf(entries, port) }
+}
+
+const ADVICE = `# Put each ${SECRET} in yourself, or give NAME_FILE with the path of a file that holds it.`
+
+function envOf(entries: ReadonlyArray<[string, string]>): string {
+  const lines = entries.map(([name, value]) => `${name}=${envQuoted(value)}`)
+  return `${['# For "docker compose" (env_file) or a shell.', ADVICE, ...lines].join('\n')}\n`
+}
+
+/** Single quotes are literal for every reader of such files; a value that holds one needs double quotes. */
+function envQuoted(value: string): string {
+  if (/^[A-Za-z0-9_./:@,+-]*$/.test(value)) return value
+  if (!value.includes("'")) return `'${value}'`
+  return `"${value.replace(/[\\"$`]/g, '\\$&')}"`
+}
+
+function dockerRunOf(entries: ReadonlyArray<[string, string]>, port: number): string {
+  const lines = [
+    'docker run -d --name paystile --restart unless-stopped',
+    `-p ${port}:${port} -e PORT=${port}`,
+    '-v paystile-data:/data -e DATA_DIR=/data',
+    ...entries.map(([name, value]) => `-e ${shellQuoted(`${name}=${value}`)}`),
+    IMAGE,
+  ]
+  return `${ADVICE}\n${lines.join(' \\\n  ')}\n`
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function composeOf(entries: ReadonlyArray<[string, string]>, port: number): string {
+  const environment = [['PORT', String(port)] as const, ['DATA_DIR', '/data'] as const, ...entries]
+  return [
+    ADVICE,
+    'services:',
+    '  paystile:',
+    `    image: ${IMAGE}`,
+    '    restart: unless-stopped',
+    `    ports: ["${port}:${port}"]`,
+    '    volumes: ["paystile-data:/data"]',
+    '    environment:',
+    ...environment.map(([name, value]) => `      ${name}: ${yamlQuoted(value)}`),
+    'volumes:',
+    '  paystile-data: {}',
+    '',
+  ].join('\n')
+}
+
+/** A JSON text is a YAML text, but for characters that YAML breaks lines at; compose itself would replace what follows a dollar. */
+function yamlQuoted(value: string): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value)
+    .replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escaped)
+    .replaceAll('$', '$$$$')
+}

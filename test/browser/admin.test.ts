@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createBuyer } from '../../src/buyer/index.ts'
+import { type DevChain, startDevChain } from '../../src/testing/index.ts'
+import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor, PHONE } from './browser.ts'
+import { type Standalone, startStandalone } from './standalone.ts'
+
+const ADMIN_TOKEN = 'the operator token of this test'
+
+let chain: DevChain
+let browser: Browser
+let backend: Server
+let server: Standalone
+
+beforeAll(async () => {
+  ;[chain, browser] = await Promise.all([startDevChain(), launchBrowser()])
+  backend = createServer((_request, response) => response.writeHead(503).end('down for a moment'))
+  await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
+  server = await startStandalone({
+    ADMIN_TOKEN,
+    AGENT_NAME: 'Forecasts',
+    RPC_URL: chain.rpcUrl,
+    SVC_WALLET_ADDRESS: chain.account(0).address,
+    GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+    TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+    PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
+    ROUTES: '[{"routeId":"weather","method":"GET","path":"/weather/:city","unitAmount":"$0.01"}]',
+    PROXY_TO_BASE_URL: `http://127.0.0.1:${(backend.address() as AddressInfo).port}`,
+    POLL_INTERVAL_MS: '50',
+  })
+})
+afterAll(async () => {
+  backend?.close()
+  await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+})
+
+test('the operator sees a failed call wait for its refund, cancels an offer, exports, searches and leaves', async () => {
+  const buyer = await chain.newBuyer({ micro: 2_000_000n })
+  const client = createBuyer({ account: buyer.account, maxAmount: '$1.00' })
+  const { grant } = await client.buy(server.url, { planId: 'basic' })
+  await client.fetch(`${server.url}/weather/lisbon`)
+  const open = await fetch(`${server.url}/x402/access`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ planId: 'basic', requestId: 'an-offer-nobody-took' }),
+  })
+  const { challengeId } = (await open.json()) as { challengeId: string }
+
+  const visitor = await openVisitor(browser)
+  const { page } = visitor
+  await page.goto(`${server.url}/admin`)
+  await page.getByLabel('Token').fill(ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'Forecasts' }).waitFor()
+
+  // Money first: what was earned, and what has to go back.
+  await page.locator('.figure', { hasText: 'Revenue' }).getByText('$1.00', { exact: true }).waitFor()
+  const refunds = page.getByRole('table', { name: 'Refunds waiting' })
+  await refunds.getByText('Paid, not delivered').waitFor()
+  await page.getByText('Pays for gas').waitFor()
+
+  // An offer that nobody took is cancelled from its details.
+  await page.locator(`[data-challenge="${challengeId}"]`).getByRole('button').click()
+  const drawer = page.getByRole('dialog')
+  await drawer.getByRole('button', { name: 'Cancel this offer' }).click()
+  await drawer.getByText('Cancelled', { exact: true }).first().waitFor()
+  await page.keyboard.press('Escape')
+  await page.locator(`[data-challenge="${challengeId}"]`, { hasText: 'Cancelled' }).waitFor()
+
+  // Searching by a part of the payment's hash leaves one row.
+  await page.getByLabel('Search challenges').fill(grant.txHash.slice(0, 20))
+  await page.getByText('1 found').waitFor()
+  expect(await page.locator('.challenges tbody tr').count()).toBe(1)
+  await page.getByLabel('Search challenges').fill('nothing has this in it')
+  await page.getByText('Nothing matches').waitFor()
+
+  await page.getByText('Export', { exact: true }).click()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'CSV' }).click(),
+  ])
+  const csv = await readFile(await download.path(), 'utf8')
+  expect(csv).toContain(grant.challengeId)
+  expect(csv.split('\n')[0]).toContain('testnet')
+
+  // The same page on a phone, in the dark.
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.setViewportSize(PHONE)
+  await expectAccessible(page, 'dashboard on a phone, dark')
+  await expectNoSidewaysScroll(page)
+
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Token').waitFor()
+  await page.reload()
+  await page.getByLabel('Token').waitFor()
+  const received = await visitor.received()
+  for (const secret of [
+    ADMIN_TOKEN,
+    chain.account(1).privateKey,
+    'a shared secret of more',
+    grant.accessToken,
+  ]) {
+    expect(received).not.toContain(secret)
+  }
+  expect(visitor.complaints).toEqual([])
+  await visitor.close()
+}, 240_000)

@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto'
+import type { Hex } from 'viem'
+import type { PaymentRequired } from '../../src/protocol/payment.ts'
+import { type DevAccount, paymentHeader, signAuthorization, usdcAbi } from '../../src/testing/index.ts'
+import type { Site } from './site.ts'
+import type { SupervisedGateway } from './supervised-gateway.ts'
+
+/** Long enough for every lease to lapse; the gateway asks no more of a signature. */
+const VALID_SECONDS = 800
+
+/** How an honest buyer's purchase ended. */
+export interface Bought {
+  challengeId: string
+  delivered: boolean
+  /** The token, or the backend's answer: the same in every answer. */
+  result: string
+  /** Everything of the last answer, for a report. */
+  said: string
+  /** Sends the very same payment once more. */
+  again(): Promise<Omit<Bought, 'again' | 'robbed'>>
+  /** What somebody gets who has only read the chain. */
+  robbed(): Promise<boolean>
+}
+
+export interface Shop {
+  site: Site
+  gateway: SupervisedGateway
+  /** Ends whatever still waits. */
+  signal: AbortSignal
+}
+
+interface Answer {
+  status: number
+  body: Record<string, unknown>
+}
+
+const pause = (ms: number) => new Promise((turn) => setTimeout(turn, ms))
+
+/** The very same request again until there is an answer: a broken connection says nothing. */
+async function send({ gateway, signal }: Shop, path: string, init: RequestInit): Promise<Answer> {
+  for (;;) {
+    signal.throwIfAborted()
+    const answer = await fetch(gateway.baseUrl + path, { ...init, signal })
+      .then(async (response) => ({ status: response.status, body: await readJson(response) }))
+      .catch(() => undefined)
+    if (!answer) {
+      await pause(15)
+      continue
+    }
+    // Not awaited: whatever becomes of the gateway now, the buyer has the answer.
+    void gateway.trigger.reach({ kind: 'answer', status: answer.status }, 'after')
+    return answer
+  }
+}
+
+async function readJson(response: Response): Promise<Record<string, unknown>> {
+  const text = await response.text()
+  return text === '' ? {} : JSON.parse(text)
+}
+
+/** As the 503 says: the same again, after a while; what a while is, the harness decides. */
+async function sendUntilDecided(shop: Shop, path: string, init: RequestInit): Promise<Answer> {
+  for (;;) {
+    const answer = await send(shop, path, init)
+    if (answer.status !== 503) return answer
+    await pause(15)
+  }
+}
+
+/** Buys by `payment-signature`: a plan by POST /x402/access, or a call of a route. */
+async function buyByHeader(
+  shop: Shop,
+  buyer: DevAccount,
+  path: string,
+  init: RequestInit,
+  resultOf: (body: Record<string, unknown>) => string | undefined,
+): Promise<Bought> {
+  const asked = await sendUntilDecided(shop, path, init)
+  if (asked.status !== 402) throw new Error(`asked for terms, got ${told(asked)}`)
+  const required = asked.body as unknown as PaymentRequired
+  const accepted = required.accepts[0]!
+  const nowSeconds = Math.floor(shop.site.now() / 1000)
+  const signed = await signAuthorization({
+    account: buyer.account,
+    requirements: accepted,
+    overrides: { validBefore: String(nowSeconds + VALID_SECONDS) },
+  })
+  const pay = async (as: typeof accepted) => {
+    const header = paymentHeader({ accepted: as, ...signed })
+    return sendUntilDecided(shop, path, {
+      ...init,
+      headers: { ...init.headers, 'payment-signature': header },
+    })
+  }
+  const outcome = async () => {
+    const answer = await pay(accepted)
+    const result = answer.status === 200 ? resultOf(answer.body) : undefined
+    const { challengeId } = required
+    return { challengeId, delivered: result !== undefined, result: result ?? '', said: told(answer) }
+  }
+  return {
+    ...(await outcome()),
+    again: outcome,
+    async robbed() {
+      const { salt: _, ...extra } = accepted.extra
+      return (await pay({ ...accepted, extra: extra as typeof accepted.extra })).status === 200
+    },
+  }
+}
+
+const told = ({ status, body }: Answer) => `${status} ${JSON.stringify(body).slice(0, 400)}`
+
+export function buyPlan(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ planId: 'basic', requestId }),
+  }
+  return buyByHeader(shop, buyer, '/x402/access', init, ({ accessToken }) =>
+    typeof accessToken === 'string' ? accessToken : undefined,
+  )
+}
+
+export function buyCall(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
+  return buyByHeader(shop, buyer, `/weather/${requestId}`, {}, ({ resource }) => {
+    const { status, body } = resource as { status: number; body: unknown }
+    return status === 200 ? JSON.stringify(body) : undefined
+  })
+}
+
+interface Task {
+  id: string
+  status: { state: string }
+  artifacts?: Array<{ parts: Array<{ data?: { accessToken?: string } }> }>
+}
+
+/** Asks over A2A, pays by a plain transfer of its own, and proves it. */
+export async function buyByTransfer(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
+  const { chain } = shop.site
+  await chain.fundEth(buyer.address, 10n ** 18n)
+  const message = async (data: object) => {
+    const answer = await send(shop, '/a2a', {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'X-A2A-Extensions': 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'message/send',
+        params: {
+          message: {
+            kind: 'message',
+            role: 'user',
+            messageId: randomUUID(),
+            parts: [{ kind: 'data', data }],
+          },
+        },
+      }),
+    })
+    return { answer, task: answer.body.result as Task | undefined }
+  }
+  const asked = await message({ type: 'AccessRequest', planId: 'basic', requestId })
+  const challengeId = asked.task?.id
+  if (challengeId === undefined) throw new Error(`asked for terms, got ${told(asked.answer)}`)
+  const required = (asked.task as unknown as { metadata: Record<string, PaymentRequired> }).metadata[
+    'x402.payment.required'
+  ]!
+  const { payTo, amount } = required.accepts[0]!
+  const txHash = await chain.client.writeContract({
+    account: buyer.account,
+    chain: null,
+    address: chain.usdc,
+    abi: usdcAbi,
+    functionName: 'transfer',
+    args: [payTo as Hex, BigInt(amount)],
+  })
+  const proof = async (signer: DevAccount) => {
+    const signature = await signer.account.signMessage({ message: `${challengeId}:${txHash}` })
+    for (;;) {
+      const sent = await message({ type: 'PaymentProof', challengeId, txHash, signature })
+      const token = sent.task?.artifacts?.[0]?.parts[0]?.data?.accessToken
+      if (token !== undefined || (sent.task?.status.state ?? 'working') !== 'working') {
+        return { challengeId, delivered: token !== undefined, result: token ?? '', said: told(sent.answer) }
+      }
+      await pause(15)
+    }
+  }
+  return {
+    ...(await proof(buyer)),
+    again: () => proof(buyer),
+    robbed: async () => (await proof(chain.account(7))).delivered,
+  }
+}

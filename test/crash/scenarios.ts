@@ -1,0 +1,41 @@
+import type { GatewayOptions } from '../../src/config/options.ts'
+import type { DevAccount } from '../../src/testing/index.ts'
+import { type Bought, buyByTransfer, buyCall, buyPlan, type Shop } from './buyer.ts'
+import type { Site } from './site.ts'
+
+export interface Scenario {
+  buyers: number
+  /** In micro-units. */
+  price: bigint
+  buy(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought>
+  /** The seller's token endpoint or backend does its work: else everybody gets the money back. */
+  sellerWorks: boolean
+  options(site: Site): Partial<GatewayOptions>
+}
+
+const PLAN_PRICE = 1_000_000n
+const CALL_PRICE = 10_000n
+const TOKEN_SECRET = 'a shared secret of more than thirty-two bytes'
+
+const jwt = () => ({ tokenSecret: TOKEN_SECRET })
+const tokenApi = (site: Site) => ({ issueTokenApi: site.tokenApiUrl })
+const routes = (site: Site) => ({
+  ...jwt(),
+  routes: [{ routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' } as const],
+  proxyTo: { baseUrl: site.backendUrl, secret: 'shared with the backend' },
+})
+
+const plan = { buyers: 1, price: PLAN_PRICE, buy: buyPlan }
+const call = { buyers: 1, price: CALL_PRICE, buy: buyCall, options: routes }
+
+export const SCENARIOS: Record<string, Scenario> = {
+  'plan-jwt': { ...plan, sellerWorks: true, options: jwt },
+  'plan-api': { ...plan, sellerWorks: true, options: tokenApi },
+  'plan-refund': { ...plan, sellerWorks: false, options: tokenApi },
+  'route-call': { ...call, sellerWorks: true },
+  'route-refund': { ...call, sellerWorks: false },
+  'a2a-transfer': { ...plan, buy: buyByTransfer, sellerWorks: true, options: tokenApi },
+  'three-at-once': { ...plan, buyers: 3, sellerWorks: true, options: jwt },
+}
+
+export const PLANS = [{ planId: 'basic', unitAmount: '$1.00' }]
