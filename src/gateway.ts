@@ -1,24 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backstage, Instruments } from './backstage.ts'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
-import type { ResolvedConfig } from './config/resolved-config.ts'
 import { secretValues } from './config/secret-values.ts'
-import type { GrantPlaces } from './delivery/grant.ts'
-import type { Jwks } from './delivery/jwks.ts'
-import { noCredentials, refuseEveryBearer } from './delivery/no-credential.ts'
 import { createRandomPool } from './delivery/random-pool.ts'
-import type { RouteService } from './delivery/route-service.ts'
-import { createSeal, type Seal } from './delivery/seal.ts'
-import { parseSecretKeys, type SecretKeys } from './delivery/secret-keys.ts'
+import { createSeal } from './delivery/seal.ts'
 import type { VerifyBearer } from './delivery/verify-bearer.ts'
 import { createEngine } from './engine/engine.ts'
 import type { Engine } from './engine/outcome.ts'
 import { ConfigError } from './errors.ts'
-import type { AlertKind, Alerts, Chain, Clock, Delivery, Settlement, Store, Turns } from './ports.ts'
+import type { Clock } from './ports.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import type { Address } from './protocol/hex.ts'
 import { buildCatalog } from './rules/catalog.ts'
@@ -31,8 +24,13 @@ import { openTurns } from './stores/open-turns.ts'
 import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
 import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
-import type { Mount } from './transports/http/endpoint.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
+import { buildAlerts } from './wiring/build-alerts.ts'
+import { buildDelivery } from './wiring/build-delivery.ts'
+import { buildMounts } from './wiring/build-mounts.ts'
+import { buildRoutes } from './wiring/build-routes.ts'
+import { buildSecretKeys } from './wiring/build-secret-keys.ts'
+import { buildSettlement } from './wiring/build-settlement.ts'
 
 /** A running gateway. */
 export interface Gateway
@@ -73,7 +71,7 @@ export async function createGateway(
 ): Promise<Gateway> {
   const config = resolveConfig(options, source)
   instruments.conceal?.(secretValues(config))
-  const alerts = createAlerts(config, instruments)
+  const alerts = buildAlerts(config, instruments)
   const chain = createChainClient({ rpcUrl: config.network.rpcUrl, network: config.network })
   const domain = createDomainCheck(config.network, chain)
   const atBoot = await domain.check()
@@ -89,8 +87,8 @@ export async function createGateway(
     settlement,
     gasWallets,
     ready: settlementReady,
-  } = await buildSettlement(config, { chain, store, alerts, turns })
-  const keys = await secretKeys(config)
+  } = await buildSettlement(config, { chain, store, alerts, clock, turns })
+  const keys = await buildSecretKeys(config)
   const seal = createSeal(keys.sealing)
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
   const served = await buildRoutes(config, seal, alerts)
@@ -150,18 +148,13 @@ export async function createGateway(
     onError: (error: unknown) =>
       alerts.raise('request-failed', error instanceof Error ? error.message : 'unknown'),
   }
-  const a2a =
-    config.a2a &&
-    (await import('./transports/a2a/create-a2a.ts')).createA2a(config, config.a2a, engine, discovery)
-  const mounts: Mount[] = a2a ? [a2a.mount] : []
-  if (config.mcp) {
-    const { createMcp } = await import('./transports/mcp/create-mcp.ts')
-    mounts.push(createMcp({ ...config, mcp: config.mcp }, discovery, catalog))
-  }
-  if (config.documents) {
-    const { createDocuments } = await import('./transports/onboarding/create-documents.ts')
-    mounts.push(createDocuments(config, { discovery, servesRoutes: !!served, jwks: !!jwks }))
-  }
+  const { mounts, idle } = await buildMounts(config, {
+    engine,
+    discovery,
+    catalog,
+    servesRoutes: !!served,
+    jwks: !!jwks,
+  })
   await engine.start()
   return {
     fetch: createHttpHandler({
@@ -205,146 +198,11 @@ export async function createGateway(
       balances: () => readBalances(chain, wallets),
     },
     async close() {
-      await a2a?.idle()
+      await idle()
       await engine.stop()
       await served?.close()
       turns?.close()
       await store.close()
     },
   }
-}
-
-function createAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: Instruments): Alerts {
-  return {
-    raise(kind, message) {
-      try {
-        alert(kind, message)
-        onAlert?.(kind, message)
-      } catch {
-        // Telling the operator must not become a fault of its own.
-      }
-    },
-  }
-}
-
-function alertLine(alert: AlertKind, message: string): void {
-  console.error(JSON.stringify({ level: 'error', time: new Date(clock.now()).toISOString(), alert, message }))
-}
-
-async function secretKeys({ secretKey }: ResolvedConfig): Promise<SecretKeys> {
-  switch (secretKey.kind) {
-    case 'given':
-      return parseSecretKeys(secretKey.list)
-    case 'generated':
-      return parseSecretKeys(
-        (await import('./delivery/generate-secret.ts')).readOrGenerateSecret(secretKey.dataDir),
-      )
-    case 'ephemeral':
-      return parseSecretKeys(randomBytes(32).toString('hex'))
-  }
-}
-
-async function buildSettlement(
-  { settlement, network }: ResolvedConfig,
-  parts: { chain: Chain; store: Store; alerts: Alerts; turns: Turns | undefined },
-): Promise<{ settlement: Settlement; gasWallets: Address[]; ready(): Promise<void> }> {
-  if (settlement.kind === 'gas-wallet') {
-    const [{ createGasWallet }, { createTxSigner }] = await Promise.all([
-      import('./settlement/gas-wallet.ts'),
-      import('./settlement/tx-signer.ts'),
-    ])
-    const signers = settlement.privateKeys.map((key) => createTxSigner(key, network))
-    const gasWallet = createGasWallet({ ...parts, clock, signers })
-    const ready = async () => {
-      const fault = await gasWallet.unavailable()
-      if (fault) throw new Error(fault)
-    }
-    return { settlement: gasWallet, gasWallets: signers.map(({ address }) => address), ready }
-  }
-  const [{ createFacilitator }, { createFacilitatorSettlement }, { createCdpAuthHeaders }] =
-    await Promise.all([
-      import('./settlement/facilitator-client.ts'),
-      import('./settlement/facilitator-settlement.ts'),
-      import('./settlement/cdp-auth.ts'),
-    ])
-  const { url, auth } = settlement
-  const createAuthHeaders =
-    auth.kind === 'cdp'
-      ? createCdpAuthHeaders({ url, ...auth })
-      : auth.kind === 'headers'
-        ? auth.createAuthHeaders
-        : undefined
-  const facilitator = createFacilitator({ url, network, ...(createAuthHeaders && { createAuthHeaders }) })
-  return {
-    settlement: createFacilitatorSettlement(facilitator),
-    gasWallets: [],
-    ready: async () => void (await facilitator.supported()),
-  }
-}
-
-interface Built {
-  delivery: Delivery
-  verifyBearer: VerifyBearer
-  jwks?: Jwks | undefined
-}
-
-async function buildDelivery(config: ResolvedConfig, seal: Seal, alerts: Alerts): Promise<Built> {
-  const { credential, plans } = config
-  const places: GrantPlaces = {
-    resourceEndpoint: config.resourceEndpoint,
-    explorerTxUrl: config.network.explorerTxUrl,
-  }
-  const sealed = { seal, places, alerts }
-  const verifyBearer = refuseEveryBearer
-  switch (credential.kind) {
-    case 'callback': {
-      const { createCallbackDelivery } = await import('./delivery/issue-by-callback.ts')
-      return { delivery: createCallbackDelivery({ ...sealed, ...credential }), verifyBearer }
-    }
-    case 'api': {
-      const { createApiDelivery } = await import('./delivery/issue-by-api.ts')
-      return { delivery: createApiDelivery({ ...sealed, ...credential, plans }), verifyBearer }
-    }
-    case 'none':
-      return { delivery: noCredentials, verifyBearer }
-    default: {
-      const [{ createJwtDelivery }, { sharedSecretKeys, rsaKeys }, { publicJwks }, { createVerifyBearer }] =
-        await Promise.all([
-          import('./delivery/issue-jwt.ts'),
-          import('./delivery/token-keys.ts'),
-          import('./delivery/jwks.ts'),
-          import('./delivery/verify-bearer.ts'),
-        ])
-      const tokens =
-        credential.kind === 'hs256' ? sharedSecretKeys(credential.secret) : rsaKeys(credential.pem)
-      const { baseUrl: issuer, resourceEndpoint, tokenTtlSeconds } = config
-      return {
-        delivery: createJwtDelivery({ keys: tokens, issuer, tokenTtlSeconds, plans, places }),
-        verifyBearer: createVerifyBearer({ keys: tokens, issuer, resourceEndpoint }),
-        jwks: publicJwks(tokens),
-      }
-    }
-  }
-}
-
-/** Undefined: the seller's own handlers answer routes. */
-async function buildRoutes(
-  config: ResolvedConfig,
-  seal: Seal,
-  alerts: Alerts,
-): Promise<RouteService | undefined> {
-  const { backend, baseUrl } = config
-  if (backend.kind === 'embedded') return undefined
-  const { createCallbackService, createProxyService } = await import('./delivery/route-service.ts')
-  const shared = {
-    seal,
-    explorerTxUrl: config.network.explorerTxUrl,
-    maxBytes: config.maxResourceBytes,
-    timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
-  }
-  if (backend.kind === 'callback') {
-    return createCallbackService({ ...shared, fetchResource: backend.fetchResource, alerts })
-  }
-  const { baseUrl: backendUrl, secret } = backend
-  return createProxyService({ ...shared, backendUrl, secret, baseUrl })
 }

@@ -2,12 +2,10 @@ import type { ArgsDef } from 'citty'
 import { didYouMean } from '../config/did-you-mean.ts'
 import { ConfigError } from '../errors.ts'
 
-const kebab = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-
 /** A mistyped option must not be passed over in silence: `--form-block` would compare something else than was meant. */
 export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
   const options = Object.entries(args).filter(([, { type }]) => type !== 'positional')
-  const known = new Map(options.map(([name, { type }]) => [`--${kebab(name)}`, type]))
+  const known = new Map(options.map(([name, { type }]) => [`--${name}`, type]))
   const faults: string[] = []
   let positionals = 0
   for (let at = 0; at < rawArgs.length; at++) {
@@ -26,6 +24,8 @@ export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
     }
   }
   const wanted = Object.values(args).filter(({ type }) => type === 'positional')
-  if (positionals > wanted.length) faults.push(`There is an argument too many: ${rawArgs.join(' ')}`)
+  if (faults.length === 0 && positionals > wanted.length) {
+    faults.push(`There is an argument too many: ${rawArgs.join(' ')}`)
+  }
   if (faults.length > 0) throw new ConfigError(faults)
 }

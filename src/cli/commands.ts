@@ -8,9 +8,9 @@ const optional = (description: string, valueHint: string) =>
   ({ type: 'string', description, valueHint }) as const
 
 /** Every command. Each loads what it needs when it runs: `--help` must not wait for a database driver. */
-export function createCommands(terminal: Terminal): CommandDef {
+export function createCommands(terminal: Terminal, onExit: (code: number) => void): CommandDef {
   const run = async (asJson: boolean | undefined, work: () => Promise<Report | undefined>): Promise<void> => {
-    process.exitCode = await tell(terminal, asJson === true, work)
+    onExit(await tell(terminal, asJson === true, work))
   }
   const serve = defineCommand({
     meta: { name: 'serve', description: 'run the standalone server' },
@@ -25,7 +25,7 @@ export function createCommands(terminal: Terminal): CommandDef {
           optional(description, hint),
         ]),
       ),
-      dataDir: optional('the folder of records and configuration (DATA_DIR)', 'folder'),
+      'data-dir': optional('the folder of records and configuration (DATA_DIR)', 'folder'),
       yes: { type: 'boolean', description: 'ask nothing: flags and environment say it all' },
       force: { type: 'boolean', description: 'also where records of payments would be left behind' },
       json,
@@ -53,20 +53,20 @@ export function createCommands(terminal: Terminal): CommandDef {
   })
   const retry = defineCommand({
     meta: { name: 'retry', description: 'try a failed refund again' },
-    args: { challengeId: id, json },
+    args: { challenge: id, json },
     run: ({ args }) =>
-      run(args.json, async () => (await import('./refunds.ts')).retryRefund(terminal, args.challengeId)),
+      run(args.json, async () => (await import('./refunds.ts')).retryRefund(terminal, args.challenge)),
   })
   const resolve = defineCommand({
     meta: { name: 'resolve', description: 'end a refund that you paid by hand' },
     args: {
-      challengeId: id,
+      challenge: id,
       tx: { ...optional('the transaction that paid it', 'hash'), required: true },
       json,
     },
     run: ({ args }) =>
       run(args.json, async () =>
-        (await import('./refunds.ts')).resolveRefund(terminal, args.challengeId, args.tx),
+        (await import('./refunds.ts')).resolveRefund(terminal, args.challenge, args.tx),
       ),
   })
   const refunds = defineCommand({
@@ -76,13 +76,13 @@ export function createCommands(terminal: Terminal): CommandDef {
   const reconcile = defineCommand({
     meta: { name: 'reconcile', description: 'compare the chain with the books; exit code 1 if they differ' },
     args: {
-      fromBlock: optional('the first block to look at; default: a day before the first payment', 'number'),
+      'from-block': optional('the first block to look at; default: a day before the first payment', 'number'),
       json,
     },
     run: ({ args }) =>
       run(args.json, async () => {
         const { reconcileBooks } = await import('./reconcile-books.ts')
-        return reconcileBooks(terminal, { json: args.json === true, fromBlock: args.fromBlock })
+        return reconcileBooks(terminal, { json: args.json === true, fromBlock: args['from-block'] })
       }),
   })
   const migrate = defineCommand({

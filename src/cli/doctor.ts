@@ -17,7 +17,6 @@ export async function examine(terminal: Terminal, json: boolean): Promise<Report
   const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
   const counts = { ok: count('ok'), warn: count('warn'), error: count('error') }
   const width = Math.max(...findings.map(({ name }) => name.length))
-  const plural = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
   const summary = `${counts.ok} ok, ${plural(counts.warn, 'warning')}, ${plural(counts.error, 'error')}`
   return {
     lines: [...findings.map((finding) => findingLine(finding, width)), summary],
@@ -25,6 +24,8 @@ export async function examine(terminal: Terminal, json: boolean): Promise<Report
     failed: counts.error > 0,
   }
 }
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
 async function diagnose(terminal: Terminal, json: boolean): Promise<Finding[]> {
   let loaded: Loaded
@@ -56,7 +57,8 @@ function faultFinding(line: string): Finding {
 }
 
 function wordsOf({ plans, routes, network, store }: ResolvedConfig): string {
-  return `${plans.length} plans and ${routes.length} routes on ${network.id} (${network.word}), store: ${store.kind}`
+  const sold = `${plural(plans.length, 'plan')} and ${plural(routes.length, 'route')}`
+  return `${sold} on ${network.id} (${network.word}), store: ${store.kind}`
 }
 
 function refundKey({ refundWalletPrivateKey }: ResolvedConfig): Finding[] {

@@ -24,8 +24,8 @@ type InitArgs = Readonly<Record<string, string | boolean | undefined>>
 export async function initialize(terminal: Terminal, args: InitArgs): Promise<Report> {
   const alone = args.yes === true || args.json === true
   const env: Env =
-    typeof args.dataDir === 'string'
-      ? { ...terminal.env, DATA_DIR: args.dataDir, DATA_DIR_FILE: '' }
+    typeof args['data-dir'] === 'string'
+      ? { ...terminal.env, DATA_DIR: args['data-dir'], DATA_DIR_FILE: '' }
       : terminal.env
   const folder = readVariable('DATA_DIR', env, readText)
   const dataDir = folder && 'text' in folder ? folder.text : './data'

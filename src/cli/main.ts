@@ -2,4 +2,6 @@
 import { runCli } from './run-cli.ts'
 import { processTerminal } from './terminal.ts'
 
-await runCli(processTerminal(), process.argv.slice(2))
+const code = await runCli(processTerminal(), process.argv.slice(2))
+// A server may have set its own meanwhile, and it still runs.
+if (code !== 0) process.exitCode = code

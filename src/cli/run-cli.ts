@@ -23,18 +23,23 @@ function find(root: CommandDef, argv: readonly string[]) {
   }
 }
 
-/** Runs one command line; its exit code is in `process.exitCode`. */
-export async function runCli(terminal: Terminal, argv: readonly string[]): Promise<void> {
-  const root = createCommands(terminal)
+/** Runs one command line and answers its exit code; `serve` goes on until a signal ends it. */
+export async function runCli(terminal: Terminal, argv: readonly string[]): Promise<number> {
+  let code = 0
+  const root = createCommands(terminal, (exitCode) => {
+    code = exitCode
+  })
   const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
   const { command, parent, rest } = find(root, words)
   const usage = async () => {
-    const text = await renderUsage(command, parent)
+    const text = (await renderUsage(command, parent)).replace(/ +$/gm, '')
     await write(terminal.output, `${terminal.output.isTTY ? text : stripVTControlCharacters(text)}\n`)
+    return 0
   }
   if (words.length === 0 || words.some((word) => word === '--help' || word === '-h')) return usage()
   if (command === root && words.length === 1 && /^(--version|-v)$/.test(words[0]!)) {
-    return write(terminal.output, `${VERSION}\n`)
+    await write(terminal.output, `${VERSION}\n`)
+    return 0
   }
   try {
     if (command.subCommands) {
@@ -48,11 +53,12 @@ export async function runCli(terminal: Terminal, argv: readonly string[]): Promi
     }
     checkFlags(rest, (command.args ?? {}) as ArgsDef)
     await runCommand(command, { rawArgs: [...rest] })
+    return code
   } catch (error) {
     const clean =
       error instanceof ConfigError || !(error instanceof Error)
         ? error
         : new Error(stripVTControlCharacters(error.message))
-    process.exitCode = await tell(terminal, words.includes('--json'), () => Promise.reject(clean))
+    return tell(terminal, words.includes('--json'), () => Promise.reject(clean))
   }
 }

@@ -55,6 +55,7 @@ export async function compareRefunds(parts: {
   const unexplained = outgoing.filter((one) => !used.has(placeKey(one)))
   const byHand: Movement[] = []
   const onItsWay = new Set<string>()
+  const paidBack = new Set<string>()
   for (const movement of unexplained) {
     const receipt = await refundedReceipt(movement)
     if (!receipt) {
@@ -64,7 +65,10 @@ export async function compareRefunds(parts: {
     const refund = receipt.account.refunds.find(({ key }) => key === receipt.key)
     if (refund?.phase === 'DONE') found.push(twice(refund, movement))
     else if (refund?.phase === 'BROADCAST' || refund?.phase === 'WAITING') onItsWay.add(refund.key)
-    else found.push(unrecorded(receipt, movement))
+    else {
+      found.push(unrecorded(receipt, movement))
+      paidBack.add(receipt.key)
+    }
   }
   const doneTo = groupBy(done, ({ recipient }) => recipient)
   const byHandTo = groupBy(byHand, ({ to }) => to)
@@ -78,7 +82,8 @@ export async function compareRefunds(parts: {
   let waiting = 0
   const isOld = (account: Account) => nowMs - (account.paidAt ?? account.createdAt) > graceMs
   for (const account of index.accounts) {
-    for (const refund of account.refunds.filter(({ phase }) => !SETTLED.has(phase))) {
+    const open = account.refunds.filter(({ key, phase }) => !SETTLED.has(phase) && !paidBack.has(key))
+    for (const refund of open) {
       const mayPay = byHandTo.get(refund.recipient)?.find((one) => {
         return pays(refund)(one) && one.blockNumber > refund.fromHeight
       })

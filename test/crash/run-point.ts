@@ -21,7 +21,7 @@ export interface PointResult {
   deaths: number
   violations: string[]
   ms: number
-  /** `effect/when` with the number of times, of the first life. */
+  /** See Trigger. */
   reached: Map<string, number>
   /** Of each life, if a promise was broken. */
   logs: string[]
@@ -132,6 +132,7 @@ async function play(shop: Shop, scenario: Scenario, point: Point, wallets: Walle
     return books !== undefined && openWork(books).length === 0
   })
   signal.throwIfAborted()
+  gateway.trigger.disarm()
   const again = await Promise.all(done.map((one) => one.again()))
   const robbed = await done[0]!.robbed()
   books = await settled(gateway)
@@ -172,7 +173,7 @@ async function until(signal: AbortSignal, holds: () => boolean): Promise<void> {
   }
 }
 
-/** The buyers' last requests may have killed it once more. */
+/** A kill that was late may have come only now. */
 async function settled(gateway: SupervisedGateway): Promise<Books> {
   for (;;) {
     const books = await gateway.books()

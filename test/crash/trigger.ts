@@ -17,9 +17,11 @@ export interface Trigger {
   reach(effect: Effect, when: When): Promise<void>
   /** Counts from here: the first process is up, or the next one is about to start. */
   newLife(): void
+  /** Nothing is counted or killed any more. */
+  disarm(): void
   /** Lives that are still to be ended. */
   left(): number
-  /** What was reached, in order and without repetition. */
+  /** `effect/when` with how often one life came to it. */
   reached: Map<string, number>
 }
 
@@ -36,6 +38,9 @@ export function createTrigger(marks: readonly Mark[], kill: () => void): Trigger
   return {
     reached,
     left: () => marks.length - life,
+    disarm() {
+      armed = false
+    },
     newLife() {
       armed = true
       counts = new Map()

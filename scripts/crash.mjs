@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import { ensureBuilt, ensureInstalled, ensureSystem, root, runMain } from './prepare.mjs'
+
+await runMain(async () => {
+  await ensureInstalled()
+  await ensureSystem(['redis', 'postgres'])
+  await ensureBuilt()
+  // The harness is TypeScript; what it kills is the build.
+  const { runnerImport } = await import('vite')
+  await runnerImport(join(root, 'test/crash/run.ts'), { configFile: false, root, logLevel: 'error' })
+})

@@ -1,0 +1,21 @@
+import type { Instruments } from '../backstage.ts'
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import type { AlertKind, Alerts } from '../ports.ts'
+
+/** Tells the operator: the instruments or a line on standard error, and the seller's own function. */
+export function buildAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: Instruments): Alerts {
+  return {
+    raise(kind, message) {
+      try {
+        alert(kind, message)
+        onAlert?.(kind, message)
+      } catch {
+        // Telling the operator must not become a fault of its own.
+      }
+    },
+  }
+}
+
+function alertLine(alert: AlertKind, message: string): void {
+  console.error(JSON.stringify({ level: 'error', time: new Date().toISOString(), alert, message }))
+}

@@ -1,0 +1,35 @@
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import type { Engine } from '../engine/outcome.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import type { Catalog } from '../rules/catalog.ts'
+import type { Mount } from '../transports/http/endpoint.ts'
+
+interface Parts {
+  engine: Engine
+  discovery: DiscoveryCatalog
+  catalog: Catalog
+  /** The gateway itself answers routes. */
+  servesRoutes: boolean
+  /** Public keys are published. */
+  jwks: boolean
+}
+
+/** A2A, MCP and the documents, as far as they are switched on; what is off is not even loaded. */
+export async function buildMounts(
+  config: ResolvedConfig,
+  { engine, discovery, catalog, servesRoutes, jwks }: Parts,
+): Promise<{ mounts: Mount[]; idle(): Promise<void> }> {
+  const a2a =
+    config.a2a &&
+    (await import('../transports/a2a/create-a2a.ts')).createA2a(config, config.a2a, engine, discovery)
+  const mounts: Mount[] = a2a ? [a2a.mount] : []
+  if (config.mcp) {
+    const { createMcp } = await import('../transports/mcp/create-mcp.ts')
+    mounts.push(createMcp({ ...config, mcp: config.mcp }, discovery, catalog))
+  }
+  if (config.documents) {
+    const { createDocuments } = await import('../transports/onboarding/create-documents.ts')
+    mounts.push(createDocuments(config, { discovery, servesRoutes, jwks }))
+  }
+  return { mounts, idle: async () => a2a?.idle() }
+}

@@ -1,0 +1,26 @@
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import type { RouteService } from '../delivery/route-service.ts'
+import type { Seal } from '../delivery/seal.ts'
+import type { Alerts } from '../ports.ts'
+
+/** Undefined: the seller's own handlers answer routes. */
+export async function buildRoutes(
+  config: ResolvedConfig,
+  seal: Seal,
+  alerts: Alerts,
+): Promise<RouteService | undefined> {
+  const { backend, baseUrl } = config
+  if (backend.kind === 'embedded') return undefined
+  const { createCallbackService, createProxyService } = await import('../delivery/route-service.ts')
+  const shared = {
+    seal,
+    explorerTxUrl: config.network.explorerTxUrl,
+    maxBytes: config.maxResourceBytes,
+    timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
+  }
+  if (backend.kind === 'callback') {
+    return createCallbackService({ ...shared, fetchResource: backend.fetchResource, alerts })
+  }
+  const { baseUrl: backendUrl, secret } = backend
+  return createProxyService({ ...shared, backendUrl, secret, baseUrl })
+}

@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { discoveryOf } from '../../src/config/discovery.ts'
+import { VARIABLES } from '../../src/config/from-env.ts'
+import { readConfiguration } from '../../src/config/read-configuration.ts'
+import { isSecret } from '../../src/config/secret-variables.ts'
+import { SERVER_VARIABLES } from '../../src/config/server-variables.ts'
+import { buildCatalog } from '../../src/rules/catalog.ts'
+import { garbled, type Json, mutated, toText } from './mutate.ts'
+import { fault, openTarget, type Target } from './target.ts'
+
+const NAMES = [...Object.keys(VARIABLES), ...Object.keys(SERVER_VARIABLES)]
+const PLANS: Json = [{ planId: 'basic', unitAmount: '$1.00', description: 'x', tokenTtlSeconds: 60 }]
+const ROUTES: Json = [
+  { routeId: 'r', method: 'GET', path: '/r/:id', unitAmount: '$0.01' },
+  { routeId: 'f', method: 'GET', path: '/f', free: true },
+]
+
+/** Enough to start with; an input changes and adds variables. */
+const GOOD: Record<string, string> = {
+  SVC_WALLET_ADDRESS: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+  PLANS: JSON.stringify(PLANS),
+  ROUTES: JSON.stringify(ROUTES),
+  PROXY_TO_BASE_URL: 'http://127.0.0.1:9',
+  TOKEN_SECRET: 'x'.repeat(40),
+  BASE_URL: 'https://pay.example/base',
+}
+
+const text = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      '0',
+      '-1',
+      '1',
+      '1.5',
+      '1e3',
+      '99999999999999999999',
+      'true',
+      'TRUE',
+      'yes',
+      'none',
+      'redis',
+      'mainnet',
+      'testnet',
+      'eip155:8453',
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      'http://',
+      'https://x',
+      'http://x:99999',
+      'ftp://x',
+      'http://u:p@x',
+      'https://x/{resourceId}',
+      'https://{resourceId}.x',
+      'postgres://x',
+      'redis://:p@x/99',
+      'rediss://x',
+      'javascript:alert(1)',
+      'http://[::1',
+      '//x',
+      'http://x#y',
+      'http://x?y',
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      '0x',
+      `0x${'1'.repeat(64)}`,
+      `0x${'f'.repeat(64)}`,
+      `0x${'0'.repeat(64)}`,
+      `0x${'a'.repeat(40)}`,
+      '-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----',
+      'a,b',
+      ',',
+      'a\nb',
+      '$(id)\r\nx',
+      '\u2028',
+    ),
+  },
+  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+  { weight: 2, arbitrary: fc.webUrl({ withQueryParameters: true, withFragments: true }) },
+  { weight: 1, arbitrary: fc.nat(100_000).map((length) => 'x'.repeat(length)) },
+)
+const entry = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...NAMES), text) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(
+      fc.constantFrom(...NAMES).map((name) => `${name}_FILE`),
+      text,
+    ),
+  },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('PLANS'), mutated(PLANS).map(toText)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('ROUTES'), mutated(ROUTES).map(toText)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom('PLANS', 'ROUTES'), garbled(JSON.stringify(ROUTES))) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...Object.keys(GOOD)), fc.constant('')) },
+)
+
+/** What an operator may write: every fault is one line, and no line repeats a secret. */
+export const configurationTarget: Target = {
+  name: 'configuration',
+  share: 5,
+  open: async () =>
+    openTarget({
+      inputs: fc.array(entry, { maxLength: 5 }),
+      check(entries) {
+        const env = { ...GOOD, ...Object.fromEntries(entries) }
+        const { faults, missing, config } = readConfiguration(env, {}, () => fault('ENOENT'))
+        for (const line of [...faults, ...missing]) {
+          if (line.trim() === '' || /[\r\n\u2028\u2029]/.test(line))
+            fault(`not one line: ${JSON.stringify(line)}`)
+          if (/^\s+at |\bat .*:\d+:\d+|undefined|\[object /.test(line)) fault(`not for an operator: ${line}`)
+          if (line.length > 1000) fault(`a line of ${line.length} characters`)
+        }
+        const said = faults.join('\n')
+        for (const [name, value] of Object.entries(env)) {
+          if (isSecret(name) && value.trim().length >= 12 && said.includes(value.trim()))
+            fault(`${name} is repeated`)
+        }
+        if (!config) {
+          if (faults.length + missing.length === 0) fault('refused without a reason')
+          return
+        }
+        buildCatalog(config.plans, config.routes)
+        discoveryOf(config)
+      },
+    }),
+}

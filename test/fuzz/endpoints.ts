@@ -1,0 +1,260 @@
+import fc from 'fast-check'
+import { BASE_URL, type FuzzedGateway, openGateway, post, wireRequest } from './fuzzed-gateway.ts'
+import { headerSafe, type Json, jsonTexts } from './mutate.ts'
+import { paymentHeaders } from './payments.ts'
+import { fault, openTarget, type Target } from './target.ts'
+
+const words = fc.oneof(
+  fc.constantFrom('r-1', 'r-2', '', ' ', 'x'.repeat(128), 'x'.repeat(129), '../x', 'a,b', '__proto__'),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+)
+const header = (values: fc.Arbitrary<string>) => fc.option(values.map(headerSafe), { nil: undefined })
+
+function named(headers: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  )
+}
+
+/** Anything that is JSON, where an answer says so. */
+function expectJson(body: string): void {
+  if (body !== '') JSON.parse(body)
+}
+
+/** POST /x402/access: body, payment and names, each good or not. */
+export const accessTarget: Target = {
+  name: 'access',
+  share: 12,
+  async open() {
+    const gateway = await openGateway()
+    const bodies: Json[] = [
+      { planId: 'basic' },
+      { planId: 'basic', requestId: 'r-1', resourceId: 'default', clientAgentId: 'me' },
+      { challengeId: gateway.challengeId, planId: 'basic', requestId: 'sample' },
+      { routeId: 'weather', resource: { method: 'GET', path: '/weather/paris?u=c' } },
+      {
+        routeId: 'report',
+        requestId: 'r-2',
+        resource: { method: 'POST', path: '/report', body: { a: [1, 'x'] } },
+      },
+    ]
+    return openTarget({
+      inputs: fc.record({
+        body: jsonTexts(bodies),
+        payment: fc.option(paymentHeaders(gateway.payment), { nil: undefined }),
+        key: header(words),
+      }),
+      async check({ body, payment, key }) {
+        const headers = named({ 'payment-signature': payment, 'idempotency-key': key })
+        const answer = await gateway.send(post('/x402/access', body, headers))
+        expectJson(answer.body)
+        if (answer.status === 200) granted(answer.body)
+        if (answer.status === 402) expectJson(atob(answer.headers.get('payment-required') ?? ''))
+      },
+      close: gateway.close,
+    })
+  },
+}
+
+/** JSON-RPC may come to /x402/access as well; a 200 that is none is a grant that nobody paid for. */
+function granted(body: string): void {
+  if (!('jsonrpc' in JSON.parse(body))) fault(`something was sold: ${body.slice(0, 200)}`)
+}
+
+const segment = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom(
+      'weather',
+      'paris',
+      'report',
+      'free',
+      'x402',
+      'access',
+      'challenges',
+      'discover',
+      'resource',
+      'default',
+      '.well-known',
+      'agent.json',
+      'mcp',
+      'a2a',
+      'health',
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      '',
+      '.',
+      '..',
+      '%2e%2e',
+      '%2f',
+      '%5c',
+      '%00',
+      '\\',
+      '@evil.com',
+      ':80',
+      '%',
+      'é',
+      '%c3%a9',
+      ';x=1',
+      '__proto__',
+      '*',
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
+)
+const target = fc
+  .tuple(
+    fc.array(segment, { minLength: 1, maxLength: 5 }),
+    fc.option(fc.constantFrom('?', '?a=b', '?a=%', '?\\', '?a=/../', '??', '?é')),
+  )
+  // What node lets through as a request target.
+  .map(([segments, query]) => `/${segments.join('/')}${query ?? ''}`.replace(/[^\x21-\x7e\x80-\xff]/g, ''))
+
+/** Any request line: paid and free routes, our endpoints, the guarded resource. */
+export const routesTarget: Target = {
+  name: 'routes',
+  share: 8,
+  async open() {
+    const gateway = await openGateway()
+    return openTarget({
+      inputs: fc.record({
+        method: fc.constantFrom('GET', 'GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'),
+        target,
+        payment: fc.option(paymentHeaders(gateway.payment), { nil: undefined, freq: 4 }),
+        key: header(words),
+        bearer: header(
+          fc.oneof(words, fc.constantFrom('Bearer x', 'Bearer a.b.c', 'Bearer ..', 'Basic eA==')),
+        ),
+      }),
+      async check({ method, target: text, payment, key, bearer }) {
+        const { seen } = gateway.backend
+        seen.length = 0
+        const headers = named({ 'payment-signature': payment, 'idempotency-key': key, authorization: bearer })
+        const { status } = await gateway.send(wireRequest(method, text, headers))
+        const url = new URL(BASE_URL + text)
+        const unchanged = url.pathname + url.search === text
+        if (status === 402 && !unchanged)
+          fault(`priced ${text}, which URL reads as ${url.pathname}${url.search}`)
+        // Free calls alone reach the backend, and there they are what was sent.
+        for (const call of seen) {
+          if (!/^\/free\/[^/]+$/.test(url.pathname) || call.url !== text || !unchanged)
+            fault(`the backend saw ${call.url}`)
+        }
+      },
+      close: gateway.close,
+    })
+  },
+}
+
+function messageTarget(
+  name: string,
+  share: number,
+  path: string,
+  messages: (gateway: FuzzedGateway) => { bodies: Json[]; headers: fc.Arbitrary<Record<string, string>> },
+): Target {
+  return {
+    name,
+    share,
+    async open() {
+      const gateway = await openGateway()
+      const { bodies, headers } = messages(gateway)
+      return openTarget({
+        inputs: fc.record({ body: jsonTexts(bodies), headers }),
+        async check(input) {
+          const { body, headers: told } = await gateway.send(post(path, input.body, input.headers))
+          if (told.get('content-type')?.startsWith('application/json')) expectJson(body)
+          if (/"accessToken":/.test(body) && !/"x402\.payment\.required"|inputSchema/.test(body))
+            fault(`something was sold: ${body.slice(0, 200)}`)
+        },
+        close: gateway.close,
+      })
+    },
+  }
+}
+
+/** A2A of both generations. */
+export const a2aTarget = messageTarget('a2a', 7, '/a2a', ({ payment, challengeId }) => {
+  const old = (method: string, params: Json): Json => ({ jsonrpc: '2.0', id: 1, method, params })
+  const message = (more: { [key: string]: Json }): Json => ({
+    message: {
+      kind: 'message',
+      role: 'user',
+      messageId: 'm',
+      parts: [{ kind: 'text', text: 'please' }],
+      ...more,
+    },
+  })
+  const access = { type: 'AccessRequest', planId: 'basic', requestId: 'r-1' }
+  const paying = { 'x402.payment.status': 'payment-submitted', 'x402.payment.payload': payment }
+  const proof = {
+    type: 'PaymentProof',
+    challengeId,
+    txHash: `0x${'1'.repeat(64)}`,
+    signature: `0x${'1'.repeat(130)}`,
+  }
+  const call = {
+    type: 'AccessRequest',
+    routeId: 'weather',
+    resource: { method: 'GET', path: '/weather/paris' },
+  }
+  const bodies = [
+    old('message/send', message({ parts: [{ kind: 'data', data: access }] })),
+    old('message/send', message({ parts: [{ kind: 'data', data: call }], contextId: 'c' })),
+    old('message/send', message({ metadata: paying })),
+    old('message/send', message({ parts: [{ kind: 'data', data: proof }] })),
+    old('message/stream', message({ metadata: paying, taskId: challengeId })),
+    old(
+      'message/send',
+      message({ metadata: { 'x402.payment.status': 'payment-rejected' }, taskId: challengeId }),
+    ),
+    old('tasks/get', { id: challengeId }),
+    old('tasks/cancel', { id: challengeId }),
+    old('tasks/resubscribe', { id: challengeId }),
+    old('SendMessage', { message: { role: 'ROLE_USER', messageId: 'm', parts: [{ data: access }] } }),
+    old('SendMessage', {
+      message: { role: 'ROLE_USER', messageId: 'm', parts: [{ text: 'x' }], metadata: paying },
+    }),
+    old('GetTask', { id: challengeId }),
+  ]
+  const version = header(fc.constantFrom('1.0', '0.3', '0.3.0', '2.0', '', 'x'))
+  return { bodies, headers: version.map((text) => named({ 'a2a-version': text })) }
+})
+
+/** MCP of both generations. */
+export const mcpTarget = messageTarget('mcp', 6, '/mcp', ({ payment }) => {
+  const call = (tool: string, args: Json, meta?: Json): Json => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: tool, arguments: args, ...(meta !== undefined && { _meta: meta }) },
+  })
+  const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-03-26' }
+  const bodies = [
+    call('discover_plans', {}),
+    call('request_access', { planId: 'basic', requestId: 'r-1' }),
+    call('request_access', { planId: 'basic' }, { 'x402/payment': payment }),
+    call('request_access', { planId: 'basic' }, { ...modern, 'x402/payment': btoa(JSON.stringify(payment)) }),
+    call('weather', { city: 'paris', query: { u: ['c', 1, true] }, requestId: 'r-2' }),
+    call('report', { body: { a: 1 } }, { 'x402/payment': payment }),
+    { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' },
+  ]
+  const headers = fc
+    .record({
+      accept: header(fc.constantFrom('application/json, text/event-stream', '*/*', 'text/html', '')),
+      'mcp-protocol-version': header(fc.constantFrom('2025-06-18', '2026-03-26', '1', 'x')),
+      'payment-signature': header(paymentHeaders(payment)),
+    })
+    .map(named)
+  return { bodies, headers }
+})

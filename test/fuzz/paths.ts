@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { parseResourcePath } from '../../src/rules/resource-path.ts'
+import { matchPattern, parsePattern, patternFault } from '../../src/rules/route-pattern.ts'
+import { basePathOf, belowBasePath, requestTarget } from '../../src/transports/http/request-target.ts'
+import { fault, openTarget, type Target } from './target.ts'
+
+const piece = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      '/',
+      '//',
+      '\\',
+      '.',
+      '..',
+      '%2e',
+      '%2E%2e',
+      '%2f',
+      '%5c',
+      '%25',
+      '%00',
+      '%0d%0a',
+      '%',
+      '%zz',
+      '%c3%28',
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.constantFrom(
+      'weather',
+      'paris',
+      'report',
+      '@',
+      ':',
+      ':80',
+      '?',
+      '&',
+      '=',
+      '#',
+      ';',
+      ' ',
+      '\t',
+      '\n',
+      'http://',
+      'evil.com',
+      '.evil.com',
+      '@evil.com',
+      '[::1]',
+      'é',
+      '\ud800',
+      '🌍',
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 4 }) },
+)
+const path = fc
+  .tuple(fc.constantFrom('/', '/weather/', '/weather/paris', ''), fc.array(piece, { maxLength: 8 }))
+  .map(([start, pieces]) => start + pieces.join(''))
+
+const BACKENDS = [
+  'http://backend.example',
+  'https://api.example:8443',
+  'http://127.0.0.1:9',
+  'http://[::1]:80',
+]
+const PATTERNS = ['/weather/:city', '/report', '/', '/a/:b/c/:d'].map((text) => ({
+  text,
+  pattern: parsePattern(text),
+}))
+
+/** What a path with query may be, against the URL parser that every client and backend shares. */
+export const pathsTarget: Target = {
+  name: 'paths',
+  share: 25,
+  open: async () =>
+    openTarget({
+      inputs: path,
+      check(text) {
+        checkPath(text)
+        checkTarget(text)
+        // A seller's pattern is matched by itself, or refused.
+        if (patternFault(text) === undefined && !text.includes(':') && text !== '/') {
+          if (!matchPattern(parsePattern(text), text)) fault(`the pattern "${text}" does not match itself`)
+        }
+      },
+    }),
+}
+
+function checkPath(text: string): void {
+  const parsed = parseResourcePath(text)
+  if (!parsed) return
+  const { pathname, search } = parsed
+  if (pathname + search !== text) fault('what is matched is not what was sent')
+  for (const backend of BACKENDS) {
+    // Appended, as the backend is called, and resolved, as a browser would: the same place, on the same host.
+    for (const url of [new URL(backend + text), new URL(text, backend)]) {
+      if (url.origin !== backend.replace(/:80$/, '')) fault(`leads to ${url.origin}`)
+      if (url.username !== '' || url.hash !== '') fault('carries a user or a fragment')
+      if (url.pathname + url.search !== text) fault(`is read as ${url.pathname + url.search}`)
+    }
+  }
+  for (const { text: route, pattern } of PATTERNS) {
+    const params = matchPattern(pattern, pathname)
+    if (!params) continue
+    for (const value of Object.values(params)) {
+      if (/[/\\%]|\p{Cc}/u.test(value) || value === '' || value === '.' || value === '..')
+        fault(`${route} takes ${JSON.stringify(value)}`)
+    }
+    if (pathname.split('/').length !== route.split('/').length) fault(`${route} takes other segments`)
+  }
+}
+
+/** The target of a request, as our own bridge hands it over: found again exactly. */
+function checkTarget(text: string): void {
+  if (!text.startsWith('/')) return
+  const request = { url: `http://localhost:3000${text}` } as Request
+  if (requestTarget(request) !== text) fault(`the target is read as ${requestTarget(request)}`)
+  const below = belowBasePath(`/pay${text}`, basePathOf('http://localhost:3000/pay/'))
+  if (below !== text) fault(`below /pay it is ${below}`)
+}

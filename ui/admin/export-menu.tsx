@@ -1,0 +1,69 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { basePath } from '../shared/api.ts'
+import { Icon } from '../shared/icons.tsx'
+
+/** Every sale as a file; the days are those of the reader's own clock. */
+export function ExportMenu(): JSX.Element {
+  const [from, setFrom] = useState('')
+  const [to, setTo] = useState('')
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    const close = (event: Event): void => {
+      const isEscape = event instanceof KeyboardEvent && event.key === 'Escape'
+      const isOutside = event.type === 'pointerdown' && !menu.current?.contains(event.target as Node)
+      if (menu.current?.open && (isEscape || isOutside)) menu.current.open = false
+    }
+    document.addEventListener('pointerdown', close)
+    document.addEventListener('keydown', close)
+    return () => {
+      document.removeEventListener('pointerdown', close)
+      document.removeEventListener('keydown', close)
+    }
+  }, [])
+  const href = (format: string): string => {
+    const query = new URLSearchParams({ format })
+    if (from !== '') query.set('from', new Date(`${from}T00:00:00`).toISOString())
+    if (to !== '') query.set('to', new Date(`${to}T23:59:59.999`).toISOString())
+    return `${basePath}/admin/api/export?${query}`
+  }
+  return (
+    <details class="menu" ref={menu}>
+      <summary class="button">
+        <Icon name="download" />
+        Export
+      </summary>
+      <div class="menu-body card">
+        <p class="hint">All challenges with payer, amount and hashes. Empty dates mean everything.</p>
+        <div class="date-range">
+          <div class="field">
+            <label for="export-from">From</label>
+            <input
+              id="export-from"
+              type="date"
+              value={from}
+              onInput={(event) => setFrom(event.currentTarget.value)}
+            />
+          </div>
+          <div class="field">
+            <label for="export-to">Until</label>
+            <input
+              id="export-to"
+              type="date"
+              value={to}
+              onInput={(event) => setTo(event.currentTarget.value)}
+            />
+          </div>
+        </div>
+        <div class="buttons">
+          <a class="button" href={href('csv')} download>
+            CSV
+          </a>
+          <a class="button" href={href('jsonl')} download>
+            JSONL
+          </a>
+        </div>
+      </div>
+    </details>
+  )
+}

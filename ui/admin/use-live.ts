@@ -1,0 +1,53 @@
+import { useEffect, useState } from 'preact/hooks'
+import { basePath } from '../shared/api.ts'
+
+/** Changes are gathered for a moment: a busy gateway would otherwise have every page ask all the time. */
+const GATHER_MS = 400
+/** Without the stream, ask this often. */
+const POLL_MS = 10_000
+
+export interface Live {
+  /** Grows whenever something may have changed. */
+  tick: number
+  connected: boolean
+  refresh(): void
+}
+
+/** Follows the server's events; while the stream is down, it ticks by itself. */
+export function useLive(): Live {
+  const [tick, setTick] = useState(0)
+  const [connected, setConnected] = useState(false)
+  const refresh = (): void => setTick((count) => count + 1)
+
+  useEffect(() => {
+    const events = new EventSource(`${basePath}/admin/api/events`)
+    let gathering: ReturnType<typeof setTimeout> | undefined
+    const gather = (): void => {
+      gathering ??= setTimeout(() => {
+        gathering = undefined
+        refresh()
+      }, GATHER_MS)
+    }
+    let wasOpen = false
+    events.onopen = () => {
+      setConnected(true)
+      // What happened while nobody listened.
+      if (wasOpen) gather()
+      wasOpen = true
+    }
+    events.onerror = () => setConnected(false)
+    events.addEventListener('change', gather)
+    return () => {
+      clearTimeout(gathering)
+      events.close()
+    }
+  }, [])
+
+  useEffect(() => {
+    if (connected) return
+    const timer = setInterval(refresh, POLL_MS)
+    return () => clearInterval(timer)
+  }, [connected])
+
+  return { tick, connected, refresh }
+}

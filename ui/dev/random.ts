@@ -1,0 +1,14 @@
+/** The same numbers on every run, so that pictures and tests do not flicker. */
+export function createRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+export function randomHex(random: () => number, digits: number): string {
+  return `0x${Array.from({ length: digits }, () => Math.floor(random() * 16).toString(16)).join('')}`
+}

@@ -1,0 +1,77 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { Icon } from '../shared/icons.tsx'
+import type { FieldCheck } from '../shared/wire.ts'
+
+export const fieldId = (name: string): string => `field-${name.toLowerCase().replaceAll('_', '-')}`
+
+/** Ties an input to its hint and message for screen readers. */
+export function describedBy(id: string, hint: boolean, message: FieldCheck | undefined): JSX.HTMLAttributes {
+  const ids = [hint && `${id}-hint`, message && `${id}-message`].filter(Boolean).join(' ')
+  return {
+    ...(ids !== '' && { 'aria-describedby': ids }),
+    ...(message?.level === 'error' && { 'aria-invalid': true }),
+  }
+}
+
+export function FieldMessage({
+  id,
+  message,
+}: {
+  id: string
+  message: FieldCheck | undefined
+}): JSX.Element | null {
+  if (!message) return null
+  return (
+    <p id={`${id}-message`} class={`field-message ${message.level}`}>
+      <Icon name={message.level} />
+      <span>{message.message}</span>
+    </p>
+  )
+}
+
+/** Label, variable name, hint, input and message, in this order. */
+export function FieldShell({
+  name,
+  label,
+  hint,
+  optional,
+  locked,
+  message,
+  children,
+}: {
+  name: string
+  label: string
+  hint?: ComponentChildren
+  optional?: boolean
+  locked?: boolean
+  message: FieldCheck | undefined
+  children: ComponentChildren
+}): JSX.Element {
+  const id = fieldId(name)
+  return (
+    <div class={`field ${locked ? 'locked' : ''}`}>
+      <div class="field-head">
+        <label for={id}>
+          {label}
+          {optional && <span class="optional"> optional</span>}
+        </label>
+        <code class="variable">{name}</code>
+      </div>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+      {children}
+      {locked && (
+        <p class="field-message lock">
+          <Icon name="lock" />
+          <span>
+            Set by the environment. Change <code>{name}</code> there and restart the server.
+          </span>
+        </p>
+      )}
+      <FieldMessage id={id} message={message} />
+    </div>
+  )
+}

@@ -1,0 +1,118 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { describedBy, FieldShell, fieldId } from './field-shell.tsx'
+import { SecretField } from './secret-field.tsx'
+import { useSetupContext } from './use-setup.ts'
+
+interface FieldProps {
+  name: string
+  label: string
+  hint?: ComponentChildren
+  placeholder?: string
+  optional?: boolean
+  mono?: boolean
+  lines?: number
+  inputMode?: 'numeric' | 'url' | 'text'
+  unit?: string
+  /** For secrets: offers to make one. */
+  canGenerate?: boolean
+}
+
+/** A text setting. One that the server keeps secret gets the field for secrets. */
+export function Field(props: FieldProps): JSX.Element {
+  const { state } = useSetupContext()
+  return props.name in state.secrets ? <SecretField {...props} /> : <TextField {...props} />
+}
+
+function TextField({ name, label, hint, optional, unit, lines, ...look }: FieldProps): JSX.Element {
+  const setup = useSetupContext()
+  const id = fieldId(name)
+  const locked = setup.isLocked(name)
+  const message = setup.messageOf(name)
+  const common = {
+    id,
+    name,
+    value: setup.form.values[name] ?? '',
+    placeholder: look.placeholder ?? '',
+    readOnly: locked,
+    spellcheck: false,
+    autocomplete: 'off',
+    class: look.mono ? 'mono' : '',
+    onInput: (event: { currentTarget: { value: string } }) => setup.set(name, event.currentTarget.value),
+    ...describedBy(id, hint !== undefined, message),
+  }
+  return (
+    <FieldShell
+      name={name}
+      label={label}
+      hint={hint}
+      optional={optional ?? false}
+      locked={locked}
+      message={message}
+    >
+      {lines ? (
+        <textarea rows={lines} {...(common as JSX.TextareaHTMLAttributes)} />
+      ) : (
+        <div class={unit ? 'with-unit' : ''}>
+          <input type="text" inputMode={look.inputMode ?? 'text'} {...(common as JSX.InputHTMLAttributes)} />
+          {unit && <span class="unit">{unit}</span>}
+        </div>
+      )}
+    </FieldShell>
+  )
+}
+
+/** A switch. Its default is not written down: the configuration names only what differs. */
+export function Flag({
+  name,
+  label,
+  hint,
+  byDefault,
+}: {
+  name: string
+  label: string
+  hint: ComponentChildren
+  byDefault: boolean
+}): JSX.Element {
+  const setup = useSetupContext()
+  const id = fieldId(name)
+  const locked = setup.isLocked(name)
+  const message = setup.messageOf(name)
+  const text = (setup.form.values[name] ?? '').toLowerCase()
+  const on = text === '' ? byDefault : text === 'true' || text === '1'
+  return (
+    <div class="flag">
+      <input
+        type="checkbox"
+        id={id}
+        checked={on}
+        disabled={locked}
+        aria-describedby={`${id}-hint`}
+        onChange={(event) => {
+          const next = event.currentTarget.checked
+          setup.set(name, next === byDefault ? '' : String(next))
+        }}
+      />
+      <div>
+        <div class="field-head">
+          <label for={id}>{label}</label>
+          <code class="variable">{name}</code>
+        </div>
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+          {locked && ' Set by the environment.'}
+        </p>
+        {message && <p class={`field-message ${message.level}`}>{message.message}</p>}
+      </div>
+    </div>
+  )
+}
+
+/** A few settings that most sellers never touch. */
+export function More({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <details class="more">
+      <summary>{title}</summary>
+      <div class="more-body">{children}</div>
+    </details>
+  )
+}

@@ -1,0 +1,180 @@
+import type { Plan, Route, SettingValue, SetupInput, SetupState } from '../shared/wire.ts'
+
+/** What is typed, before it is known to be right: every cell of a row is text. */
+export interface PlanRow {
+  key: number
+  planId: string
+  price: string
+  description: string
+  ttl: string
+}
+
+export interface RouteRow {
+  key: number
+  routeId: string
+  method: string
+  path: string
+  price: string
+  free: boolean
+  description: string
+}
+
+export const CHOICES = {
+  credential: ['secret', 'key', 'api'],
+  settlement: ['facilitator', 'gas'],
+  store: ['embedded', 'redis', 'postgres', 'both'],
+} as const
+export type Choices = { [K in keyof typeof CHOICES]: (typeof CHOICES)[K][number] }
+
+export interface FormState {
+  values: Record<string, string>
+  /** Absent: kept as it is. A text replaces it, null clears it. */
+  secrets: Record<string, string | null>
+  plans: PlanRow[]
+  routes: RouteRow[]
+  choices: Choices
+}
+
+/** The settings that belong to one side of a choice; those of the other sides are left out and cleared. */
+const SIDES: { [K in keyof Choices]: Record<Choices[K], readonly string[]> } = {
+  credential: {
+    secret: ['TOKEN_SECRET'],
+    key: ['TOKEN_PRIVATE_KEY'],
+    api: ['ISSUE_TOKEN_API', 'ISSUE_TOKEN_API_SECRET'],
+  },
+  settlement: {
+    facilitator: ['FACILITATOR_URL', 'CDP_API_KEY_ID', 'CDP_API_KEY_SECRET'],
+    gas: ['GAS_WALLET_PRIVATE_KEY'],
+  },
+  store: {
+    embedded: [],
+    redis: ['REDIS_URL'],
+    postgres: ['DATABASE_URL'],
+    both: ['REDIS_URL', 'DATABASE_URL'],
+  },
+}
+
+let lastKey = 0
+const nextKey = (): number => ++lastKey
+
+export const blankPlan = (): PlanRow => ({ key: nextKey(), planId: '', price: '', description: '', ttl: '' })
+
+export const blankRoute = (): RouteRow => ({
+  key: nextKey(),
+  routeId: '',
+  method: 'GET',
+  path: '',
+  price: '',
+  free: false,
+  description: '',
+})
+
+export function formFrom(state: SetupState): FormState {
+  const values = Object.fromEntries(
+    Object.entries(state.values).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    ),
+  )
+  const plans = listOf(state, 'PLANS').map((plan) => planRow(plan as unknown as Plan))
+  const routes = listOf(state, 'ROUTES').map((route) => routeRow(route as unknown as Route))
+  // Somebody who starts sees where to begin.
+  if (plans.length + routes.length === 0 && !state.configured) plans.push(blankPlan())
+  return { values, secrets: {}, plans, routes, choices: choicesOf(state) }
+}
+
+function listOf(state: SetupState, name: string): ReadonlyArray<Record<string, unknown>> {
+  const value = state.values[name]
+  return Array.isArray(value) ? value : []
+}
+
+const planRow = (plan: Plan): PlanRow => ({
+  key: nextKey(),
+  planId: String(plan.planId ?? ''),
+  price: String(plan.unitAmount ?? '').replace(/^\$/, ''),
+  description: plan.description ?? '',
+  ttl: plan.tokenTtlSeconds === undefined ? '' : String(plan.tokenTtlSeconds),
+})
+
+const routeRow = (route: Route): RouteRow => ({
+  key: nextKey(),
+  routeId: String(route.routeId ?? ''),
+  method: String(route.method ?? 'GET'),
+  path: String(route.path ?? ''),
+  price: String(route.unitAmount ?? '').replace(/^\$/, ''),
+  free: route.free === true,
+  description: route.description ?? '',
+})
+
+function choicesOf(state: SetupState): Choices {
+  const has = (name: string): boolean => state.secrets[name]?.set === true || Boolean(state.values[name])
+  const redis = has('REDIS_URL')
+  return {
+    credential: has('ISSUE_TOKEN_API') ? 'api' : has('TOKEN_PRIVATE_KEY') ? 'key' : 'secret',
+    settlement: has('GAS_WALLET_PRIVATE_KEY') ? 'gas' : 'facilitator',
+    store: has('DATABASE_URL') ? (redis ? 'both' : 'postgres') : redis ? 'redis' : 'embedded',
+  }
+}
+
+/** The rows that are sent, with their place among those on the screen: messages name the former. */
+export const filledPlans = (rows: PlanRow[]): PlanRow[] =>
+  rows.filter((row) => row.planId + row.price + row.description + row.ttl !== '')
+
+export const filledRoutes = (rows: RouteRow[]): RouteRow[] =>
+  rows.filter((row) => row.routeId + row.path + row.price + row.description !== '')
+
+/** What the server is asked to check or to save. Settings of the environment are not ours to send. */
+export function inputOf(form: FormState, state: SetupState): SetupInput {
+  const unwanted = unwantedNames(form.choices)
+  const values: Record<string, SettingValue> = {}
+  for (const [name, value] of Object.entries(form.values)) {
+    if (value.trim() !== '' && !unwanted.has(name) && !state.locked.includes(name))
+      values[name] = value.trim()
+  }
+  const plans = filledPlans(form.plans)
+  const routes = filledRoutes(form.routes)
+  if (plans.length > 0 && !state.locked.includes('PLANS')) values.PLANS = plans.map(planOf)
+  if (routes.length > 0 && !state.locked.includes('ROUTES')) values.ROUTES = routes.map(routeOf)
+
+  const secrets: Record<string, string | null> = {}
+  for (const [name, { set }] of Object.entries(state.secrets)) {
+    if (state.locked.includes(name)) continue
+    const typed = form.secrets[name]
+    if (unwanted.has(name)) {
+      if (set) secrets[name] = null
+    } else if (typed === null) secrets[name] = null
+    else if (typed !== undefined && typed.trim() !== '') secrets[name] = typed.trim()
+  }
+  return { values, secrets }
+}
+
+/** Names of the sides that were not chosen. */
+export function unwantedNames(choices: Choices): ReadonlySet<string> {
+  const groups = Object.keys(SIDES) as Array<keyof Choices>
+  return new Set(
+    groups.flatMap((group) => {
+      const sides: Record<string, readonly string[]> = SIDES[group]
+      const wanted = sides[choices[group]] ?? []
+      return Object.values(sides)
+        .flat()
+        .filter((name) => !wanted.includes(name))
+    }),
+  )
+}
+
+const planOf = ({ planId, price, description, ttl }: PlanRow): Record<string, unknown> => ({
+  ...(planId.trim() !== '' && { planId: planId.trim() }),
+  ...(price.trim() !== '' && { unitAmount: dollars(price) }),
+  ...(description.trim() !== '' && { description: description.trim() }),
+  ...(ttl.trim() !== '' && { tokenTtlSeconds: /^\d{1,15}$/.test(ttl.trim()) ? Number(ttl) : ttl }),
+})
+
+const routeOf = ({ routeId, method, path, price, free, description }: RouteRow): Record<string, unknown> => ({
+  ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
+  method,
+  ...(path.trim() !== '' && { path: path.trim() }),
+  ...(free ? { free: true } : price.trim() !== '' && { unitAmount: dollars(price) }),
+  ...(description.trim() !== '' && { description: description.trim() }),
+})
+
+/** The dollar sign stands before the box; whoever types it as well means the same. */
+const dollars = (price: string): string => `$${price.trim().replace(/^\$/, '')}`

@@ -1,0 +1,12 @@
+import type { Fault } from '../shared/wire.ts'
+
+/** The server explains what is missing to those who write files; whoever sees the form needs no example of a file. */
+const WORDS: Record<string, string> = {
+  SVC_WALLET_ADDRESS: 'Give the wallet that receives the money.',
+  PLANS: 'Add at least one plan or route with a price.',
+  TOKEN_SECRET: 'Plans need a way to make credentials: generate a signing secret, or choose another way.',
+  PROXY_TO_BASE_URL: 'Routes need your backend’s address.',
+  SVC_SECRET_KEY: 'A store that several servers share needs a secret key: generate one.',
+}
+
+export const missingWords = ({ name, message }: Fault): string => WORDS[name ?? ''] ?? message

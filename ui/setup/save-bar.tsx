@@ -1,0 +1,142 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { ApiError, post } from '../shared/api.ts'
+import { Notice } from '../shared/notice.tsx'
+import type { Fault, SaveAnswer } from '../shared/wire.ts'
+import { fieldId } from './field-shell.tsx'
+import type { Sold } from './live-page.tsx'
+import { missingWords } from './missing-words.ts'
+import { SECTIONS } from './section-list.ts'
+import { type Setup, useSetupContext } from './use-setup.ts'
+
+/** What still keeps the gateway from selling, and the button that starts it. */
+export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Element {
+  const setup = useSetupContext()
+  const [busy, setBusy] = useState(false)
+  const [fault, setFault] = useState('')
+  const [question, setQuestion] = useState('')
+  const open = openPoints(setup)
+
+  const save = async (confirm: boolean): Promise<void> => {
+    setup.attempt()
+    setFault('')
+    setQuestion('')
+    setBusy(true)
+    try {
+      const input = setup.input
+      const answer = await post<SaveAnswer>('/setup/api/save', {
+        ...input,
+        ...(confirm && { confirm: true }),
+      })
+      onLive({ url: answer.url, plans: setup.form.plans, routes: setup.form.routes })
+      scrollTo(0, 0)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (error.status === 409) setQuestion(reasonsOf(error))
+      else if (error.status === 422) leadTo(firstFault(error) ?? open[0])
+      else setFault(error.message)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <div class="save-area">
+      {fault !== '' && (
+        <Notice level="error" title="It could not be started">
+          <p>{fault}</p>
+          <p>Nothing was changed: what ran before still runs.</p>
+        </Notice>
+      )}
+      {question !== '' && (
+        <Notice level="warn" title="Are you sure?">
+          <p>{question}</p>
+          <div class="buttons">
+            <button type="button" class="button danger" onClick={() => void save(true)}>
+              Yes, change it
+            </button>
+            <button type="button" class="button" onClick={() => setQuestion('')}>
+              No, leave it
+            </button>
+          </div>
+        </Notice>
+      )}
+      <div class="save-bar">
+        <div class="save-state">
+          {open.length === 0 ? (
+            <p>{setup.answer ? 'Everything needed is there.' : 'Checking…'}</p>
+          ) : (
+            <details class="open-points">
+              <summary>{open.length === 1 ? 'One thing to do' : `${open.length} things to do`}</summary>
+              <ul>
+                {open.map((point) => (
+                  <li key={point.message}>
+                    <a
+                      href={`#${sectionOf(point.name) ?? 'main'}`}
+                      onClick={(event) => {
+                        event.preventDefault()
+                        setup.attempt()
+                        leadTo(point)
+                      }}
+                    >
+                      {point.message}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </div>
+        <button type="button" class="button primary" disabled={busy} onClick={() => void save(false)}>
+          {busy ? 'Starting…' : setup.state.configured ? 'Save changes' : 'Save and go live'}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+function openPoints({ answer }: Setup): Fault[] {
+  if (!answer) return []
+  const failed = Object.entries(answer.fields).flatMap(([name, { level, message }]) =>
+    level === 'error' ? [{ name, message: message.startsWith(name) ? message : `${name}: ${message}` }] : [],
+  )
+  const seen = new Set<string | null>()
+  const missing = answer.missing.map((point) => ({ ...point, message: missingWords(point) }))
+  return [...answer.faults, ...missing, ...failed].filter((point, index) => {
+    // One line per setting is enough, but plans and routes may each have several.
+    const isList = point.name === 'PLANS' || point.name === 'ROUTES' || point.name === null
+    if (!isList && seen.has(point.name)) return false
+    if (isList && index >= answer.faults.length + answer.missing.length) return false
+    seen.add(point.name)
+    return true
+  })
+}
+
+function reasonsOf({ body, message }: ApiError): string {
+  return Array.isArray(body.reasons) ? body.reasons.join(' ') : message
+}
+
+function firstFault(error: ApiError): Fault | undefined {
+  const { faults, missing } = error.body as { faults?: Fault[]; missing?: Fault[] }
+  return faults?.[0] ?? missing?.[0]
+}
+
+function sectionOf(name: string | null): string | undefined {
+  return SECTIONS.find(({ names }) => (names as readonly string[]).includes(name ?? ''))?.id
+}
+
+/** Brings the faulty field into view and puts the cursor there; the frame before has drawn the messages. */
+function leadTo(point: Fault | undefined): void {
+  if (!point) return
+  requestAnimationFrame(() => {
+    const list = document.getElementById(`list-${(point.name ?? '').toLowerCase()}`)
+    const field =
+      document.getElementById(fieldId(point.name ?? '')) ??
+      list?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
+      list?.querySelector<HTMLElement>('input, button') ??
+      document.getElementById(`${sectionOf(point.name)}-title`)
+    field?.closest('details')?.setAttribute('open', '')
+    field?.scrollIntoView({ block: 'center' })
+    field?.focus({ preventScroll: true })
+  })
+}

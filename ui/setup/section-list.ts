@@ -1,0 +1,95 @@
+import type { Setup } from '../setup/use-setup.ts'
+
+/** The sections in order, with the settings that each one holds: faults lead to them. */
+export const SECTIONS = [
+  {
+    id: 'seller',
+    title: 'Seller',
+    names: ['AGENT_NAME', 'AGENT_DESCRIPTION', 'BASE_URL', 'PROVIDER_NAME', 'PROVIDER_URL', 'AGENT_VERSION'],
+  },
+  {
+    id: 'wallet',
+    title: 'Wallet and network',
+    names: ['SVC_NETWORK', 'SVC_WALLET_ADDRESS', 'RPC_URL', 'EXPLORER_TX_URL', 'CONFIRMATIONS'],
+  },
+  { id: 'plans', title: 'Plans', names: ['PLANS'] },
+  {
+    id: 'routes',
+    title: 'Routes and backend',
+    names: ['ROUTES', 'PROXY_TO_BASE_URL', 'PROXY_SECRET', 'PROXY_TIMEOUT_SECONDS', 'MAX_RESOURCE_BYTES'],
+  },
+  {
+    id: 'credentials',
+    title: 'Credentials',
+    names: [
+      'TOKEN_SECRET',
+      'TOKEN_PRIVATE_KEY',
+      'ISSUE_TOKEN_API',
+      'ISSUE_TOKEN_API_SECRET',
+      'TOKEN_TTL_SECONDS',
+      'RESOURCE_ENDPOINT',
+    ],
+  },
+  {
+    id: 'settlement',
+    title: 'Settlement',
+    names: [
+      'FACILITATOR_URL',
+      'CDP_API_KEY_ID',
+      'CDP_API_KEY_SECRET',
+      'GAS_WALLET_PRIVATE_KEY',
+      'SETTLE_WAIT_SECONDS',
+      'POLL_INTERVAL_MS',
+      'CHALLENGE_TTL_SECONDS',
+    ],
+  },
+  {
+    id: 'refunds',
+    title: 'Refunds',
+    names: ['REFUND_WALLET_PRIVATE_KEY', 'REFUND_MIN_AGE_SECONDS', 'REFUND_INTERVAL_SECONDS'],
+  },
+  {
+    id: 'storage',
+    title: 'Storage',
+    names: ['DATA_DIR', 'DATABASE_URL', 'REDIS_URL', 'SVC_SECRET_KEY', 'RETENTION_DAYS'],
+  },
+  {
+    id: 'transports',
+    title: 'Agents and documents',
+    names: [
+      'A2A_ENABLED',
+      'A2A_STREAMING',
+      'A2A_TRANSFER_PROOFS',
+      'MCP_ENABLED',
+      'MCP_ROUTES',
+      'DOCUMENTS_ENABLED',
+    ],
+  },
+  {
+    id: 'operations',
+    title: 'Operations',
+    names: [
+      'ADMIN_TOKEN',
+      'ALERT_WEBHOOK_URL',
+      'LOG_LEVEL',
+      'TRUST_PROXY',
+      'RATE_LIMIT_PER_MINUTE',
+      'MAX_BODY_BYTES',
+      'REQUEST_TIMEOUT_SECONDS',
+    ],
+  },
+] as const
+
+export type SectionId = (typeof SECTIONS)[number]['id']
+export type SectionStatus = 'error' | 'missing' | 'warn' | 'fine'
+
+/** The worst that the server said of any setting in a section. */
+export function statusOf(id: SectionId, { answer }: Pick<Setup, 'answer'>): SectionStatus {
+  const names: readonly string[] = SECTIONS.find((section) => section.id === id)?.names ?? []
+  if (!answer) return 'fine'
+  const levels = names.map((name) => answer.fields[name]?.level)
+  if (answer.faults.some(({ name }) => name !== null && names.includes(name))) return 'error'
+  if (levels.includes('error')) return 'error'
+  if (answer.missing.some(({ name }) => name !== null && names.includes(name))) return 'missing'
+  return levels.includes('warn') ? 'warn' : 'fine'
+}

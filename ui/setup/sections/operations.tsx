@@ -1,0 +1,68 @@
+import type { JSX } from 'preact'
+import { Field, Flag, More } from '../fields.tsx'
+import { Section } from './section.tsx'
+
+export function OperationsSection(): JSX.Element {
+  return (
+    <Section id="operations" intro="For you, the operator.">
+      <Field
+        name="ADMIN_TOKEN"
+        label="Operator’s token"
+        hint="Logs you in here and on the dashboard. Without one, the server prints a new one each time it starts."
+        canGenerate
+        optional
+      />
+      <Field
+        name="ALERT_WEBHOOK_URL"
+        label="Alert webhook"
+        hint="Gets a POST when something needs you: an empty gas wallet, a failed refund."
+        placeholder="https://hooks.example.com/…"
+        inputMode="url"
+        optional
+      />
+      <More title="Log and limits">
+        <Field
+          name="LOG_LEVEL"
+          label="Log level"
+          hint="debug, info, warn or error."
+          placeholder="info"
+          optional
+        />
+        <Field
+          name="RATE_LIMIT_PER_MINUTE"
+          label="Unpaid requests per address"
+          placeholder="600"
+          inputMode="numeric"
+          unit="per minute"
+          optional
+        />
+        <Field
+          name="MAX_BODY_BYTES"
+          label="Largest request"
+          placeholder="1048576"
+          inputMode="numeric"
+          unit="bytes"
+          optional
+        />
+        <Field
+          name="REQUEST_TIMEOUT_SECONDS"
+          label="Time for a request, beside settlement"
+          placeholder="30"
+          inputMode="numeric"
+          unit="seconds"
+          optional
+        />
+        <Flag
+          name="TRUST_PROXY"
+          byDefault={false}
+          label="Behind a proxy"
+          hint={
+            <>
+              Believe <code>X-Forwarded-For</code>. Only if a proxy of yours sets it.
+            </>
+          }
+        />
+      </More>
+    </Section>
+  )
+}

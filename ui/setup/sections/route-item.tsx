@@ -1,0 +1,111 @@
+import type { JSX } from 'preact'
+import { Icon } from '../../shared/icons.tsx'
+import type { RouteRow } from '../form-state.ts'
+import type { RowMessage } from '../row-messages.ts'
+import { Cell, CellShell, RowMessages } from './cell.tsx'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
+
+export function RouteItem({
+  row,
+  index,
+  messages,
+  onChange,
+  onRemove,
+}: {
+  row: RouteRow
+  index: number
+  messages: RowMessage[]
+  onChange: (part: Partial<RouteRow>) => void
+  onRemove: () => void
+}): JSX.Element {
+  const id = (cell: string): string => `route-${index}-${cell}`
+  return (
+    <li class="row">
+      <fieldset>
+        <legend class="off-screen">Route {index + 1}</legend>
+        <div class="row-cells route-cells">
+          <Cell
+            id={id('routeId')}
+            cell="routeId"
+            label="Route id"
+            placeholder="weather"
+            value={row.routeId}
+            messages={messages}
+            mono
+            onInput={(routeId) => onChange({ routeId })}
+          />
+          <CellShell id={id('method')} label="Method">
+            <select
+              id={id('method')}
+              value={row.method}
+              onChange={(event) => onChange({ method: event.currentTarget.value })}
+            >
+              {METHODS.map((method) => (
+                <option key={method}>{method}</option>
+              ))}
+            </select>
+          </CellShell>
+          <Cell
+            id={id('path')}
+            cell="path"
+            label="Path"
+            placeholder="/weather/:city"
+            value={row.path}
+            messages={messages}
+            mono
+            onInput={(path) => onChange({ path })}
+          />
+          <Cell
+            id={id('price')}
+            cell="unitAmount"
+            label="Price per call"
+            prefix="$"
+            placeholder="0.01"
+            inputMode="decimal"
+            value={row.free ? '' : row.price}
+            disabled={row.free}
+            messages={messages}
+            onInput={(price) => onChange({ price })}
+          />
+          <Cell
+            id={id('description')}
+            cell="description"
+            label="Description"
+            placeholder="The forecast for one city"
+            value={row.description}
+            messages={messages}
+            wide
+            onInput={(description) => onChange({ description })}
+          />
+        </div>
+        <label class="inline-check">
+          <input
+            type="checkbox"
+            checked={row.free}
+            onChange={(event) => onChange({ free: event.currentTarget.checked })}
+          />
+          Free of charge: passed on without payment
+        </label>
+        <RowMessages
+          messages={messages}
+          boxes={{
+            routeId: { id: id('routeId'), label: 'Route id' },
+            method: { id: id('method'), label: 'Method' },
+            path: { id: id('path'), label: 'Path' },
+            unitAmount: { id: id('price'), label: 'Price per call' },
+            description: { id: id('description'), label: 'Description' },
+          }}
+        />
+      </fieldset>
+      <button
+        type="button"
+        class="button quiet icon-only"
+        aria-label={`Remove route ${row.routeId || index + 1}`}
+        onClick={onRemove}
+      >
+        <Icon name="trash" />
+      </button>
+    </li>
+  )
+}

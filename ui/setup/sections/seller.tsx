@@ -1,0 +1,38 @@
+import type { JSX } from 'preact'
+import { Field, More } from '../fields.tsx'
+import { Section } from './section.tsx'
+
+export function SellerSection(): JSX.Element {
+  return (
+    <Section id="seller" intro="Who is selling. Buyers and their agents see this before they pay.">
+      <Field name="AGENT_NAME" label="Name" placeholder="Weather API" optional />
+      <Field
+        name="AGENT_DESCRIPTION"
+        label="Description"
+        hint="One or two sentences: what a buyer gets."
+        placeholder="Hourly forecasts for every place on earth, as JSON."
+        lines={2}
+        optional
+      />
+      <Field
+        name="BASE_URL"
+        label="Public address"
+        hint="Where buyers reach this server from outside. It is in every offer that they sign."
+        placeholder="https://api.example.com"
+        inputMode="url"
+        optional
+      />
+      <More title="Company and version">
+        <Field name="PROVIDER_NAME" label="Company" placeholder="Example Ltd" optional />
+        <Field
+          name="PROVIDER_URL"
+          label="Company’s website"
+          placeholder="https://example.com"
+          inputMode="url"
+          optional
+        />
+        <Field name="AGENT_VERSION" label="Version on the agent card" placeholder="1.0.0" optional />
+      </More>
+    </Section>
+  )
+}

@@ -1,0 +1,117 @@
+import type { JSX } from 'preact'
+import { Choice } from '../choice.tsx'
+import { Field, More } from '../fields.tsx'
+import { useSetupContext } from '../use-setup.ts'
+import { Section } from './section.tsx'
+
+const SIDES = [
+  { value: 'facilitator', title: 'Facilitator', text: 'A service settles for you and pays the gas.' },
+  {
+    value: 'gas',
+    title: 'My own gas wallet',
+    text: 'This server settles and pays ETH for gas. It never holds USDC.',
+  },
+] as const
+
+export function SettlementSection(): JSX.Element {
+  const { form } = useSetupContext()
+  const mainnet = /mainnet|8453$/.test(form.values.SVC_NETWORK ?? '')
+  return (
+    <Section id="settlement" intro="Who puts the buyers’ payments on the chain.">
+      <Choice group="settlement" legend="Settled by" sides={SIDES} />
+      {form.choices.settlement === 'facilitator' ? (
+        <>
+          <Field
+            name="FACILITATOR_URL"
+            label="Facilitator"
+            hint="Empty: the network’s usual one."
+            placeholder={
+              mainnet ? 'https://api.cdp.coinbase.com/platform/v2/x402' : 'https://x402.org/facilitator'
+            }
+            inputMode="url"
+            optional
+          />
+          {mainnet && (
+            <>
+              <Field name="CDP_API_KEY_ID" label="Coinbase API key id" optional mono />
+              <Field
+                name="CDP_API_KEY_SECRET"
+                label="Coinbase API key secret"
+                hint="Needed by Coinbase’s facilitator, which is the usual one on mainnet."
+                optional
+              />
+            </>
+          )}
+        </>
+      ) : (
+        <Field
+          name="GAS_WALLET_PRIVATE_KEY"
+          label="Private key of the gas wallet"
+          hint="A wallet of its own with a little ETH. Several keys, separated by commas, share the work."
+          placeholder="0x…"
+        />
+      )}
+      <More title="Timing">
+        <Field
+          name="CHALLENGE_TTL_SECONDS"
+          label="An offer is good for"
+          placeholder="900"
+          inputMode="numeric"
+          unit="seconds"
+          optional
+        />
+        <Field
+          name="SETTLE_WAIT_SECONDS"
+          label="A paying request waits for the chain"
+          placeholder="30"
+          inputMode="numeric"
+          unit="seconds"
+          optional
+        />
+        <Field
+          name="POLL_INTERVAL_MS"
+          label="The chain is asked every"
+          placeholder="1000"
+          inputMode="numeric"
+          unit="ms"
+          optional
+        />
+      </More>
+    </Section>
+  )
+}
+
+export function RefundsSection(): JSX.Element {
+  return (
+    <Section
+      id="refunds"
+      intro="If something was paid and could not be delivered, the money goes back by itself. Without a key, refunds wait for you."
+    >
+      <Field
+        name="REFUND_WALLET_PRIVATE_KEY"
+        label="Private key that signs refunds"
+        hint="Normally the key of the wallet that receives. It only signs; the gas wallet or the facilitator sends."
+        placeholder="0x…"
+        optional
+      />
+      <More title="Timing">
+        <Field
+          name="REFUND_MIN_AGE_SECONDS"
+          label="A failed call is refunded after"
+          placeholder="300"
+          inputMode="numeric"
+          unit="seconds"
+          optional
+        />
+        <Field
+          name="REFUND_INTERVAL_SECONDS"
+          label="Look for refunds every"
+          placeholder="60"
+          inputMode="numeric"
+          unit="seconds"
+          optional
+        />
+      </More>
+    </Section>
+  )
+}

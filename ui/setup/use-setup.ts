@@ -1,0 +1,112 @@
+import { createContext } from 'preact'
+import { useContext, useMemo, useState } from 'preact/hooks'
+import type { CheckAnswer, FieldCheck, SetupInput, SetupState } from '../shared/wire.ts'
+import {
+  type Choices,
+  type FormState,
+  filledPlans,
+  filledRoutes,
+  formFrom,
+  inputOf,
+  type PlanRow,
+  type RouteRow,
+} from './form-state.ts'
+import { missingWords } from './missing-words.ts'
+import { type RowMessage, rowMessages } from './row-messages.ts'
+import { useCheck } from './use-check.ts'
+
+/** Everything that a field needs: its value, what the server says of it, and how to change it. */
+export interface Setup {
+  state: SetupState
+  form: FormState
+  input: SetupInput
+  answer: CheckAnswer | undefined
+  checking: boolean
+  /** Somebody tried to save: from now on what is missing is shown at its field too. */
+  attempted: boolean
+  lastEdited: string
+  set(name: string, value: string): void
+  setSecret(name: string, value: string | null | undefined): void
+  setPlans(rows: PlanRow[]): void
+  setRoutes(rows: RouteRow[]): void
+  choose<K extends keyof Choices>(group: K, side: Choices[K]): void
+  attempt(): void
+  isLocked(name: string): boolean
+  messageOf(name: string): FieldCheck | undefined
+  rowMessagesOf(name: 'PLANS' | 'ROUTES'): RowMessage[]
+}
+
+export const SetupContext = createContext<Setup | undefined>(undefined)
+
+export function useSetupContext(): Setup {
+  const setup = useContext(SetupContext)
+  if (!setup) throw new Error('a field stands outside the setup form')
+  return setup
+}
+
+export function useSetup(state: SetupState): Setup {
+  const [form, setForm] = useState(() => formFrom(state))
+  const [attempted, setAttempted] = useState(false)
+  const [lastEdited, setLastEdited] = useState('')
+  const input = useMemo(() => inputOf(form, state), [form, state])
+  const { answer, checking } = useCheck(input)
+
+  const change = (edited: string, part: (form: FormState) => Partial<FormState>): void => {
+    setLastEdited(edited)
+    setForm((old) => ({ ...old, ...part(old) }))
+  }
+  const keysOf = (name: 'PLANS' | 'ROUTES'): number[] =>
+    (name === 'PLANS' ? filledPlans(form.plans) : filledRoutes(form.routes)).map((row) => row.key)
+
+  return {
+    state,
+    form,
+    input,
+    answer,
+    checking,
+    attempted,
+    lastEdited,
+    set: (name, value) => change(name, (old) => ({ values: { ...old.values, [name]: value } })),
+    setSecret: (name, value) =>
+      change(name, (old) => {
+        const { [name]: _gone, ...others } = old.secrets
+        return { secrets: value === undefined ? others : { ...others, [name]: value } }
+      }),
+    setPlans: (plans) => change('PLANS', () => ({ plans })),
+    setRoutes: (routes) => change('ROUTES', () => ({ routes })),
+    choose: (group, side) => change(group, (old) => ({ choices: { ...old.choices, [group]: side } })),
+    attempt: () => setAttempted(true),
+    isLocked: (name) => state.locked.includes(name),
+    messageOf: (name) => messageOf(name, answer, attempted),
+    rowMessagesOf: (name) => rowMessages(name, answer, keysOf(name), attempted),
+  }
+}
+
+function messageOf(
+  name: string,
+  answer: CheckAnswer | undefined,
+  attempted: boolean,
+): FieldCheck | undefined {
+  if (!answer) return undefined
+  const fault = answer.faults.find((found) => found.name === name)
+  if (fault) return { level: 'error', message: withoutName(name, fault.message) }
+  const missing = answer.missing.find((found) => found.name !== null && isMissing(name, found.name))
+  if (missing) return attempted ? { level: 'error', message: missingWords(missing) } : undefined
+  const check = answer.fields[name]
+  return check && { ...check, message: withoutName(name, check.message) }
+}
+
+/** What is missing is named after the first of several ways; the field of another way stands in its place. */
+const OTHER_WAYS: Record<string, readonly string[]> = {
+  TOKEN_SECRET: ['TOKEN_PRIVATE_KEY', 'ISSUE_TOKEN_API'],
+}
+
+const isMissing = (name: string, missing: string): boolean =>
+  name === missing || OTHER_WAYS[missing]?.includes(name) === true
+
+/** The field's label stands above it, so a message that begins with the variable's name need not repeat it. */
+function withoutName(name: string, message: string): string {
+  if (!message.startsWith(`${name} `)) return message
+  const rest = message.slice(name.length + 1)
+  return rest.charAt(0).toUpperCase() + rest.slice(1)
+}

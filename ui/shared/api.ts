@@ -1,0 +1,77 @@
+import type { Session } from './wire.ts'
+
+/** An answer that is no success, or none at all (`status` 0), in words for the reader. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly body: Record<string, unknown>
+
+  constructor(status: number, message: string, body: Record<string, unknown> = {}) {
+    super(message)
+    this.status = status
+    this.body = body
+  }
+}
+
+/** The base path of the gateway: what stands before `/setup` or `/admin`. */
+export const basePath = location.pathname.replace(/\/(setup|admin)(\.html)?\/?$/, '')
+
+let csrf = ''
+let onLoggedOut: () => void = () => {}
+
+/** Called once, by the frame of the page: what to do when the server no longer knows us. */
+export function whenLoggedOut(act: () => void): void {
+  onLoggedOut = act
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return await call<T>(path, { ...(signal && { signal }) })
+}
+
+export async function post<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
+  return await call<T>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrf-token': csrf },
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  })
+}
+
+export async function readSession(): Promise<Session> {
+  const session = await get<Session>('/admin/api/session')
+  csrf = session.csrf ?? ''
+  return session
+}
+
+export async function logIn(token: string): Promise<void> {
+  const answer = await post<{ csrf: string }>('/admin/api/login', { token })
+  csrf = answer.csrf
+}
+
+async function call<T>(path: string, init: RequestInit): Promise<T> {
+  const response = await fetch(basePath + path, {
+    ...init,
+    credentials: 'same-origin',
+    cache: 'no-store',
+  }).catch((cause: unknown) => {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new ApiError(0, 'The server does not answer. Is it running?')
+  })
+  const body = await readBody(response)
+  if (response.ok) return body as T
+  if (response.status === 401 && path !== '/admin/api/login') onLoggedOut()
+  throw new ApiError(response.status, messageOf(response, body), body)
+}
+
+async function readBody(response: Response): Promise<Record<string, unknown>> {
+  try {
+    const body: unknown = await response.json()
+    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function messageOf(response: Response, body: Record<string, unknown>): string {
+  for (const text of [body.error, body.message]) if (typeof text === 'string') return text
+  return `The server answered ${response.status} ${response.statusText}.`.replace(' .', '.')
+}

@@ -1,0 +1,186 @@
+/** What the server says to the pages. Amounts are decimal strings of micro-units, with a `$` string beside. */
+import type { Plan, Route } from '../../src/protocol/catalog.ts'
+import type { PaymentRequired } from '../../src/protocol/payment.ts'
+
+export type { PaymentRequired, Plan, Route }
+
+export interface Session {
+  loggedIn: boolean
+  csrf?: string
+  configured: boolean
+  version: string
+  network?: string
+  agentName?: string
+}
+
+// ── Setup ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface NetworkChoice {
+  id: string
+  word: string
+  name: string
+  chainId: number
+  asset: string
+}
+
+export type SettingValue = string | ReadonlyArray<Record<string, unknown>>
+
+export interface SetupState {
+  configured: boolean
+  values: Record<string, SettingValue>
+  secrets: Record<string, { set: boolean; hint?: string }>
+  /** Set by the environment: shown, not editable. */
+  locked: string[]
+  missing: string[]
+  faults: string[]
+  networks: NetworkChoice[]
+}
+
+export interface Fault {
+  name: string | null
+  message: string
+}
+
+export type Level = 'ok' | 'warn' | 'error'
+
+export interface FieldCheck {
+  level: Level
+  message: string
+}
+
+/** An absent secret is kept, null clears it. */
+export interface SetupInput {
+  values: Record<string, SettingValue>
+  secrets: Record<string, string | null>
+}
+
+export interface CheckAnswer {
+  fields: Record<string, FieldCheck>
+  faults: Fault[]
+  missing: Fault[]
+  preview: PaymentRequired | null
+  snippets: { env: string; dockerRun: string; compose: string }
+}
+
+export interface SaveAnswer {
+  saved: true
+  live: true
+  url: string
+}
+
+// ── Dashboard ───────────────────────────────────────────────────────────────────────────────────────────
+
+export const RANGES = ['24h', '7d', '30d', 'all'] as const
+export type Range = (typeof RANGES)[number]
+
+export interface SeriesPoint {
+  at: string
+  challenges: number
+  paid: number
+  delivered: number
+  refunded: number
+  micro: string
+}
+
+export interface WalletView {
+  role: 'receives' | 'gas' | 'refund'
+  address: string
+  /** Null where the network has no explorer. */
+  explorerUrl: string | null
+  usdcMicro?: string
+  ethWei?: string
+  daysLeft?: number | null
+  level: Level
+  message?: string
+}
+
+export interface AlertView {
+  kind: string
+  message: string
+  at: string
+  count: number
+}
+
+export interface Overview {
+  range: Range
+  network: string
+  testnet: boolean
+  asOf: string
+  funnel: { challenges: number; paid: number; delivered: number; refunded: number }
+  refunds: { waiting: number; failed: number }
+  revenue: {
+    micro: string
+    usd: string
+    perItem: Array<{ kind: 'plan' | 'route'; id: string; sold: number; micro: string; usd: string }>
+  }
+  latencyMs: { p50: number | null; p95: number | null; samples: number }
+  wallets: WalletView[]
+  series: SeriesPoint[]
+  alerts: AlertView[]
+  reading?: { done: number; total: number }
+}
+
+export const STATES = [
+  'PENDING',
+  'PAID',
+  'DELIVERED',
+  'EXPIRED',
+  'CANCELLED',
+  'REFUND_PENDING',
+  'REFUNDED',
+  'REFUND_FAILED',
+] as const
+export type ChallengeState = (typeof STATES)[number]
+
+export interface ChallengeItem {
+  challengeId: string
+  requestId: string
+  transport: string
+  kind: 'plan' | 'route'
+  itemId: string
+  resourceId: string
+  state: ChallengeState
+  micro: string
+  usd: string
+  payer: string | null
+  txHash: string | null
+  refundTxHash: string | null
+  createdAt: string
+  paidAt: string | null
+  clientAgentId: string | null
+}
+
+export interface ChallengePage {
+  items: ChallengeItem[]
+  next: string | null
+  total: number
+}
+
+export interface TimelineEntry {
+  seq: number
+  at: string
+  event: string
+  fromState: string | null
+  toState: string | null
+  actor: string
+  txHash?: string | null
+  details?: unknown
+}
+
+export interface ChallengeDetail {
+  challenge: ChallengeItem & {
+    expiresAt: string
+    failure: string | null
+    resource: { method: string; path: string } | null
+  }
+  timeline: TimelineEntry[]
+  receipts: Array<Record<string, unknown>>
+  refunds: Array<Record<string, unknown>>
+  explorer: { tx?: string; refundTx?: string }
+}
+
+export interface WaitingRefund extends ChallengeItem {
+  reason: string | null
+  attempts: number
+  since: string
+}
