@@ -122,6 +122,7 @@ export async function createGateway(
       settleWaitMs: config.settleWaitSeconds * 1000,
       pollIntervalMs: config.pollIntervalMs,
       storePollMs: 250,
+      gatherMs: 50,
       confirmations: config.confirmations,
       refundMinAgeMs: config.refundMinAgeSeconds * 1000,
       refundIntervalMs: config.refundIntervalSeconds * 1000,

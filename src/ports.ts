@@ -199,6 +199,8 @@ export interface Parcel {
 
 /** How authorizations reach the chain: the seller's gas wallets, or a facilitator. */
 export interface Settlement {
+  /** How many payments one transaction can carry at most. */
+  readonly packs: number
   /** Why nothing can be sent now (an empty gas wallet), or undefined. */
   unavailable(): Promise<string | undefined>
   pack(items: readonly Parcelable[]): Promise<Parcel[]>

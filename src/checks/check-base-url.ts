@@ -36,6 +36,17 @@ export function checkBaseUrl(
         const message = `${host} ${health.reason}: the server does not run, or cannot be reached`
         return [{ name, level: 'warn', message, mend: 'Start it (paystile serve), and ask again.' }]
       }
+      if (!health.configured) {
+        const message = `${asks} runs, but waits to be configured`
+        return [
+          {
+            name,
+            level: 'warn',
+            message,
+            mend: 'Start it anew with this configuration, or save it at /setup.',
+          },
+        ]
+      }
       const elsewhere = await otherSeller(config, limitMs / 2)
       if (elsewhere) return error(elsewhere)
       if (health.version !== version) {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { confirm, intro, isCancel, note, password, select, text } from '@clack/prompts'
 import { nameFault } from '../config/name-fault.ts'
 import type { Configuration } from '../config/read-configuration.ts'
@@ -18,7 +19,10 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
   const values: Values = { ...start }
 
   const faultOf = (name: string, value: string | readonly unknown[]): string | undefined =>
-    check({ ...values, [name]: value }).faults.find((fault) => nameFault(fault).name === name)
+    check({ ...values, [name]: value }).faults.find((fault) => {
+      // The other half of a pair is asked for next.
+      return nameFault(fault).name === name && !fault.includes(' is set without ')
+    })
   const known = (name: string): string => (typeof values[name] === 'string' ? (values[name] as string) : '')
   const put = (name: string, value: string) => {
     if (value.trim() === '') delete values[name]
@@ -57,7 +61,18 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
   const askOne = async <V extends string>(
     message: string,
     options: Array<{ value: V; label: string }>,
-  ): Promise<V> => given(await select<string>({ ...streams, message, options })) as V
+    now?: string,
+  ): Promise<V> => {
+    const initial = options.find(({ value }) => value === now)?.value
+    const asked = { ...streams, message, options, ...(initial !== undefined && { initialValue: initial }) }
+    return given(await select<string>(asked)) as V
+  }
+  /** A list that is there is kept or made anew, not edited. */
+  const keeps = async (name: string, what: string): Promise<boolean> => {
+    const list = values[name]
+    if (!Array.isArray(list) || list.length === 0) return false
+    return given(await confirm({ ...streams, message: `Keep the saved ${what} (${list.length})?` }))
+  }
   const more = async (message: string): Promise<boolean> =>
     given(await confirm({ ...streams, message, initialValue: false }))
   const ask = async (
@@ -75,6 +90,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     )
 
   async function askPlans(): Promise<void> {
+    if (await keeps('PLANS', 'plans')) return
     const plans: unknown[] = []
     do {
       const planId = await ask('Id of the plan', 'basic', (id) =>
@@ -90,6 +106,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
       placeholder: 'http://localhost:8080',
       needed: true,
     })
+    if (await keeps('ROUTES', 'routes')) return
     const routes: unknown[] = []
     do {
       const routeId = await ask('Id of the route', 'weather', () => undefined)
@@ -120,12 +137,36 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     await askSecret('CDP_API_KEY_SECRET', 'The secret of that key', true)
   }
 
+  async function askStore(): Promise<void> {
+    const now = values.DATABASE_URL ? 'postgres' : values.REDIS_URL ? 'redis' : 'embedded'
+    const store = await askOne(
+      'Where are the records of payments kept?',
+      [
+        { value: 'embedded', label: 'in the data folder: one server' },
+        { value: 'postgres', label: 'in Postgres: any number of servers' },
+        { value: 'redis', label: 'in Redis: any number of servers' },
+      ],
+      now,
+    )
+    if (store !== 'postgres') delete values.DATABASE_URL
+    if (store === 'embedded') delete values.REDIS_URL
+    if (store === 'embedded') return
+    const name = store === 'postgres' ? 'DATABASE_URL' : 'REDIS_URL'
+    await askSecret(name, `Its URL, with user and password (${name})`, true)
+    await askSecret('SVC_SECRET_KEY', 'The secret that all servers share (empty: a new one is generated)')
+    values.SVC_SECRET_KEY ??= randomBytes(32).toString('hex')
+  }
+
   intro('paystile init', streams)
   note(WALLETS, 'Wallets', streams)
-  values.SVC_NETWORK = await askOne('Which network?', [
-    { value: 'testnet', label: 'testnet (Base Sepolia): test money' },
-    { value: 'mainnet', label: 'mainnet (Base): real money' },
-  ])
+  values.SVC_NETWORK = await askOne(
+    'Which network?',
+    [
+      { value: 'testnet', label: 'testnet (Base Sepolia): test money' },
+      { value: 'mainnet', label: 'mainnet (Base): real money' },
+    ],
+    known('SVC_NETWORK'),
+  )
   await askText('SVC_WALLET_ADDRESS', 'Address of your wallet, which is paid', {
     placeholder: '0x…',
     needed: true,
@@ -141,15 +182,20 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
       { value: 'built-in', label: 'this server (a JWT; its secret is generated)' },
       { value: 'api', label: 'an endpoint of mine' },
     ])
+    // Two ways at once would be refused.
+    const others =
+      issuer === 'api' ? ['TOKEN_SECRET', 'TOKEN_PRIVATE_KEY'] : ['ISSUE_TOKEN_API', 'ISSUE_TOKEN_API_SECRET']
+    for (const name of others) delete values[name]
     if (issuer === 'api') await askText('ISSUE_TOKEN_API', 'Its URL', { needed: true })
-    else delete values.ISSUE_TOKEN_API
-  }
+  } else delete values.PLANS
   if (sold !== 'plans') await askRoutes()
+  else delete values.ROUTES
   await askSettlement()
   await askSecret(
     'REFUND_WALLET_PRIVATE_KEY',
     'Private key that signs refunds, normally that of your wallet (empty: refunds wait)',
   )
+  await askStore()
   await askText('BASE_URL', 'URL at which buyers reach the server (empty: http://localhost:3000)')
   await askText('AGENT_NAME', 'Your name, as buyers see it (empty: paystile)')
   return values

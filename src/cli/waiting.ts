@@ -16,9 +16,10 @@ export async function startWaiting(
   json: boolean,
   message: string,
 ): Promise<Waiting> {
-  if (!errors.isTTY || json) return SILENT
+  // A terminal that does not know its width cannot take a line back.
+  if (!errors.isTTY || !errors.columns || json) return SILENT
   const { progress } = await import('@clack/prompts')
-  const bar = progress({ output: errors, max: PARTS })
+  const bar = progress({ output: errors, max: PARTS, withGuide: false })
   let shown = 0
   bar.start(message)
   return {

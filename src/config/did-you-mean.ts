@@ -1,5 +1,9 @@
+/** Longer than every name that we know: nobody has misspelt one like that, and comparing would take long. */
+const MAX_LENGTH = 100
+
 /** The known word that a misspelt one most likely means, or undefined when none is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  if (word.length > MAX_LENGTH) return undefined
   const typed = word.toLowerCase()
   let best: { word: string; distance: number } | undefined
   for (const candidate of known) {

@@ -38,6 +38,7 @@ describe('jsonFaultAt', () => {
     ["[{'planId':1}]", 2],
     ['[] []', 3],
     ['{"a":"b\n"}', 5],
+    [`${'['.repeat(101)}1${']'.repeat(101)}`, 101],
   ])('%j stops being JSON at %i', (text, at) => {
     expect(jsonFaultAt(text)).toBe(at)
   })

@@ -1,9 +1,13 @@
+/** No option is nested like this, and whoever reads it by recursion would run out of stack. */
+const MAX_DEPTH = 100
+
 /**
  * Where a text stops being JSON, as an index, or undefined if it is JSON. Node's own message often has no position,
  * and in a long line of `PLANS` the position is what a seller needs.
  */
 export function jsonFaultAt(text: string): number | undefined {
   let at = 0
+  let depth = 0
   const blank = /[ \t\n\r]*/y
   const scalar =
     // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these inside a string.
@@ -29,9 +33,11 @@ export function jsonFaultAt(text: string): number | undefined {
   }
   function members(end: string, member: () => boolean): boolean {
     if (char(end)) return true
+    if (++depth > MAX_DEPTH) return false
     do {
       if (!member()) return false
     } while (char(','))
+    depth--
     return char(end)
   }
 

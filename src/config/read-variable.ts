@@ -13,11 +13,19 @@ export function readVariable(name: string, env: Env, readFile: ReadFile): Variab
   const label = `${name}_FILE`
   try {
     const content = readFile(file).trim()
-    return content === '' ? { label, fault: `names ${file}, which is empty.` } : { label, text: content }
+    return content === ''
+      ? { label, fault: `names ${shown(file)}, which is empty.` }
+      : { label, text: content }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    return { label, fault: `names ${file}, which cannot be read${code}.` }
+    return { label, fault: `names ${shown(file)}, which cannot be read${code}.` }
   }
+}
+
+/** A path as a message of one line can show it. */
+function shown(path: string): string {
+  const plain = path.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
+  return plain.length > 300 ? `${plain.slice(0, 297)}...` : plain
 }
 
 /** Set by the environment itself, be it well or badly. */

@@ -14,7 +14,10 @@ export type Looked =
   /** Somebody else took the claim over. */
   | { kind: 'taken' }
 
-/** Sends claims. An idle one sends at once; a busy one gathers what comes meanwhile into one look and few sends. */
+/**
+ * Sends claims. An idle one sends at once; a busy one gathers what comes meanwhile into one look and few sends, because
+ * payments that share a transaction share its gas.
+ */
 export interface Broadcaster {
   add(attempt: AuthorizationRow): Promise<Looked>
 }
@@ -26,6 +29,8 @@ export interface Sink {
   refused(row: AuthorizationRow, reason: string): Promise<void>
   /** Something was sent: the chain is worth a look now. */
   poke(): void
+  /** Undefined while nothing is under way; else resolves when some of it is decided. */
+  progress(): Promise<void> | undefined
 }
 
 const MAX_BATCH = 200
@@ -37,14 +42,27 @@ const LONGEST_STAND_OFF_MS = 160
 const RELEASED_KEPT_MS = 24 * 3_600_000
 
 export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
+  const { packs } = core.settlement
   let queue: Array<{ attempt: AuthorizationRow; resolve: (looked: Looked) => void }> = []
   let busy = false
+  let full: (() => void) | undefined
+
+  /** Until a transaction's worth of payments is there, one under way is decided, or it has been long enough. */
+  async function gather(): Promise<void> {
+    const progress = sink.progress()
+    if (packs < 2 || core.config.gatherMs === 0 || !progress || queue.length >= packs) return
+    const filled = withResolvers()
+    full = filled.resolve
+    await Promise.race([filled.promise, progress, core.clock.sleep(core.config.gatherMs)])
+    full = undefined
+  }
 
   async function drain(): Promise<void> {
     busy = true
     // One microtask turn, so that claims of one tick travel together.
     await Promise.resolve()
     while (queue.length > 0) {
+      await gather()
       const batch = queue.slice(0, MAX_BATCH)
       queue = queue.slice(MAX_BATCH)
       const looked = await broadcast(
@@ -65,6 +83,7 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
       const { promise, resolve } = withResolvers<Looked>()
       queue.push({ attempt, resolve })
       if (!busy) void drain()
+      else if (queue.length >= packs) full?.()
       return promise
     },
   }

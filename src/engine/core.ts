@@ -37,6 +37,8 @@ export interface EngineConfig {
   pollIntervalMs: number
   /** Results of other instances are noticed by looking at the store this often. */
   storePollMs: number
+  /** How long a payment may wait for others to travel with, while earlier ones are under way. */
+  gatherMs: number
   confirmations: number
   /** Age at which a paid, undelivered route call is refunded. */
   refundMinAgeMs: number

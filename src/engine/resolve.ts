@@ -5,6 +5,7 @@ import { broadcast, type Sink, withoutLive } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { type Core, commit } from './core.ts'
 import { finalUses } from './final-uses.ts'
+import { withResolvers } from './signals.ts'
 
 /** An abandoned attempt is looked at this often until it can no longer land. */
 const ABANDONED_RECHECK_MS = 60_000
@@ -26,13 +27,18 @@ export function createResolver(core: Core): Resolver {
   let running: Promise<void> | undefined
   let stopped = false
   let wake: (() => void) | undefined
+  let poked = false
+  let moved: ReturnType<typeof withResolvers<void>> | undefined
 
   async function run(): Promise<void> {
     while (hot.size > 0 && !stopped) {
-      const poked = new Promise<void>((go) => {
-        wake = go
-      })
-      await Promise.race([core.clock.sleep(core.config.pollIntervalMs), poked])
+      // A poke that came while we looked counts as well.
+      if (!poked) {
+        const called = withResolvers()
+        wake = called.resolve
+        await Promise.race([core.clock.sleep(core.config.pollIntervalMs), called.promise])
+      }
+      poked = false
       const rows = [...hot.values()]
       if (stopped || rows.length === 0) break
       try {
@@ -41,6 +47,8 @@ export function createResolver(core: Core): Resolver {
           if (hot.get(row.key) !== row) continue
           if (next) hot.set(row.key, next)
           else hot.delete(row.key)
+          moved?.resolve()
+          moved = undefined
         }
       } catch (cause) {
         // Chain or store cannot be asked: nothing is decided, and we ask again.
@@ -56,7 +64,13 @@ export function createResolver(core: Core): Resolver {
       if (!running && !stopped) running = run()
     },
     poke() {
+      poked = true
       wake?.()
+    },
+    progress() {
+      if (hot.size === 0) return undefined
+      moved ??= withResolvers()
+      return moved.promise
     },
     async refused(row, reason) {
       const current = hot.get(row.key) ?? row
@@ -73,6 +87,7 @@ export function createResolver(core: Core): Resolver {
     stop() {
       stopped = true
       wake?.()
+      moved?.resolve()
     },
   }
   return resolver

@@ -35,6 +35,7 @@ export async function compareRefunds(parts: {
     return one.to === refund.recipient && one.value === refund.value && !used.has(placeKey(one))
   }
   const done = refunds.filter(({ phase }) => phase === 'DONE')
+  const unpaid = new Map<Refund, Discrepancy>()
   const sentIn = groupBy(outgoing, ({ txHash }) => txHash)
   for (const refund of done) {
     const inRange = sentIn.get(refund.txHash ?? '')
@@ -43,7 +44,7 @@ export async function compareRefunds(parts: {
     const all = inRange ?? (refund.txHash === null ? undefined : await book.movementsIn(refund.txHash))
     const paid = all?.find(pays(refund))
     if (paid) used.add(placeKey(paid))
-    else found.push(notPaid(refund, all !== undefined))
+    else unpaid.set(refund, notPaid(refund, all !== undefined))
   }
 
   /** Of receipts of this payer, by the nonce under which each is refunded. */
@@ -63,23 +64,18 @@ export async function compareRefunds(parts: {
       continue
     }
     const refund = receipt.account.refunds.find(({ key }) => key === receipt.key)
-    if (refund?.phase === 'DONE') found.push(twice(refund, movement))
+    // A reorganisation may have put it into another transaction than was noted.
+    if (refund && unpaid.delete(refund)) found.push(elsewhere(refund, movement))
+    else if (refund?.phase === 'DONE') found.push(twice(refund, movement))
     else if (refund?.phase === 'BROADCAST' || refund?.phase === 'WAITING') onItsWay.add(refund.key)
     else {
       found.push(unrecorded(receipt, movement))
       paidBack.add(receipt.key)
     }
   }
-  const doneTo = groupBy(done, ({ recipient }) => recipient)
-  const byHandTo = groupBy(byHand, ({ to }) => to)
-  for (const movement of byHand) {
-    const before = doneTo.get(movement.to)?.find((refund) => {
-      return pays(refund)(movement) && movement.blockNumber >= refund.fromHeight
-    })
-    if (before) found.push(twice(before, movement))
-  }
-
+  found.push(...unpaid.values())
   let waiting = 0
+  const byHandTo = groupBy(byHand, ({ to }) => to)
   const isOld = (account: Account) => nowMs - (account.paidAt ?? account.createdAt) > graceMs
   for (const account of index.accounts) {
     const open = account.refunds.filter(({ key, phase }) => !SETTLED.has(phase) && !paidBack.has(key))
@@ -87,12 +83,22 @@ export async function compareRefunds(parts: {
       const mayPay = byHandTo.get(refund.recipient)?.find((one) => {
         return pays(refund)(one) && one.blockNumber > refund.fromHeight
       })
+      // It pays what is owed; only what is left can be too much.
+      if (mayPay) used.add(placeKey(mayPay))
       if (refund.phase !== 'FAILED' && (!isOld(account) || onItsWay.has(refund.key))) waiting += 1
       else found.push(owed(refund, mayPay))
     }
     const told = withoutRefund(account)
     if (told && isOld(account)) found.push(told)
     else if (told) waiting += 1
+  }
+
+  const doneTo = groupBy(done, ({ recipient }) => recipient)
+  for (const movement of byHand) {
+    const before = doneTo.get(movement.to)?.find((refund) => {
+      return !unpaid.has(refund) && pays(refund)(movement) && movement.blockNumber >= refund.fromHeight
+    })
+    if (before) found.push(twice(before, movement))
   }
   return { found, waiting }
 }
@@ -113,6 +119,13 @@ function notPaid(refund: Refund, exists: boolean): Discrepancy {
   return about(refund, 'refund-missing', {
     message: `the ledger says that ${dollars(value)} went back, but the transaction ${what}`,
     mend: 'See that RPC_URL is a node of the right chain; if it is, pay the buyer by hand.',
+  })
+}
+
+function elsewhere(refund: Refund, { txHash }: Movement): Discrepancy {
+  return about({ ...refund, txHash }, 'refund-unrecorded', {
+    message: `the ledger names transaction ${refund.txHash}, and the chain has the refund in ${txHash}`,
+    mend: 'Nothing is owed. Note the right transaction in your own books.',
   })
 }
 

@@ -59,7 +59,7 @@ export function newChallenge(
   terms: Terms,
   known: Pick<ChallengeRow, 'key' | 'transport' | 'createdAt' | 'expiresAt' | 'clientAgentId'>,
 ): ChallengeRow {
-  // Field by field: this runs for every stored 402 and every claim, and spreading is ten times slower.
+  // Field by field: spreading took a tenth of a 402's time here.
   return {
     key: known.key,
     requestId: terms.requestId,

@@ -6,6 +6,7 @@ import type { Facilitator, FacilitatorAnswer, Parcelable, Sent, Settlement } fro
  */
 export function createFacilitatorSettlement(facilitator: Facilitator): Settlement {
   return {
+    packs: 1,
     unavailable: async () => undefined,
     pack: async (items: readonly Parcelable[]) =>
       items.map(({ key, auth }) => ({

@@ -36,7 +36,7 @@ export function createGasWallet({
   signers,
   turns,
   gasPerCall = 120_000,
-  maxCallsPerTx = 50,
+  maxCallsPerTx = 100,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
 }: {
@@ -137,6 +137,7 @@ export function createGasWallet({
   }
 
   return {
+    packs: maxCalls,
     async unavailable() {
       const surveyed = await survey()
       if (surveyed.some(({ funded }) => funded)) {

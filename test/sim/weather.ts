@@ -42,6 +42,7 @@ export interface Weather {
     settleWaitMs: number
     pollIntervalMs: number
     storePollMs: number
+    gatherMs: number
     confirmations: number
     refundIntervalMs: number
     jobIntervalMs: number
@@ -89,6 +90,7 @@ export function drawWeather(dice: Dice): Weather {
       settleWaitMs: pick([0, 1_000, 4_000]),
       pollIntervalMs: pick([1_000, 2_000, 5_000]),
       storePollMs: pick([250, 1_000, 3_000]),
+      gatherMs: pick([0, 50, 1_000]),
       confirmations: pick([1, 1, 2, 4]),
       refundIntervalMs: pick([10_000, 30_000]),
       jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 15)),

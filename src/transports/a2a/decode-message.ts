@@ -33,6 +33,11 @@ const ProofSchema = z.object({
 /** Throws RequestMalformedError. Payload and proof never enter a message: they are as good as money. */
 export function decodeMessage(message: Message, { transferProofs }: { transferProofs: boolean }): Ask {
   const status: unknown = message.metadata?.[STATUS_KEY]
+  // The translation of 0.3 passes on whatever it is given.
+  const named: Record<string, unknown> = { taskId: message.taskId, contextId: message.contextId }
+  for (const [name, value] of Object.entries(named)) {
+    if (typeof value !== 'string') refuse(`message.${name} is no text`)
+  }
   const taskId = message.taskId === '' || isUnopened(message.taskId) ? undefined : message.taskId
   if (status === 'payment-rejected') {
     if (taskId === undefined) refuse('payment-rejected needs message.taskId: the task that is not to be paid')
@@ -48,10 +53,10 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
     if (payment) refuse(`the message has both ${PAYLOAD_KEY} and a PaymentProof; send one of them`)
   }
   if (!access && !payment && !proof) return taskId ? { kind: 'look', taskId } : { kind: 'catalog' }
-  const named = [taskId, access?.challengeId, proof?.challengeId].filter((id) => id !== undefined)
-  if (new Set(named).size > 1) refuse('taskId and challengeId differ; they name the same thing')
-  if (proof && named.length === 0) refuse('the PaymentProof has no challengeId')
-  const intent = intentOf({ ...access, challengeId: named[0] }, payment)
+  const ids = [taskId, access?.challengeId, proof?.challengeId].filter((id) => id !== undefined)
+  if (new Set(ids).size > 1) refuse('taskId and challengeId differ; they name the same thing')
+  if (proof && ids.length === 0) refuse('the PaymentProof has no challengeId')
+  const intent = intentOf({ ...access, challengeId: ids[0] }, payment)
   if (proof) intent.proof = { txHash: proof.txHash, signature: proof.signature }
   return { kind: 'purchase', intent, taskId }
 }

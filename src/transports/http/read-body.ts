@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.ts'
+import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 import { bodySourceOf } from './native-request.ts'
 
 export interface BodyLimits {
@@ -10,7 +11,7 @@ type BodyFault = { kind: 'fault'; error: GatewayError; httpStatus?: number }
 export type BodyRead = { kind: 'text'; text: string } | BodyFault
 export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
-/** Reads a body as UTF-8 text. */
+/** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
 export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
   const read = await readBytes(request, limits)
   return read.kind === 'fault' ? read : decode(read.bytes)
@@ -57,14 +58,18 @@ export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRe
 }
 
 function decode(bytes: Uint8Array): BodyRead {
+  let text: string
   try {
-    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     return {
       kind: 'fault',
       error: new GatewayError('INVALID_REQUEST', 'the body is not UTF-8 text; send JSON in UTF-8'),
     }
   }
+  if (!isNestedTooDeep(text)) return { kind: 'text', text }
+  const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
+  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
 }
 
 function tooLarge(maxBodyBytes: number): BodyFault {

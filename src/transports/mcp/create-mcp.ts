@@ -11,6 +11,7 @@ import { describeServer } from './describe-server.ts'
 import { discoverPlansTool } from './discover-plans-tool.ts'
 import { createExchange } from './exchange.ts'
 import { paymentIn } from './find-payment.ts'
+import { mendAnswer } from './mend-answer.ts'
 import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
 import { routeTools } from './route-tool.ts'
@@ -55,7 +56,8 @@ export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalo
       }
       const limited = safe.limit(peer, paymentIn(message, request.headers))
       if (limited) return asRpcError(limited, message)
-      return replyOf(await exchange(detached(request), message, peer))
+      const reply = await replyOf(await exchange(detached(request), message, peer))
+      return { ...reply, body: mendAnswer(reply.body, safe.report) }
     }
 
     const get: Endpoint = () => published
