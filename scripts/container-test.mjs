@@ -57,14 +57,15 @@ async function testImage() {
   await step('its user may write /data alone', () => {
     assert.deepEqual(writablePlaces(rootfs, { uid: 1000, gid: 1000 }), ['/data'])
   })
-  await step('buildah runs it (chroot) as that user, and every import is there', async () => {
+  await step('buildah runs it (chroot) as that user, and every script loads', async () => {
     const answered = await container.run([...image.Entrypoint, '--version'])
-    assert.equal(answered.trim(), version)
+    // Under chroot tini says that it is not process 1; by runc it is.
+    assert.equal(answered.trim().split('\n').at(-1), version)
     assert.match(await container.run(['id']), /^uid=1000\b.* gid=1000\b/)
-    const imports = await container.run(['node', '--input-type=module', '-e', inside('resolve-imports.mjs')])
-    const { count, missing } = JSON.parse(imports)
-    assert.deepEqual(missing, [])
-    assert.ok(count > 200, `only ${count} imports were found`)
+    const loaded = await container.run(['node', '--input-type=module', '-e', inside('load-modules.mjs')])
+    const { count, failed } = JSON.parse(loaded)
+    assert.deepEqual(failed, [])
+    assert.ok(count > 100, `only ${count} scripts were found`)
   })
   const start = (options) => startContainer({ rootfs, image, service, ...options })
   await testUnconfigured(start, rootfs, image)

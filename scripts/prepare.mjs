@@ -53,6 +53,11 @@ export function ensureSimBuilt() {
   return ensureApart('sim', 'test/sim', 'the simulator')
 }
 
+/** The same for the fuzz targets. */
+export function ensureFuzzBuilt() {
+  return ensureApart('fuzz', 'test/fuzz', 'the fuzz targets')
+}
+
 /** The same for the benchmark. */
 export function ensureBenchBuilt() {
   return ensureApart('bench', 'bench', 'the benchmark')

@@ -25,6 +25,8 @@ export interface Bought {
 export interface Shop {
   site: Site
   gateway: SupervisedGateway
+  /** Of all that was asked for. */
+  challengeIds: Set<string>
   /** Ends whatever still waits. */
   signal: AbortSignal
 }
@@ -78,6 +80,7 @@ async function buyByHeader(
   const asked = await sendUntilDecided(shop, path, init)
   if (asked.status !== 402) throw new Error(`asked for terms, got ${told(asked)}`)
   const required = asked.body as unknown as PaymentRequired
+  shop.challengeIds.add(required.challengeId)
   const accepted = required.accepts[0]!
   const nowSeconds = Math.floor(shop.site.now() / 1000)
   const signed = await signAuthorization({
@@ -164,6 +167,7 @@ export async function buyByTransfer(shop: Shop, buyer: DevAccount, requestId: st
   const asked = await message({ type: 'AccessRequest', planId: 'basic', requestId })
   const challengeId = asked.task?.id
   if (challengeId === undefined) throw new Error(`asked for terms, got ${told(asked.answer)}`)
+  shop.challengeIds.add(challengeId)
   const required = (asked.task as unknown as { metadata: Record<string, PaymentRequired> }).metadata[
     'x402.payment.required'
   ]!

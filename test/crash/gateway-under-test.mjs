@@ -34,10 +34,10 @@ const TABLES = ['challenges', 'requests', 'authorizations', 'receipts', 'refunds
 
 const commands = {
   tick: () => engine.runJobs(),
-  /** Everything that was ever logged, and the rows that belong to it. */
-  async rows() {
+  /** Everything that was ever logged, and the rows that belong to it or to these challenges. */
+  async rows({ challengeIds }) {
     const log = await store.log(0, 10_000)
-    const ids = [...new Set(log.map(({ challengeId }) => challengeId))]
+    const ids = [...new Set([...challengeIds, ...log.map(({ challengeId }) => challengeId)])]
     const listed = async (table, refs) =>
       (await Promise.all(refs.map((ref) => store.list(table, ref)))).flat()
     const [challenges, authorizations, receipts, refunds, outbox, walletTxs] = await Promise.all([
@@ -76,7 +76,7 @@ process.on('message', async (message) => {
     offsetMs = message.offsetMs
   } else {
     await up
-    const answer = await commands[message.type]().then(
+    const answer = await commands[message.type](message).then(
       (value) => ({ value }),
       (error) => ({ error: String(error?.stack ?? error) }),
     )

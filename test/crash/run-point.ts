@@ -7,12 +7,13 @@ import { type Evidence, openWork, violationsOf } from './check-point.ts'
 import { marksOf, type Point } from './points.ts'
 import { PLANS, SCENARIOS, type Scenario } from './scenarios.ts'
 import type { Site, StoreServers } from './site.ts'
-import { type Books, type SupervisedGateway, superviseGateway } from './supervised-gateway.ts'
+import { type Books, superviseGateway } from './supervised-gateway.ts'
 
 /** A point that takes longer hangs. Far beyond what a loaded machine needs. */
 const LIMIT_MS = 180_000
 /** Nothing that is under way may need more of the chain's time than this. */
 const LIMIT_CHAIN_SECONDS = 4 * 3600
+const LATE_BLOCK_MS = 150
 /** While buyers wait: their signatures must outlive every lease. */
 const PATIENT_SECONDS = 600
 
@@ -54,6 +55,7 @@ export async function runPoint(site: Site, servers: StoreServers, point: Point):
       : { gasWalletPrivateKey: gasWallet.privateKey }),
     refundWalletPrivateKey: refundWallet.privateKey,
     secretKey: 'one secret for every life of this gateway',
+    a2a: false,
     documents: false,
     pollIntervalMs: 25,
     rateLimitPerMinute: 0,
@@ -69,14 +71,14 @@ export async function runPoint(site: Site, servers: StoreServers, point: Point):
   )
   site.use({ reach: gateway.trigger.reach, sellerWorks: scenario.sellerWorks })
   const limit = setTimeout(() => over.abort(new Error('it hangs')), LIMIT_MS)
-  const shop: Shop = { site, gateway, signal: over.signal }
+  const shop: Shop = { site, gateway, challengeIds: new Set(), signal: over.signal }
   const violations: string[] = []
   try {
     const wallets = { seller, refundWallet, buyers }
     const evidence = await Promise.race([play(shop, scenario, point, wallets), gateway.failure])
     violations.push(...violationsOf(evidence))
   } catch (error) {
-    const books = await gateway.books().catch(() => undefined)
+    const books = await gateway.books(shop.challengeIds).catch(() => undefined)
     violations.push(
       over.signal.aborted ? 'it hangs' : String(error instanceof Error ? (error.stack ?? error) : error),
       ...(books ? openWork(books) : []),
@@ -86,6 +88,7 @@ export async function runPoint(site: Site, servers: StoreServers, point: Point):
     over.abort()
     site.use(undefined)
     await gateway.stop()
+    if (scenario.slowBlocks) await chain.setAutomine(true)
     await store.remove()
   }
   return {
@@ -113,6 +116,7 @@ async function play(shop: Shop, scenario: Scenario, point: Point, wallets: Walle
   const before = await balances()
   const fromBlock = await chain.client.getBlockNumber()
 
+  if (scenario.slowBlocks) await chain.setAutomine(false)
   let bought: Bought[] | undefined
   const buying = Promise.all(
     buyers.map((buyer, index) => scenario.buy(shop, buyer, `${point.scenario}-${index}`)),
@@ -122,20 +126,23 @@ async function play(shop: Shop, scenario: Scenario, point: Point, wallets: Walle
   })
   buying.catch(() => {})
   // Only a crash leaves anything to wait for.
-  const crashed = until(signal, () => bought !== undefined || gateway.deaths() > 0)
+  const crashed = until(signal, async () => {
+    if (scenario.slowBlocks) await mineLate(shop)
+    return bought !== undefined || gateway.deaths() > 0
+  })
   const waiting = crashed.then(() => passTime(shop, PATIENT_SECONDS, () => bought !== undefined))
   await Promise.race([buying, waiting])
   const done = await buying
   let books: Books | undefined
   await passTime(shop, LIMIT_CHAIN_SECONDS, async () => {
-    books = await gateway.books()
+    books = await gateway.books(shop.challengeIds)
     return books !== undefined && openWork(books).length === 0
   })
   signal.throwIfAborted()
   gateway.trigger.disarm()
   const again = await Promise.all(done.map((one) => one.again()))
   const robbed = await done[0]!.robbed()
-  books = await settled(gateway)
+  books = await settled(shop)
   const after = await balances()
   const [sellerGain = 0n, refundWalletGain = 0n, ...gains] = after.map((now, index) => now - before[index]!)
   const transfers = await transfersSince(shop, fromBlock)
@@ -166,17 +173,27 @@ const same = (address: string, account: DevAccount) => address.toLowerCase() ===
 
 const pause = (ms: number) => new Promise((turn) => setTimeout(turn, ms))
 
-async function until(signal: AbortSignal, holds: () => boolean): Promise<void> {
-  while (!holds()) {
+async function until(signal: AbortSignal, holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) {
     signal.throwIfAborted()
     await pause(10)
   }
 }
 
+/** After a crash it is time that mines: see passTime. */
+async function mineLate({ site: { chain }, gateway }: Shop): Promise<void> {
+  const { pending } = (await chain.client.request({ method: 'txpool_status' } as never)) as {
+    pending: string
+  }
+  if (Number(pending) === 0) return
+  await pause(LATE_BLOCK_MS)
+  if (gateway.deaths() === 0) await chain.mine(1)
+}
+
 /** A kill that was late may have come only now. */
-async function settled(gateway: SupervisedGateway): Promise<Books> {
+async function settled({ gateway, challengeIds }: Shop): Promise<Books> {
   for (;;) {
-    const books = await gateway.books()
+    const books = await gateway.books(challengeIds)
     if (books) return books
     await pause(20)
   }

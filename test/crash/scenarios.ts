@@ -10,6 +10,8 @@ export interface Scenario {
   buy(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought>
   /** The seller's token endpoint or backend does its work: else everybody gets the money back. */
   sellerWorks: boolean
+  /** What is sent stays in the mempool for a while, and over a crash until the next life has looked. */
+  slowBlocks?: true
   options(site: Site): Partial<GatewayOptions>
 }
 
@@ -30,11 +32,17 @@ const call = { buyers: 1, price: CALL_PRICE, buy: buyCall, options: routes }
 
 export const SCENARIOS: Record<string, Scenario> = {
   'plan-jwt': { ...plan, sellerWorks: true, options: jwt },
+  mempool: { ...plan, sellerWorks: true, slowBlocks: true, options: jwt },
   'plan-api': { ...plan, sellerWorks: true, options: tokenApi },
   'plan-refund': { ...plan, sellerWorks: false, options: tokenApi },
   'route-call': { ...call, sellerWorks: true },
   'route-refund': { ...call, sellerWorks: false },
-  'a2a-transfer': { ...plan, buy: buyByTransfer, sellerWorks: true, options: tokenApi },
+  'a2a-transfer': {
+    ...plan,
+    buy: buyByTransfer,
+    sellerWorks: true,
+    options: (site) => ({ ...tokenApi(site), a2a: true }),
+  },
   'three-at-once': { ...plan, buyers: 3, sellerWorks: true, options: jwt },
 }
 

@@ -48,7 +48,8 @@ export interface SupervisedGateway {
   setClock(offsetMs: number): void
   /** One pass of all jobs. Undefined: it died meanwhile. */
   tick(): Promise<true | undefined>
-  books(): Promise<Books | undefined>
+  /** Unpaid challenges leave no log: those that somebody knows of must be named. */
+  books(challengeIds: Iterable<string>): Promise<Books | undefined>
   /** Rows that still wait for a job. Nothing else can be done with the gateway afterwards. */
   due(): Promise<Array<{ table: TableName; row: RowBase }> | undefined>
   /** The last lines that each life wrote. */
@@ -122,12 +123,12 @@ export async function superviseGateway(boot: Boot, marks: readonly Mark[], watch
     questions.delete(id)
   }
 
-  async function ask<T>(type: 'tick' | 'rows' | 'due'): Promise<T | undefined> {
+  async function ask<T>(type: 'tick' | 'rows' | 'due', more: object = {}): Promise<T | undefined> {
     const asked = child
     const message = await new Promise<Extract<FromChild, { type: 'answer' }> | undefined>((resolve) => {
       if (!asked.connected) return resolve(undefined)
       questions.set(++question, resolve)
-      asked.send({ type, id: question }, (error) => {
+      asked.send({ ...more, type, id: question }, (error) => {
         if (error) resolve(undefined)
       })
     })
@@ -150,7 +151,7 @@ export async function superviseGateway(boot: Boot, marks: readonly Mark[], watch
       await ask('tick')
       return asked === child && asked.connected ? true : undefined
     },
-    books: () => ask('rows'),
+    books: (challengeIds) => ask('rows', { challengeIds: [...challengeIds] }),
     due: () => ask('due'),
     logs: () => logs.map((lines, life) => [`life ${life + 1}:`, ...lines.slice(-TAIL)].join('\n  ')),
     async stop() {

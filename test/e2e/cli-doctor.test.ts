@@ -78,9 +78,10 @@ async function listening(answer: RequestListener): Promise<string> {
 
 test('a healthy server: every line is ok, the exit code is 0, and no secret is told', async () => {
   const { code, output } = await cli(healthy, 'doctor')
-  const lines = output.trim().split('\n')
-  expect(lines.at(-1)).toMatch(/^\d+ ok, 0 warnings, 0 errors$|overlay|tmpfs/)
-  expect(output).not.toMatch(/^error/m)
+  // A machine may have its temporary files in memory: that alone is worth a warning.
+  const told = output.split('\n').filter((line) => /^(warn|error)/.test(line))
+  expect(told.filter((line) => !/^warn +DATA_DIR .*(tmpfs|overlay)/.test(line))).toEqual([])
+  expect(output).toMatch(/\n\d+ ok, \d warnings?, 0 errors\n$/)
   expect(code).toBe(0)
   for (const name of [
     'RPC_URL',

@@ -91,6 +91,26 @@ async function changeRefund(store: Store, next: Partial<RefundRow>) {
   await store.commit({ puts: [{ table: 'refunds', row: { ...row!, ...next } }] })
 }
 
+/** A refund of the sale that was delivered. */
+async function putRefund(store: Store, next: Partial<RefundRow>) {
+  const [[refund], [receipt]] = await Promise.all([
+    store.list('refunds', refunded),
+    store.list('receipts', delivered),
+  ])
+  const { key, payer: recipient, value } = receipt!
+  const row = {
+    ...refund!,
+    key,
+    version: 0,
+    ref: delivered,
+    challengeId: delivered,
+    recipient,
+    value,
+    ...next,
+  }
+  await store.commit({ puts: [{ table: 'refunds', row }] })
+}
+
 const send = (from: DevAccount, to: DevAccount, value: bigint) =>
   world.chain.client.writeContract({
     ...{ address: world.chain.usdc, abi: usdcAbi, functionName: 'transfer', args: [to.address, value] },
@@ -178,14 +198,7 @@ const FAULTS: Array<{
     fault: 'a refund that is owed and failed',
     seed: {
       async books(store) {
-        const [[refund], [receipt]] = await Promise.all([
-          store.list('refunds', refunded),
-          store.list('receipts', delivered),
-        ])
-        const { key, payer: recipient, value } = receipt!
-        const owed = { key, ref: delivered, challengeId: delivered, recipient, value }
-        const failed = { version: 0, phase: 'FAILED' as const, txHash: null, reason: 'no USDC' }
-        await store.commit({ puts: [{ table: 'refunds', row: { ...refund!, ...owed, ...failed } }] })
+        await putRefund(store, { phase: 'FAILED', txHash: null, reason: 'no USDC' })
         await change(store, delivered, () => ({ state: 'REFUND_FAILED' }))
       },
     },
@@ -205,9 +218,20 @@ const FAULTS: Array<{
   },
   {
     fault: 'a refund that the ledger has and the chain has not',
-    seed: { books: (store) => changeRefund(store, { txHash: NOWHERE }) },
+    seed: {
+      async books(store) {
+        await putRefund(store, { phase: 'DONE', txHash: NOWHERE })
+        await change(store, delivered, () => ({ state: 'REFUNDED', refundTxHash: NOWHERE }))
+      },
+    },
     found: { kind: 'refund-missing', level: 'error', txHash: NOWHERE },
-    says: /the transaction is not on the chain/,
+    says: /\$1\.00 went back, but the transaction is not on the chain/,
+  },
+  {
+    fault: 'a refund that is in another transaction than was noted',
+    seed: { books: (store) => changeRefund(store, { txHash: NOWHERE }) },
+    found: { kind: 'refund-unrecorded', level: 'error' },
+    says: /the ledger names transaction 0xabab\w+, and the chain has the refund in 0x/,
   },
   {
     fault: 'a second refund by hand',
@@ -286,6 +310,18 @@ describe('reconcile finds, and nothing beside it,', () => {
     expect(result.found[0]).toMatchObject(found)
     expect(result).toMatchObject({ ok: false, code: 1 })
   })
+})
+
+test('a refund that waits is on its way for an hour, and is missing afterwards', async () => {
+  const waiting = (paidAt: number) => async (store: Store) => {
+    await putRefund(store, { phase: 'WAITING', txHash: null })
+    await change(store, delivered, () => ({ state: 'REFUND_PENDING', paidAt }))
+  }
+  const young = await compared({ books: waiting(Date.now()) })
+  expect(young).toMatchObject({ ok: true, code: 0, refundsWaiting: 1, found: [] })
+  const old = await compared({ books: waiting(Date.now() - 3_700_000) })
+  expect(old.found).toMatchObject([{ kind: 'refund-missing', challengeId: delivered }])
+  expect(old).toMatchObject({ ok: false, code: 1, refundsWaiting: 0 })
 })
 
 test('a plain transfer to the seller may be its own money: a warning, and exit code 0', async () => {

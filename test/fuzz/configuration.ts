@@ -5,7 +5,7 @@ import { readConfiguration } from '../../src/config/read-configuration.ts'
 import { isSecret } from '../../src/config/secret-variables.ts'
 import { SERVER_VARIABLES } from '../../src/config/server-variables.ts'
 import { buildCatalog } from '../../src/rules/catalog.ts'
-import { garbled, type Json, mutated, toText } from './mutate.ts'
+import { expand, type Json, render, someMutation } from './mutate.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
 const NAMES = [...Object.keys(VARIABLES), ...Object.keys(SERVER_VARIABLES)]
@@ -21,7 +21,7 @@ const GOOD: Record<string, string> = {
   PLANS: JSON.stringify(PLANS),
   ROUTES: JSON.stringify(ROUTES),
   PROXY_TO_BASE_URL: 'http://127.0.0.1:9',
-  TOKEN_SECRET: 'x'.repeat(40),
+  TOKEN_SECRET: 'a token secret that nothing else here contains',
   BASE_URL: 'https://pay.example/base',
 }
 
@@ -83,7 +83,7 @@ const text = fc.oneof(
   },
   { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
   { weight: 2, arbitrary: fc.webUrl({ withQueryParameters: true, withFragments: true }) },
-  { weight: 1, arbitrary: fc.nat(100_000).map((length) => 'x'.repeat(length)) },
+  { weight: 1, arbitrary: fc.nat(100_000).map((length) => `@@long:${length}@@`) },
 )
 const entry = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...NAMES), text) },
@@ -94,9 +94,20 @@ const entry = fc.oneof(
       text,
     ),
   },
-  { weight: 1, arbitrary: fc.tuple(fc.constant('PLANS'), mutated(PLANS).map(toText)) },
-  { weight: 1, arbitrary: fc.tuple(fc.constant('ROUTES'), mutated(ROUTES).map(toText)) },
-  { weight: 1, arbitrary: fc.tuple(fc.constantFrom('PLANS', 'ROUTES'), garbled(JSON.stringify(ROUTES))) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(
+      fc.constant('PLANS'),
+      someMutation.map((one) => render(one, [PLANS])),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(
+      fc.constant('ROUTES'),
+      someMutation.map((one) => render(one, [ROUTES])),
+    ),
+  },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...Object.keys(GOOD)), fc.constant('')) },
 )
 
@@ -108,7 +119,8 @@ export const configurationTarget: Target = {
     openTarget({
       inputs: fc.array(entry, { maxLength: 5 }),
       check(entries) {
-        const env = { ...GOOD, ...Object.fromEntries(entries) }
+        const changed = entries.map(([name, value]) => [name, expand(value)] as const)
+        const env: Record<string, string> = { ...GOOD, ...Object.fromEntries(changed) }
         const { faults, missing, config } = readConfiguration(env, {}, () => fault('ENOENT'))
         for (const line of [...faults, ...missing]) {
           if (line.trim() === '' || /[\r\n\u2028\u2029]/.test(line))
@@ -117,16 +129,20 @@ export const configurationTarget: Target = {
           if (line.length > 1000) fault(`a line of ${line.length} characters`)
         }
         const said = faults.join('\n')
+        // What is no secret may be repeated, also where the same text is some secret's value.
+        const open = Object.entries(env).flatMap(([name, value]) => (isSecret(name) ? [] : [value]))
         for (const [name, value] of Object.entries(env)) {
-          if (isSecret(name) && value.trim().length >= 12 && said.includes(value.trim()))
-            fault(`${name} is repeated`)
+          const secret = value.trim()
+          if (!isSecret(name) || secret.length < 12 || open.some((text) => text.includes(secret))) continue
+          if (said.includes(secret)) fault(`${name} is repeated`)
         }
         if (!config) {
           if (faults.length + missing.length === 0) fault('refused without a reason')
-          return
+          return missing.length > 0 ? 'missing' : 'refused'
         }
         buildCatalog(config.plans, config.routes)
         discoveryOf(config)
+        return 'taken'
       },
     }),
 }

@@ -3,7 +3,7 @@ import { parseUnits } from 'viem/utils'
 import { GatewayError } from '../../src/errors.ts'
 import { dollarsToMicro, microToDollars, priceFault, UintString } from '../../src/protocol/amount.ts'
 import { decodePayment } from '../../src/transports/http/decode-payment.ts'
-import { paymentHeaders, SAMPLE_PAYMENT } from './payments.ts'
+import { renderHeader, SAMPLE_PAYMENT, someHeader } from './payments.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
 /** The header that is as good as money. */
@@ -12,14 +12,14 @@ export const paymentHeaderTarget: Target = {
   share: 20,
   open: async () =>
     openTarget({
-      inputs: paymentHeaders(SAMPLE_PAYMENT),
+      inputs: someHeader,
       check(header) {
-        const decoded = decodePayment(header)
+        const decoded = decodePayment(renderHeader(header, SAMPLE_PAYMENT))
         if (decoded instanceof GatewayError) {
           if (decoded.code !== 'INVALID_REQUEST') fault(`refused with ${decoded.code}`)
           if (decoded.message.length > 600) fault(`a message of ${decoded.message.length} characters`)
           if (decoded.message.includes('11'.repeat(16))) fault('the message repeats the signature')
-          return
+          return 'refused'
         }
         const { authorization, signature } = decoded.payload
         const { from, to, nonce, value, validAfter, validBefore } = authorization
@@ -27,6 +27,7 @@ export const paymentHeaderTarget: Target = {
           if (!/^0x[0-9a-f]+$/.test(hex)) fault(`not canonical: ${hex}`)
         for (const number of [value, validAfter, validBefore])
           if (String(BigInt(number)) !== number) fault(`not canonical: ${number}`)
+        return 'decoded'
       },
     }),
 }
@@ -62,6 +63,7 @@ export const amountsTarget: Target = {
           const canonical = /^[0-9]{1,78}$/.test(number) && String(BigInt(number)) === number
           if (taken !== canonical) fault(`"${number}" is ${taken ? 'taken' : 'refused'}`)
         }
+        return plain ? 'a price' : 'no price'
       },
     }),
 }

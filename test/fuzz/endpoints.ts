@@ -1,14 +1,17 @@
 import fc from 'fast-check'
-import { BASE_URL, type FuzzedGateway, openGateway, post, wireRequest } from './fuzzed-gateway.ts'
-import { headerSafe, type Json, jsonTexts } from './mutate.ts'
-import { paymentHeaders } from './payments.ts'
+import { type Answer, BASE_URL, openGateway, post, type Sample, wireRequest } from './fuzzed-gateway.ts'
+import { garble, headerSafe, type Json, render, someChanges, someMutation } from './mutate.ts'
+import { renderHeader, someHeader } from './payments.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
 const words = fc.oneof(
   fc.constantFrom('r-1', 'r-2', '', ' ', 'x'.repeat(128), 'x'.repeat(129), '../x', 'a,b', '__proto__'),
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
-const header = (values: fc.Arbitrary<string>) => fc.option(values.map(headerSafe), { nil: undefined })
+/** Most requests do without. */
+const rarely = <T>(values: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: values })
+const header = (values: fc.Arbitrary<string>) => rarely(values.map(headerSafe))
 
 function named(headers: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
@@ -21,16 +24,20 @@ function expectJson(body: string): void {
   if (body !== '') JSON.parse(body)
 }
 
+const wordOf = ({ status, headers }: Answer): string =>
+  [status, headers.get('x-svc-code')].filter(Boolean).join(' ')
+
 /** POST /x402/access: body, payment and names, each good or not. */
 export const accessTarget: Target = {
   name: 'access',
   share: 12,
   async open() {
     const gateway = await openGateway()
-    const bodies: Json[] = [
+    const bodiesOf = ({ challengeId }: Sample): Json[] => [
+      {},
       { planId: 'basic' },
       { planId: 'basic', requestId: 'r-1', resourceId: 'default', clientAgentId: 'me' },
-      { challengeId: gateway.challengeId, planId: 'basic', requestId: 'sample' },
+      { challengeId, planId: 'basic' },
       { routeId: 'weather', resource: { method: 'GET', path: '/weather/paris?u=c' } },
       {
         routeId: 'report',
@@ -40,16 +47,19 @@ export const accessTarget: Target = {
     ]
     return openTarget({
       inputs: fc.record({
-        body: jsonTexts(bodies),
-        payment: fc.option(paymentHeaders(gateway.payment), { nil: undefined }),
+        body: someMutation,
+        payment: fc.option(someHeader, { nil: undefined }),
         key: header(words),
       }),
       async check({ body, payment, key }) {
-        const headers = named({ 'payment-signature': payment, 'idempotency-key': key })
-        const answer = await gateway.send(post('/x402/access', body, headers))
+        const sample = await gateway.fresh()
+        const header = payment && renderHeader(payment, sample.payment)
+        const headers = named({ 'payment-signature': header, 'idempotency-key': key })
+        const answer = await gateway.send(post('/x402/access', render(body, bodiesOf(sample)), headers))
         expectJson(answer.body)
         if (answer.status === 200) granted(answer.body)
         if (answer.status === 402) expectJson(atob(answer.headers.get('payment-required') ?? ''))
+        return wordOf(answer)
       },
       close: gateway.close,
     })
@@ -105,13 +115,28 @@ const segment = fc.oneof(
   },
   { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
 )
+const GOOD_TARGETS = [
+  '/weather/paris',
+  '/weather/x?u=c',
+  '/report',
+  '/free/x',
+  '/free/a%20b?c=d',
+  '/discover',
+  '/resource/default',
+]
+const queries = fc.constantFrom('', '', '', '?', '?a=b', '?a=%', '?\\', '?a=/../', '??', '?é')
 const target = fc
-  .tuple(
-    fc.array(segment, { minLength: 1, maxLength: 5 }),
-    fc.option(fc.constantFrom('?', '?a=b', '?a=%', '?\\', '?a=/../', '??', '?é')),
+  .oneof(
+    fc.constantFrom(...GOOD_TARGETS),
+    fc
+      .tuple(fc.constantFrom(...GOOD_TARGETS), someChanges)
+      .map(([good, changes]) => `/${garble(good.slice(1), changes)}`),
+    fc
+      .tuple(fc.array(segment, { minLength: 1, maxLength: 5 }), queries)
+      .map(([segments, query]) => `/${segments.join('/')}${query}`),
   )
   // What node lets through as a request target.
-  .map(([segments, query]) => `/${segments.join('/')}${query ?? ''}`.replace(/[^\x21-\x7e\x80-\xff]/g, ''))
+  .map((text) => text.replace(/[^\x21-\x7e\x80-\xff]/g, ''))
 
 /** Any request line: paid and free routes, our endpoints, the guarded resource. */
 export const routesTarget: Target = {
@@ -123,7 +148,7 @@ export const routesTarget: Target = {
       inputs: fc.record({
         method: fc.constantFrom('GET', 'GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'),
         target,
-        payment: fc.option(paymentHeaders(gateway.payment), { nil: undefined, freq: 4 }),
+        payment: rarely(someHeader),
         key: header(words),
         bearer: header(
           fc.oneof(words, fc.constantFrom('Bearer x', 'Bearer a.b.c', 'Bearer ..', 'Basic eA==')),
@@ -132,8 +157,10 @@ export const routesTarget: Target = {
       async check({ method, target: text, payment, key, bearer }) {
         const { seen } = gateway.backend
         seen.length = 0
-        const headers = named({ 'payment-signature': payment, 'idempotency-key': key, authorization: bearer })
-        const { status } = await gateway.send(wireRequest(method, text, headers))
+        const header = payment && renderHeader(payment, (await gateway.fresh()).payment)
+        const headers = named({ 'payment-signature': header, 'idempotency-key': key, authorization: bearer })
+        const answer = await gateway.send(wireRequest(method, text, headers))
+        const { status } = answer
         const url = new URL(BASE_URL + text)
         const unchanged = url.pathname + url.search === text
         if (status === 402 && !unchanged)
@@ -143,31 +170,39 @@ export const routesTarget: Target = {
           if (!/^\/free\/[^/]+$/.test(url.pathname) || call.url !== text || !unchanged)
             fault(`the backend saw ${call.url}`)
         }
+        return wordOf(answer)
       },
       close: gateway.close,
     })
   },
 }
 
+/** What a message was answered, whichever protocol says it. */
+function outcomeOf(body: string): string | undefined {
+  return /"code":\s*(-?\d+)/.exec(body)?.[1] ?? /\\?"code\\?":\\?"([A-Z_]+)/.exec(body)?.[1]
+}
+
 function messageTarget(
   name: string,
   share: number,
   path: string,
-  messages: (gateway: FuzzedGateway) => { bodies: Json[]; headers: fc.Arbitrary<Record<string, string>> },
+  messages: (sample: Sample) => Json[],
+  headers: fc.Arbitrary<Record<string, string>>,
 ): Target {
   return {
     name,
     share,
     async open() {
       const gateway = await openGateway()
-      const { bodies, headers } = messages(gateway)
       return openTarget({
-        inputs: fc.record({ body: jsonTexts(bodies), headers }),
+        inputs: fc.record({ body: someMutation, headers }),
         async check(input) {
-          const { body, headers: told } = await gateway.send(post(path, input.body, input.headers))
+          const text = render(input.body, messages(await gateway.fresh()))
+          const { status, body, headers: told } = await gateway.send(post(path, text, input.headers))
           if (told.get('content-type')?.startsWith('application/json')) expectJson(body)
           if (/"accessToken":/.test(body) && !/"x402\.payment\.required"|inputSchema/.test(body))
             fault(`something was sold: ${body.slice(0, 200)}`)
+          return [status, outcomeOf(body)].filter(Boolean).join(' ')
         },
         close: gateway.close,
       })
@@ -175,8 +210,7 @@ function messageTarget(
   }
 }
 
-/** A2A of both generations. */
-export const a2aTarget = messageTarget('a2a', 7, '/a2a', ({ payment, challengeId }) => {
+const a2aMessages = ({ payment, challengeId }: Sample): Json[] => {
   const old = (method: string, params: Json): Json => ({ jsonrpc: '2.0', id: 1, method, params })
   const message = (more: { [key: string]: Json }): Json => ({
     message: {
@@ -200,7 +234,7 @@ export const a2aTarget = messageTarget('a2a', 7, '/a2a', ({ payment, challengeId
     routeId: 'weather',
     resource: { method: 'GET', path: '/weather/paris' },
   }
-  const bodies = [
+  return [
     old('message/send', message({ parts: [{ kind: 'data', data: access }] })),
     old('message/send', message({ parts: [{ kind: 'data', data: call }], contextId: 'c' })),
     old('message/send', message({ metadata: paying })),
@@ -219,12 +253,20 @@ export const a2aTarget = messageTarget('a2a', 7, '/a2a', ({ payment, challengeId
     }),
     old('GetTask', { id: challengeId }),
   ]
-  const version = header(fc.constantFrom('1.0', '0.3', '0.3.0', '2.0', '', 'x'))
-  return { bodies, headers: version.map((text) => named({ 'a2a-version': text })) }
-})
+}
 
-/** MCP of both generations. */
-export const mcpTarget = messageTarget('mcp', 6, '/mcp', ({ payment }) => {
+/** A2A of both generations. */
+export const a2aTarget = messageTarget(
+  'a2a',
+  7,
+  '/a2a',
+  a2aMessages,
+  header(fc.constantFrom('1.0', '0.3', '0.3.0', '2.0', '', 'x')).map((text) =>
+    named({ 'a2a-version': text }),
+  ),
+)
+
+const mcpMessages = ({ payment }: Sample): Json[] => {
   const call = (tool: string, args: Json, meta?: Json): Json => ({
     jsonrpc: '2.0',
     id: 1,
@@ -232,7 +274,7 @@ export const mcpTarget = messageTarget('mcp', 6, '/mcp', ({ payment }) => {
     params: { name: tool, arguments: args, ...(meta !== undefined && { _meta: meta }) },
   })
   const modern = { 'io.modelcontextprotocol/protocolVersion': '2026-03-26' }
-  const bodies = [
+  return [
     call('discover_plans', {}),
     call('request_access', { planId: 'basic', requestId: 'r-1' }),
     call('request_access', { planId: 'basic' }, { 'x402/payment': payment }),
@@ -249,12 +291,15 @@ export const mcpTarget = messageTarget('mcp', 6, '/mcp', ({ payment }) => {
     { jsonrpc: '2.0', method: 'notifications/initialized' },
     { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' },
   ]
-  const headers = fc
-    .record({
-      accept: header(fc.constantFrom('application/json, text/event-stream', '*/*', 'text/html', '')),
-      'mcp-protocol-version': header(fc.constantFrom('2025-06-18', '2026-03-26', '1', 'x')),
-      'payment-signature': header(paymentHeaders(payment)),
-    })
-    .map(named)
-  return { bodies, headers }
-})
+}
+
+const mcpHeaders = fc
+  .record({
+    accept: header(fc.constantFrom('application/json, text/event-stream', '*/*', 'text/html', '')),
+    'mcp-protocol-version': header(fc.constantFrom('2025-06-18', '2026-03-26', '1', 'x')),
+    'payment-signature': header(fc.string({ unit: 'binary', maxLength: 60 })),
+  })
+  .map(named)
+
+/** MCP of both generations. */
+export const mcpTarget = messageTarget('mcp', 6, '/mcp', mcpMessages, mcpHeaders)

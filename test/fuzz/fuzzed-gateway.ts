@@ -8,16 +8,21 @@ import type { Json } from './mutate.ts'
 import { fault } from './target.ts'
 
 export const BASE_URL = 'http://127.0.0.1:3000'
+const TTL_SECONDS = 2
 
 /** A whole gateway on a real chain, called without a socket. Nobody here has money, so nothing is ever sold. */
 export interface FuzzedGateway {
   backend: TestBackend
-  /** A payment that only lacks the money. */
-  payment: Json
-  challengeId: string
+  /** Terms that are still open, and a payment for them that only lacks the money. */
+  fresh(): Promise<Sample>
   /** Answers as strangers see it; throws for what no stranger may see. */
   send(request: Request): Promise<Answer>
   close(): Promise<void>
+}
+
+export interface Sample {
+  payment: Json
+  challengeId: string
 }
 
 export interface Answer {
@@ -39,7 +44,7 @@ export async function openGateway(): Promise<FuzzedGateway> {
     tokenSecret: 'a shared secret of more than thirty-two bytes',
     store: 'memory',
     // What inputs have stored must be swept during the run, or memory would grow as it should.
-    challengeTtlSeconds: 2,
+    challengeTtlSeconds: TTL_SECONDS,
     plans: [
       { planId: 'basic', unitAmount: '$1.00' },
       { planId: 'pro', unitAmount: '$2.50' },
@@ -71,14 +76,23 @@ export async function openGateway(): Promise<FuzzedGateway> {
     return { status, headers, body }
   }
 
-  const terms = await send(post('/x402/access', '{"planId":"basic","requestId":"sample"}'))
-  const required = JSON.parse(terms.body) as PaymentRequired
-  const accepted = required.accepts[0]!
-  const signed = await signAuthorization({ account: buyer.account, requirements: accepted })
+  let sample: (Sample & { until: number }) | undefined
+  async function fresh(): Promise<Sample> {
+    if (sample && performance.now() < sample.until) return sample
+    const body = JSON.stringify({ planId: 'basic', requestId: `sample-${samples++}` })
+    const { body: terms } = await send(post('/x402/access', body))
+    const { accepts, challengeId } = JSON.parse(terms) as PaymentRequired
+    const accepted = accepts[0]!
+    const signed = await signAuthorization({ account: buyer.account, requirements: accepted })
+    const payment = paymentPayload({ accepted, ...signed }) as Json
+    sample = { payment, challengeId, until: performance.now() + TTL_SECONDS * 500 }
+    return sample
+  }
+  let samples = 0
+
   return {
     backend,
-    payment: paymentPayload({ accepted, ...signed }) as Json,
-    challengeId: required.challengeId,
+    fresh,
     send,
     async close() {
       await gateway.close()

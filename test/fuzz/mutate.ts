@@ -2,7 +2,7 @@ import fc from 'fast-check'
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
-/** Stand for values that would be a nuisance to print, or that no JSON writer can write; see {@link toText}. */
+/** Stand for values that would be a nuisance to print, or that no JSON writer can write; see {@link expand}. */
 const deep = (levels: number) => `@@deep:${levels}@@`
 const long = (length: number) => `@@long:${length}@@`
 
@@ -35,7 +35,7 @@ const HOSTILE: Json[] = [
     '115792089237316195423570985008687907853269984665640564039457584007913129639936',
   ],
   ...[0, -0, 1, -1, 1.5, 2 ** 31, 2 ** 53, 1e21, 1e308, -1e308, true, false, null],
-  ...[[], {}, [[]], [null], [{}], { __proto__x: 1 }, { length: -1 }, { then: 'x' }],
+  ...[[], {}, [[]], [null], [{}], { __proto__x: 1 }, { length: -1 }, { toJSON: 'x' }],
   ...[deep(100), deep(3000), deep(20_000), deep(200_000), long(129), long(300), long(5000), long(200_000)],
 ]
 
@@ -62,15 +62,47 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
     .map(([key, value]): Edit => ({ kind: 'add', key, value })),
   fc.nat(60).map((from): Edit => ({ kind: 'copy', from })),
   fc
-    .tuple(fc.nat(200), fc.string({ maxLength: 2 }))
+    // One digit for another leaves hex and numbers well-formed, and wrong.
+    .tuple(fc.nat(200), fc.oneof(fc.constantFrom(...'0123456789abcdef'), fc.string({ maxLength: 2 })))
     .map(([at, text]): Edit => ({ kind: 'respell', at, text })),
 )
 
-/** A valid value with up to four edits somewhere in it. */
-export function mutated(valid: Json): fc.Arbitrary<Json> {
-  return fc
-    .array(fc.tuple(fc.nat(80), edit), { maxLength: 4 })
-    .map((edits) => edits.reduce((value: Json, [at, one]) => apply(value, at, one), valid))
+type Edits = Array<[at: number, edit: Edit]>
+/** Characters changed in a text: what is broken before it is JSON. */
+type Changes = Array<[at: number, cut: number, put: string]>
+
+const someEdits: fc.Arbitrary<Edits> = fc.array(fc.tuple(fc.nat(80), edit), { maxLength: 4 })
+export const someChanges: fc.Arbitrary<Changes> = fc.array(
+  fc.tuple(fc.nat(4000), fc.nat(3), fc.string({ unit: 'binary', maxLength: 3 })),
+  { minLength: 1, maxLength: 4 },
+)
+
+/** What becomes of one of several valid values. It does not hold the value: that may be made anew for every input. */
+export type Mutation = { base: number; edits: Edits } | { base: number; changes: Changes } | { text: string }
+
+export const someMutation: fc.Arbitrary<Mutation> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ base: fc.nat(50), edits: fc.constant<Edits>([]) }) },
+  { weight: 6, arbitrary: fc.record({ base: fc.nat(50), edits: someEdits }) },
+  { weight: 2, arbitrary: fc.record({ base: fc.nat(50), changes: someChanges }) },
+  { weight: 1, arbitrary: fc.record({ text: fc.json() }) },
+  { weight: 1, arbitrary: fc.record({ text: fc.string({ unit: 'binary' }) }) },
+)
+
+/** The text that goes over the wire. */
+export function render(mutation: Mutation, bases: readonly Json[]): string {
+  if ('text' in mutation) return mutation.text
+  const valid = bases[mutation.base % bases.length]!
+  if ('changes' in mutation) return garble(JSON.stringify(valid), mutation.changes)
+  return expand(
+    JSON.stringify(mutation.edits.reduce((value: Json, [at, one]) => apply(value, at, one), valid)),
+  )
+}
+
+export function garble(text: string, changes: Changes): string {
+  return changes.reduce((so, [place, cut, put]) => {
+    const at = place % (so.length + 1)
+    return so.slice(0, at) + put + so.slice(at + cut)
+  }, text)
 }
 
 interface Spot {
@@ -124,32 +156,11 @@ function apply(value: Json, at: number, one: Edit): Json {
   return holder.root
 }
 
-/** As it goes over the wire. */
-export function toText(value: Json): string {
-  return JSON.stringify(value)
+/** The stand-ins become what they stand for. */
+export function expand(text: string): string {
+  return text
     .replace(/"@@deep:(\d+)@@"/g, (_all, levels) => '['.repeat(Number(levels)) + ']'.repeat(Number(levels)))
     .replace(/@@long:(\d+)@@/g, (_all, length) => 'x'.repeat(Number(length)))
-}
-
-/** The text of a valid value with a few characters changed: what is broken before it is JSON. */
-export function garbled(text: string): fc.Arbitrary<string> {
-  const change = fc.tuple(fc.nat(text.length), fc.nat(3), fc.string({ unit: 'binary', maxLength: 3 }))
-  return fc
-    .array(change, { minLength: 1, maxLength: 4 })
-    .map((changes) =>
-      changes.reduce((so, [at, cut, put]) => so.slice(0, at) + put + so.slice(at + cut), text),
-    )
-}
-
-/** A body that claims to be JSON. */
-export function jsonTexts(valid: Json[]): fc.Arbitrary<string> {
-  const bases = fc.constantFrom(...valid)
-  return fc.oneof(
-    { weight: 6, arbitrary: bases.chain(mutated).map(toText) },
-    { weight: 2, arbitrary: bases.chain((base) => garbled(toText(base))) },
-    { weight: 1, arbitrary: fc.json() },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
-  )
 }
 
 /** Of any text, what a header can carry. */

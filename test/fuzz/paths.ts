@@ -77,19 +77,20 @@ export const pathsTarget: Target = {
     openTarget({
       inputs: path,
       check(text) {
-        checkPath(text)
+        const fit = checkPath(text)
         checkTarget(text)
         // A seller's pattern is matched by itself, or refused.
         if (patternFault(text) === undefined && !text.includes(':') && text !== '/') {
           if (!matchPattern(parsePattern(text), text)) fault(`the pattern "${text}" does not match itself`)
         }
+        return fit ? 'fit' : 'refused'
       },
     }),
 }
 
-function checkPath(text: string): void {
+function checkPath(text: string): boolean {
   const parsed = parseResourcePath(text)
-  if (!parsed) return
+  if (!parsed) return false
   const { pathname, search } = parsed
   if (pathname + search !== text) fault('what is matched is not what was sent')
   for (const backend of BACKENDS) {
@@ -109,6 +110,7 @@ function checkPath(text: string): void {
     }
     if (pathname.split('/').length !== route.split('/').length) fault(`${route} takes other segments`)
   }
+  return true
 }
 
 /** The target of a request, as our own bridge hands it over: found again exactly. */

@@ -1,37 +1,42 @@
 import fc from 'fast-check'
-import { garbled, headerSafe, type Json, mutated, toText } from './mutate.ts'
+import { garble, headerSafe, type Json, type Mutation, render, someChanges, someMutation } from './mutate.ts'
 
-const base64 = (text: string) => Buffer.from(text).toString('base64')
+const ENCODINGS = ['base64', 'base64url', 'utf8'] as const
 
-/** What may stand in `payment-signature`: noise, base64 of noise, and a good payment with something changed. */
-export function paymentHeaders(valid: Json): fc.Arbitrary<string> {
-  const payload = mutated(valid).map(toText)
-  return fc
-    .oneof(
-      { weight: 6, arbitrary: payload.map(base64) },
-      { weight: 1, arbitrary: payload.map((text) => Buffer.from(text).toString('base64url')) },
-      { weight: 1, arbitrary: payload },
-      { weight: 2, arbitrary: garbled(toText(valid)).map(base64) },
-      { weight: 2, arbitrary: garbled(base64(toText(valid))) },
-      {
-        weight: 1,
-        arbitrary: fc.uint8Array({ maxLength: 300 }).map((all) => Buffer.from(all).toString('base64')),
-      },
-      { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom(
-          '',
-          '=',
-          'e30=',
-          'W10=',
-          'bnVsbA==',
-          `${'A'.repeat(60_000)}`,
-          'e30=, e30=',
-        ),
-      },
-    )
-    .map(headerSafe)
+/** A `payment-signature`: a good payment with something changed, before it is encoded or after; or noise. */
+export type HeaderMutation =
+  | {
+      payload: Mutation
+      encoding: (typeof ENCODINGS)[number]
+      changes: Array<[number, number, string]> | null
+    }
+  | { raw: string }
+
+export const someHeader: fc.Arbitrary<HeaderMutation> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      payload: someMutation,
+      encoding: fc.constantFrom('base64', 'base64', 'base64', ...ENCODINGS),
+      changes: fc.option(someChanges, { freq: 6 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      raw: fc.oneof(
+        fc.constantFrom('', '=', 'e30=', 'W10=', 'bnVsbA==', 'A'.repeat(60_000), 'e30=, e30='),
+        fc.uint8Array({ maxLength: 300 }).map((all) => Buffer.from(all).toString('base64')),
+        fc.string({ unit: 'binary', maxLength: 200 }),
+      ),
+    }),
+  },
+)
+
+export function renderHeader(header: HeaderMutation, valid: Json): string {
+  if ('raw' in header) return headerSafe(header.raw)
+  const text = Buffer.from(render(header.payload, [valid])).toString(header.encoding)
+  return headerSafe(header.changes === null ? text : garble(text, header.changes))
 }
 
 const hex = (bytes: number) =>

@@ -19,6 +19,8 @@ export interface Run {
   /** Inputs that were slow at first and not alone. */
   suspects: number
   grownBytes: number
+  /** What the inputs came to, and how often. */
+  outcomes: Map<string, number>
   failure?: string
 }
 
@@ -28,7 +30,15 @@ export async function runTarget(
   { inputs, seed, path }: { inputs: number; seed: number; path?: string | undefined },
 ): Promise<Run> {
   const open = await target.open()
-  const run: Run = { name: target.name, inputs: 0, seconds: 0, slowestMs: 0, suspects: 0, grownBytes: 0 }
+  const run: Run = {
+    name: target.name,
+    inputs: 0,
+    seconds: 0,
+    slowestMs: 0,
+    suspects: 0,
+    grownBytes: 0,
+    outcomes: new Map(),
+  }
   let rejected: unknown
   const onRejection = (reason: unknown) => {
     rejected ??= reason ?? 'nothing'
@@ -67,6 +77,7 @@ export async function runTarget(
 
 async function timed(open: OpenTarget<unknown>, input: unknown, run: Run): Promise<void> {
   const first = await measure(open, input)
+  run.outcomes.set(first.outcome, (run.outcomes.get(first.outcome) ?? 0) + 1)
   run.slowestMs = Math.max(run.slowestMs, first.ms)
   if (first.ms <= SLOW_MS) return
   const tries: number[] = []
@@ -80,12 +91,15 @@ async function timed(open: OpenTarget<unknown>, input: unknown, run: Run): Promi
   run.suspects++
 }
 
-async function measure(open: OpenTarget<unknown>, input: unknown): Promise<{ ms: number; cpuMs: number }> {
+async function measure(
+  open: OpenTarget<unknown>,
+  input: unknown,
+): Promise<{ ms: number; cpuMs: number; outcome: string }> {
   const cpu = process.cpuUsage()
   const began = performance.now()
-  await open.check(input)
+  const outcome = await open.check(input)
   const { user, system } = process.cpuUsage(cpu)
-  return { ms: performance.now() - began, cpuMs: (user + system) / 1000 }
+  return { ms: performance.now() - began, cpuMs: (user + system) / 1000, outcome }
 }
 
 function describe(name: string, details: fc.RunDetails<[unknown]>, seed: number): string {

@@ -28,6 +28,8 @@ async function main(): Promise<void> {
         `slowest ${Math.round(run.slowestMs)} ms (${run.suspects} slow once, none three times)  ` +
         `memory ${(run.grownBytes / 1024 ** 2).toFixed(1)} MiB  ${run.failure === undefined ? 'no fault' : 'FAULT'}`,
     )
+    const outcomes = [...run.outcomes].sort(([, a], [, b]) => b - a).slice(0, 8)
+    console.log(`  ${outcomes.map(([what, count]) => `${count}× ${what}`).join(', ')}`)
     if (run.failure === undefined) continue
     failures++
     console.error(run.failure)

@@ -62,6 +62,7 @@ export const signaturesTarget: Target = {
         )
         const found = await recover(digest, signature)
         if (found !== expected) fault(`recovered ${found}, viem ${expected}, of ${signature}`)
+        return expected === undefined ? 'no signer' : 'a signer'
       },
     })
   },

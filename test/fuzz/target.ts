@@ -10,8 +10,8 @@ export interface Target {
 
 export interface OpenTarget<Input> {
   inputs: fc.Arbitrary<Input>
-  /** Throws when the gateway did what it must never do. */
-  check(input: Input): void | Promise<void>
+  /** Throws when the gateway did what it must never do; answers in a word what it did. */
+  check(input: Input): string | Promise<string>
   close?(): Promise<void>
 }
 

@@ -1,0 +1,83 @@
+import { CASES, FLOOR, nameOf, OURS, type PaidCase, PEER, type Results } from './results.ts'
+
+export interface Bar {
+  /** What is promised. */
+  text: string
+  measured: string
+  pass: boolean
+}
+
+const BLOCK_MS = 2000
+/** What a heap may breathe. */
+const FLOOD_MIB = 64
+
+/** Judges a run by what issue and documents promise. */
+export function judge(results: Results): Bar[] {
+  const { unpaid, overhead, stored, flood } = results
+  const cell = (of: PaidCase) => results.paid[nameOf(of)]!
+  const [plans, kindest, crowd] = [cell(CASES.plans), cell(CASES.kindest), cell(CASES.crowd)]
+  const atLeast = (text: string, ratio: number, least: number, also = true): Bar => {
+    return {
+      text: `${text}: at least ${least}×`,
+      measured: `${ratio.toFixed(2)}×`,
+      pass: ratio >= least && also,
+    }
+  }
+  const atMost = (text: string, value: number, most: number, unit: string, also = true): Bar => {
+    const measured = `${value.toFixed(unit === '×' ? 2 : 1)}${unit}`
+    return { text: `${text}: at most ${most}${unit}`, measured, pass: value <= most && also }
+  }
+  const own = ({ ownP50Ms, failed }: { ownP50Ms: number; failed: number }, what: string) =>
+    atMost(`${what} beside the chain, one at a time, p50`, ownP50Ms, 5, ' ms', failed === 0)
+  return [
+    atLeast('unpaid 402/s, against the peer', unpaid[OURS]!.perSecond / unpaid[PEER]!.perSecond, 3),
+    atLeast('unpaid 402/s, against the bare server', unpaid[OURS]!.perSecond / unpaid[FLOOR]!.perSecond, 0.5),
+    atLeast(
+      'paid plans/s, 64 at once, against the peer in its kindest form',
+      plans.perSecond / kindest.perSecond,
+      8,
+    ),
+    { text: 'failures at that load: none', measured: String(plans.failed), pass: plans.failed === 0 },
+    atMost(
+      '2 s blocks, 256 at once: the last is served within three blocks',
+      crowd.maxMs / BLOCK_MS,
+      3,
+      ' blocks',
+      crowd.failed === 0,
+    ),
+    atMost("gas per payment, 64 at once, of the peer's", plans.gasEach! / kindest.gasEach!, 0.65, '×'),
+    atMost(
+      "gas per payment, 256 at once, of the peer's",
+      crowd.gasEach! / cell(CASES.peerCrowd).gasEach!,
+      0.65,
+      '×',
+    ),
+    own(overhead.plan, 'a plan'),
+    own(overhead.call, 'a proxied call'),
+    own(overhead.embedded, 'payPerRequest in Express'),
+    atLeast('Redis, of the embedded store', cell(CASES.redis).perSecond / plans.perSecond, 0.5),
+    atLeast('Postgres, of the embedded store', cell(CASES.postgres).perSecond / plans.perSecond, 0.5),
+    atLeast(
+      '100,000 stored challenges, against 100',
+      stored.many.perSecond / stored.few.perSecond,
+      0.85,
+      stored.many.failed === 0,
+    ),
+    ...(flood
+      ? [
+          atMost(
+            `${flood.requests} unpaid requests leave memory as it was`,
+            flood.rssGrowthMiB,
+            FLOOD_MIB,
+            ' MiB',
+            flood.failed === 0,
+          ),
+          {
+            text: `${flood.requests} unpaid requests leave the disk as it was`,
+            measured: `${flood.diskGrowthBytes} bytes`,
+            pass: flood.diskGrowthBytes === 0,
+          },
+        ]
+      : []),
+  ]
+}

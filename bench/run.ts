@@ -1,0 +1,131 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { startDevChain } from '../src/testing/dev-chain.ts'
+import { judge } from './bars.ts'
+import { type Cell, exampleOf, measureInTurns, measurePaid, measureUnpaid } from './cells.ts'
+import { chartOf } from './chart.ts'
+import { measureFlood } from './measure-flood.ts'
+import { measureOverhead } from './measure-overhead.ts'
+import { measureStored } from './measure-stored.ts'
+import { briefCases, fullCases, type Planned } from './plan.ts'
+import { barLines, docsSection, figure, plainTable, tableOf } from './report.ts'
+import { nameOf, OURS, PEER, type Results } from './results.ts'
+import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
+
+const [root = '.', mode] = process.argv.slice(2)
+const full = mode === '--full'
+/** Proves that every part runs; its figures mean nothing and are not kept. */
+const quick = mode === '--quick'
+const TIMES = quick ? 1 : 3
+const OVERHEAD_CALLS = quick ? 10 : 150
+const STORED = { few: 100, many: quick ? 1000 : 100_000 }
+const STORED_LOAD = quick ? { concurrency: 16, count: 32 } : { concurrency: 64, count: 1000 }
+const FLOOD_REQUESTS = 1_000_000
+const MARKS = ['<!-- results -->', '<!-- /results -->'] as const
+
+const startedMs = performance.now()
+function say(name: string, cell: Cell): void {
+  const at = `${((performance.now() - startedMs) / 1000).toFixed(0).padStart(5)} s`
+  console.log(
+    `${at}  ${name}: ${figure(cell.perSecond)}/s, p50 ${figure(cell.p50Ms)} ms, ${cell.failed} failed`,
+  )
+}
+
+async function measureUnpaidAll(): Promise<Record<string, Cell>> {
+  const chain = await startDevChain()
+  const started: Array<{ stop(): Promise<void> }> = []
+  const also = <T extends { stop(): Promise<void> }>(server: T): T => {
+    started.unshift(server)
+    return server
+  }
+  try {
+    const ours = also(await startOurs({ chain, root }))
+    const peer = also(await startPeer(chain, 'kindest'))
+    const like = await exampleOf(ours, ours.asking)
+    const measures: Record<string, () => Promise<Cell>> = {
+      [OURS]: () => measureUnpaid(ours, ours.asking, 2),
+      [PEER]: () => measureUnpaid(peer, peer.asking, 2),
+    }
+    for (const framework of ['node:http', 'hono', 'fastify', 'express']) {
+      const floor = also(await startFloor(framework, like))
+      measures[`bare ${framework}`] = () =>
+        measureUnpaid(floor, ours.asking, framework === 'node:http' ? 2 : 1)
+    }
+    return await measureInTurns(TIMES, measures, (name, cell) => say(`unpaid 402, ${name}`, cell))
+  } finally {
+    for (const server of started) await server.stop()
+    await chain.stop()
+  }
+}
+
+function startSeller({ seller, sells, store, wallets = 1 }: Planned) {
+  return (chain: Awaited<ReturnType<typeof startDevChain>>): Promise<Target> => {
+    if (seller === 'peer, kindest form') return startPeer(chain, 'kindest')
+    if (seller === 'peer, as shipped') return startPeer(chain, 'shipped')
+    return startOurs({
+      chain,
+      root,
+      sells: sells === 'plans' ? 'plan' : 'call',
+      wallets,
+      store: store ?? 'embedded',
+    })
+  }
+}
+
+async function measurePaidAll(cases: readonly Planned[]): Promise<Record<string, Cell>> {
+  const paid: Record<string, Cell> = {}
+  for (const times of [3, 1] as const) {
+    const measures = cases
+      .filter((one) => one.times === times)
+      .map((one) => {
+        const settings = {
+          concurrency: one.concurrency,
+          count: quick ? Math.min(one.count, one.concurrency) : one.count,
+          ...(one.blocks === '2 s blocks' && { blockTimeSeconds: 2 }),
+        }
+        return [nameOf(one), () => measurePaid(startSeller(one), settings)] as const
+      })
+    Object.assign(paid, await measureInTurns(Math.min(times, TIMES), Object.fromEntries(measures), say))
+  }
+  // In the order of the plan, whatever was measured first.
+  return Object.fromEntries(cases.map((one) => [nameOf(one), paid[nameOf(one)]!]))
+}
+
+const measured: Results = {
+  at: new Date().toISOString(),
+  machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.versions.node}`,
+  unpaid: await measureUnpaidAll(),
+  paid: await measurePaidAll(full ? fullCases : briefCases),
+  overhead: {
+    plan: await measureOverhead(root, 'plan', OVERHEAD_CALLS),
+    call: await measureOverhead(root, 'call', OVERHEAD_CALLS),
+    embedded: await measureOverhead(root, 'embedded', OVERHEAD_CALLS),
+  },
+  stored: await measureStored(root, STORED, STORED_LOAD),
+  ...(full && { flood: await measureFlood(root, FLOOD_REQUESTS) }),
+}
+// What is stored is what is shown: the page and the chart can be made from the file again.
+const results: Results = JSON.parse(JSON.stringify(measured, rounded))
+const bars = judge(results)
+console.log(`\n${plainTable(tableOf(results))}\n\n${barLines(bars)}`)
+
+if (!quick) await keep()
+console.log(
+  `\n${((performance.now() - startedMs) / 60_000).toFixed(1)} minutes; ${quick ? 'nothing was kept' : 'also in bench/results.json, docs/benchmark.md and docs/benchmark.svg'}`,
+)
+process.exit(quick || bars.every(({ pass }) => pass) ? 0 : 1)
+
+function rounded(_name: string, value: unknown): unknown {
+  return typeof value === 'number' ? Number(value.toPrecision(6)) : value
+}
+
+async function keep(): Promise<void> {
+  await writeFile(join(root, 'bench/results.json'), `${JSON.stringify(results, null, 2)}\n`)
+  await writeFile(join(root, 'docs/benchmark.svg'), chartOf(results))
+  const page = join(root, 'docs/benchmark.md')
+  const text = await readFile(page, 'utf8')
+  const before = text.slice(0, text.indexOf(MARKS[0]) + MARKS[0].length)
+  const after = text.slice(text.indexOf(MARKS[1]))
+  await writeFile(page, `${before}\n\n${docsSection(results)}\n\n${after}`)
+}

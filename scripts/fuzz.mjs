@@ -1,0 +1,9 @@
+import { join } from 'node:path'
+import { becomeNode } from './child.mjs'
+import { ensureFuzzBuilt, ensureInstalled, runMain } from './prepare.mjs'
+
+await runMain(async () => {
+  await ensureInstalled()
+  const built = await ensureFuzzBuilt()
+  await becomeNode(join(built, 'test/fuzz/run.js'), process.argv.slice(2))
+})

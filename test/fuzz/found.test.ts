@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfiguration } from '../../src/config/read-configuration.ts'
+import { type FuzzedGateway, openGateway, post } from './fuzzed-gateway.ts'
+
+let gateway: FuzzedGateway
+beforeAll(async () => {
+  gateway = await openGateway()
+})
+afterAll(() => gateway.close())
+
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+const rpc = (method: string, params: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
+
+test.each([
+  [
+    '/x402/access',
+    (value: string) => `{"routeId":"report","resource":{"method":"POST","path":"/report","body":${value}}}`,
+  ],
+  ['/a2a', (value: string) => rpc('message/send', `{"message":{"parts":[],"messageId":${value}}}`)],
+  ['/mcp', (value: string) => rpc('tools/call', `{"name":"report","arguments":{"body":${value}}}`)],
+])('%s refuses a body that is nested a hundred thousand levels deep, and says so', async (path, around) => {
+  for (const levels of [1000, 100_000]) {
+    const { status, body } = await gateway.send(post(path, around(deep(levels))))
+    expect(status).toBe(400)
+    expect(body).toContain('nested more than 200 levels deep')
+  }
+  expect((await gateway.send(post(path, around(deep(50))))).status).not.toBe(500)
+})
+
+test('A2A: ids of a message that are no text are the client’s fault', async () => {
+  for (const field of ['taskId', 'contextId']) {
+    for (const value of ['["x"]', '7', '{}', 'true']) {
+      const params = `{"message":{"kind":"message","role":"user","messageId":"m","parts":[],"${field}":${value}}}`
+      const { body } = await gateway.send(post('/a2a', rpc('message/send', params)))
+      expect(JSON.parse(body).error).toMatchObject({ code: -32602 })
+    }
+  }
+})
+
+test('MCP: params that the protocol’s library cannot read are the client’s fault, told in our words', async () => {
+  const params = '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":"me"}'
+  const { body } = await gateway.send(post('/mcp', rpc('initialize', params)))
+  const { error } = JSON.parse(body)
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('params.clientInfo') })
+  expect(error.message).not.toContain('invalid_type')
+})
+
+test('configuration: the path of a file is shown in one line, and a long word is not compared for ever', () => {
+  const read = (env: Record<string, string>) =>
+    readConfiguration(env, {}, () => {
+      throw new Error('absent')
+    }).faults
+  const [line] = read({ TOKEN_SECRET_FILE: `/a\nb${'c'.repeat(5000)}` })
+  expect(line).toMatch(/^TOKEN_SECRET_FILE names \/a\?bc+\.\.\., which cannot be read\.$/)
+  expect(read({ PLANS: deep(100_000) })[0]).toContain('PLANS is no valid JSON at line 1, column 102')
+  expect(read({ SVC_NETWORK: 'x'.repeat(1_000_000) })[0]!.length).toBeLessThan(300)
+})
