@@ -10,15 +10,15 @@ npm run crash -- --only POINT [--only POINT …]
 
   --points  crashes to make (default 30), the stores by turns
   --seed    draws the same points again; default: a new one each time
-  --resume  goes on where this file ends; begins it if there is none
-  --part    the i-th of n shares of the same run, each with a file of its own
+  --resume  goes on where this file ends; begins it if there is none. Its first line is the plan
+  --part    the i-th of n shares of one run: each has a file of its own, with the same first line
   --jobs    points at the same time (default: one per core, at most two)
   --only    plays exactly this point, as a failure names it`
 
 export interface Options {
-  points: number
+  points: number | undefined
   seed: number | undefined
-  stores: StoreName[]
+  stores: StoreName[] | undefined
   jobs: number
   file: string
   part: { index: number; of: number }
@@ -30,7 +30,7 @@ export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,
     options: {
-      points: { type: 'string', default: '30' },
+      points: { type: 'string' },
       seed: { type: 'string' },
       store: { type: 'string', multiple: true },
       jobs: { type: 'string' },
@@ -39,8 +39,7 @@ export function readOptions(args: string[]): Options {
       only: { type: 'string', multiple: true, default: [] },
     },
   })
-  const stores = values.store ?? [...STORES]
-  const unknown = stores.find((name) => !STORES.some((store) => store === name))
+  const unknown = values.store?.find((name) => !STORES.some((store) => store === name))
   if (unknown !== undefined) throw new Error(`--store is ${unknown}; it can be ${STORES.join(', ')}`)
   const [, index, of] = (/^(\d+)\/(\d+)$/.exec(values.part) ?? []).map(Number)
   if (!index || !of || index > of) throw new Error(`--part is ${values.part}; it is i/n, for example 2/3`)
@@ -49,9 +48,9 @@ export function readOptions(args: string[]): Options {
   if (jobs > most) throw new Error(`--jobs is ${jobs}; at most two per core are of use, ${most} here`)
   const file = join(tmpdir(), `paystile-crash-${Date.now()}-${process.pid}.jsonl`)
   return {
-    points: wholeNumber('points', values.points),
+    points: values.points === undefined ? undefined : wholeNumber('points', values.points),
     seed: values.seed === undefined ? undefined : wholeNumber('seed', values.seed),
-    stores: stores as StoreName[],
+    stores: values.store as StoreName[] | undefined,
     jobs,
     file: values.resume ?? file,
     part: { index: index - 1, of },

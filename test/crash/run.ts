@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { findSpots } from './find-spots.ts'
 import { inLanes, type Lane, openLane } from './lane.ts'
 import { type Options, readOptions, USAGE } from './options.ts'
-import { drawPoints, idOf, type Point, parseId } from './points.ts'
+import { drawPoints, idOf, type Point, parseId, STORES } from './points.ts'
 import { type Done, openProgress, type Plan, type Progress } from './progress.ts'
 import { startStoreServers } from './site.ts'
 
@@ -12,12 +12,13 @@ const SPARE = 2
 async function main(options: Options): Promise<boolean> {
   const began = performance.now()
   const progress = openProgress(options.file)
-  const stores = options.only.length > 0 ? options.only.map(({ store }) => store) : options.stores
-  const servers = await startStoreServers([...new Set(progress.plan?.stores ?? stores)])
+  const planned = progress.plan?.stores ?? options.stores ?? [...STORES]
+  const stores = options.only.length > 0 ? options.only.map(({ store }) => store) : planned
+  const servers = await startStoreServers([...new Set(stores)])
   const lanes = Array.from({ length: options.jobs }, (_, index) => openLane(index, servers))
   try {
     if (options.only.length > 0) return await playOnly(lanes, options.only)
-    const plan = progress.plan ?? (await makePlan(lanes, options, progress))
+    const plan = progress.plan ? resumed(progress.plan, options) : await makePlan(lanes, options, progress)
     console.log(`seed ${plan.seed}, ${plan.spots.length} spots, progress in ${options.file}`)
     await playPlan(lanes, plan, options, progress)
     summarize(plan, progress.done, performance.now() - began)
@@ -29,10 +30,17 @@ async function main(options: Options): Promise<boolean> {
 }
 
 async function makePlan(lanes: readonly Lane[], options: Options, progress: Progress): Promise<Plan> {
-  const { points, stores, seed = randomInt(1, 0xffff_ffff) } = options
+  const { points = 30, stores = [...STORES], seed = randomInt(1, 0xffff_ffff) } = options
   const plan = { seed, points, stores, spots: await findSpots(lanes) }
   progress.begin(plan)
   return plan
+}
+
+/** More points of the same run can be asked for; another seed or store would be another run. */
+function resumed(plan: Plan, { points, seed, stores, file }: Options): Plan {
+  const other = (seed ?? plan.seed) !== plan.seed || (stores ?? plan.stores).join() !== plan.stores.join()
+  if (other) throw new Error(`${file} is a run of seed ${plan.seed} over ${plan.stores}; choose another file`)
+  return { ...plan, points: points ?? plan.points }
 }
 
 async function playPlan(lanes: readonly Lane[], plan: Plan, options: Options, progress: Progress) {

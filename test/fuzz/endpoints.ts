@@ -45,6 +45,14 @@ export const accessTarget: Target = {
         resource: { method: 'POST', path: '/report', body: { a: [1, 'x'] } },
       },
     ]
+    // Beside a payment, most of what contradicts it is refused before anything else is looked at.
+    const payingBodies = (sample: Sample): Json[] => [
+      {},
+      { planId: 'basic' },
+      { challengeId: sample.challengeId },
+      { clientAgentId: 'me' },
+      ...bodiesOf(sample).slice(2),
+    ]
     return openTarget({
       inputs: fc.record({
         body: someMutation,
@@ -55,7 +63,8 @@ export const accessTarget: Target = {
         const sample = await gateway.fresh()
         const header = payment && renderHeader(payment, sample.payment)
         const headers = named({ 'payment-signature': header, 'idempotency-key': key })
-        const answer = await gateway.send(post('/x402/access', render(body, bodiesOf(sample)), headers))
+        const bodies = payment ? payingBodies(sample) : bodiesOf(sample)
+        const answer = await gateway.send(post('/x402/access', render(body, bodies), headers))
         expectJson(answer.body)
         if (answer.status === 200) granted(answer.body)
         if (answer.status === 402) expectJson(atob(answer.headers.get('payment-required') ?? ''))
@@ -210,7 +219,7 @@ function messageTarget(
   }
 }
 
-const a2aMessages = ({ payment, challengeId }: Sample): Json[] => {
+const a2aMessages = ({ payment, challengeId, doomedId }: Sample): Json[] => {
   const old = (method: string, params: Json): Json => ({ jsonrpc: '2.0', id: 1, method, params })
   const message = (more: { [key: string]: Json }): Json => ({
     message: {
@@ -242,10 +251,10 @@ const a2aMessages = ({ payment, challengeId }: Sample): Json[] => {
     old('message/stream', message({ metadata: paying, taskId: challengeId })),
     old(
       'message/send',
-      message({ metadata: { 'x402.payment.status': 'payment-rejected' }, taskId: challengeId }),
+      message({ metadata: { 'x402.payment.status': 'payment-rejected' }, taskId: doomedId }),
     ),
     old('tasks/get', { id: challengeId }),
-    old('tasks/cancel', { id: challengeId }),
+    old('tasks/cancel', { id: doomedId }),
     old('tasks/resubscribe', { id: challengeId }),
     old('SendMessage', { message: { role: 'ROLE_USER', messageId: 'm', parts: [{ data: access }] } }),
     old('SendMessage', {

@@ -8,7 +8,7 @@ import type { Json } from './mutate.ts'
 import { fault } from './target.ts'
 
 export const BASE_URL = 'http://127.0.0.1:3000'
-const TTL_SECONDS = 2
+const TTL_SECONDS = 4
 
 /** A whole gateway on a real chain, called without a socket. Nobody here has money, so nothing is ever sold. */
 export interface FuzzedGateway {
@@ -23,6 +23,8 @@ export interface FuzzedGateway {
 export interface Sample {
   payment: Json
   challengeId: string
+  /** Of other terms, for messages that put an end to them. */
+  doomedId: string
 }
 
 export interface Answer {
@@ -76,19 +78,22 @@ export async function openGateway(): Promise<FuzzedGateway> {
     return { status, headers, body }
   }
 
+  let asked = 0
+  async function terms(): Promise<PaymentRequired> {
+    const body = JSON.stringify({ planId: 'basic', requestId: `sample-${asked++}` })
+    return JSON.parse((await send(post('/x402/access', body))).body)
+  }
+
   let sample: (Sample & { until: number }) | undefined
   async function fresh(): Promise<Sample> {
     if (sample && performance.now() < sample.until) return sample
-    const body = JSON.stringify({ planId: 'basic', requestId: `sample-${samples++}` })
-    const { body: terms } = await send(post('/x402/access', body))
-    const { accepts, challengeId } = JSON.parse(terms) as PaymentRequired
+    const [{ accepts, challengeId }, { challengeId: doomedId }] = [await terms(), await terms()]
     const accepted = accepts[0]!
     const signed = await signAuthorization({ account: buyer.account, requirements: accepted })
     const payment = paymentPayload({ accepted, ...signed }) as Json
-    sample = { payment, challengeId, until: performance.now() + TTL_SECONDS * 500 }
+    sample = { payment, challengeId, doomedId, until: performance.now() + TTL_SECONDS * 250 }
     return sample
   }
-  let samples = 0
 
   return {
     backend,

@@ -81,7 +81,7 @@ export const someChanges: fc.Arbitrary<Changes> = fc.array(
 export type Mutation = { base: number; edits: Edits } | { base: number; changes: Changes } | { text: string }
 
 export const someMutation: fc.Arbitrary<Mutation> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ base: fc.nat(50), edits: fc.constant<Edits>([]) }) },
+  { weight: 8, arbitrary: fc.record({ base: fc.nat(50), edits: fc.constant<Edits>([]) }) },
   { weight: 6, arbitrary: fc.record({ base: fc.nat(50), edits: someEdits }) },
   { weight: 2, arbitrary: fc.record({ base: fc.nat(50), changes: someChanges }) },
   { weight: 1, arbitrary: fc.record({ text: fc.json() }) },
