@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
   const [chain, backend] = await Promise.all([startDevChain({ blockTimeSeconds: 1 }), startDemoBackend()])
   const seller = chain.account(0)
   const buyer = await chain.newBuyer({ micro: BUYER_MICRO })
+  const adminToken = randomBytes(16).toString('hex')
   const gateway = startGateway({
     PORT: String(port),
     BASE_URL: baseUrl,
@@ -41,6 +43,8 @@ async function main(): Promise<void> {
     AGENT_DESCRIPTION: 'A demo seller on a local chain',
     DATA_DIR: join(SANDBOX_DIR, 'data'),
     SVC_MANAGED_INFRA: 'none',
+    ADMIN_TOKEN: adminToken,
+    MCP_ENABLED: 'true',
     POLL_INTERVAL_MS: '100',
     REFUND_INTERVAL_SECONDS: '2',
   })
@@ -74,6 +78,7 @@ async function main(): Promise<void> {
     rpcUrl: chain.rpcUrl,
     seller: seller.address,
     buyer,
+    adminToken,
     seconds: (Date.now() - startedAt) / 1000,
   })
 }
@@ -122,11 +127,13 @@ function show(facts: {
   rpcUrl: string
   seller: string
   buyer: { address: string; privateKey: string }
+  adminToken: string
   seconds: number
 }): void {
   const strong = (text: string): string => styleText('bold', text)
   const rows: Array<[string, string]> = [
     ['gateway', facts.baseUrl],
+    ['dashboard', `${facts.baseUrl}/admin?token=${facts.adminToken}`],
     ['chain', `${facts.rpcUrl} (a local stand-in for Base Sepolia)`],
     ['seller', facts.seller],
     ['plans', PLANS.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`).join('  ·  ')],
@@ -137,7 +144,8 @@ function show(facts: {
   for (const [name, value] of rows) console.log(`  ${name.padEnd(10)} ${value}`)
   console.log(`\nTry, in a second terminal:\n
   ${strong('npm run buy')}                           watch one purchase and one refund, step by step
-  curl ${facts.baseUrl}/discover          what an agent sees first
+  curl ${facts.baseUrl}/skills.md         how an agent buys here, step by step
+  curl ${facts.baseUrl}/discover          what there is to buy
   curl -i -X POST ${facts.baseUrl}/x402/access -H 'content-type: application/json' -d '{"planId":"hourly"}'
 
 Ctrl-C stops everything.`)

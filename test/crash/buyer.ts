@@ -38,20 +38,27 @@ interface Answer {
 
 const pause = (ms: number) => new Promise((turn) => setTimeout(turn, ms))
 
-/** The very same request again until there is an answer: a broken connection says nothing. */
-async function send({ gateway, signal }: Shop, path: string, init: RequestInit): Promise<Answer> {
+/** Undefined: the connection broke, which says nothing. */
+async function sendOnce(
+  { gateway, signal }: Shop,
+  path: string,
+  init: RequestInit,
+): Promise<Answer | undefined> {
+  signal.throwIfAborted()
+  const answer = await fetch(gateway.baseUrl + path, { ...init, signal })
+    .then(async (response) => ({ status: response.status, body: await readJson(response) }))
+    .catch(() => undefined)
+  // Not awaited: whatever becomes of the gateway now, the buyer has the answer.
+  if (answer) void gateway.trigger.reach({ kind: 'answer', status: answer.status }, 'after')
+  return answer
+}
+
+/** The very same request again until there is an answer. */
+async function send(shop: Shop, path: string, init: RequestInit): Promise<Answer> {
   for (;;) {
-    signal.throwIfAborted()
-    const answer = await fetch(gateway.baseUrl + path, { ...init, signal })
-      .then(async (response) => ({ status: response.status, body: await readJson(response) }))
-      .catch(() => undefined)
-    if (!answer) {
-      await pause(15)
-      continue
-    }
-    // Not awaited: whatever becomes of the gateway now, the buyer has the answer.
-    void gateway.trigger.reach({ kind: 'answer', status: answer.status }, 'after')
-    return answer
+    const answer = await sendOnce(shop, path, init)
+    if (answer) return answer
+    await pause(15)
   }
 }
 
@@ -76,6 +83,7 @@ async function buyByHeader(
   path: string,
   init: RequestInit,
   resultOf: (body: Record<string, unknown>) => string | undefined,
+  sendPayment: typeof sendOnce = sendUntilDecided,
 ): Promise<Bought> {
   const asked = await sendUntilDecided(shop, path, init)
   if (asked.status !== 402) throw new Error(`asked for terms, got ${told(asked)}`)
@@ -88,41 +96,47 @@ async function buyByHeader(
     requirements: accepted,
     overrides: { validBefore: String(nowSeconds + VALID_SECONDS) },
   })
-  const pay = async (as: typeof accepted) => {
+  const pay = (as: typeof accepted, how: typeof sendOnce = sendUntilDecided) => {
     const header = paymentHeader({ accepted: as, ...signed })
-    return sendUntilDecided(shop, path, {
-      ...init,
-      headers: { ...init.headers, 'payment-signature': header },
-    })
+    return how(shop, path, { ...init, headers: { ...init.headers, 'payment-signature': header } })
   }
-  const outcome = async () => {
-    const answer = await pay(accepted)
+  const outcome = async (how?: typeof sendOnce) => {
+    const answer = (await pay(accepted, how)) ?? { status: 0, body: {} }
     const result = answer.status === 200 ? resultOf(answer.body) : undefined
     const { challengeId } = required
     return { challengeId, delivered: result !== undefined, result: result ?? '', said: told(answer) }
   }
   return {
-    ...(await outcome()),
-    again: outcome,
+    ...(await outcome(sendPayment)),
+    again: () => outcome(),
     async robbed() {
       const { salt: _, ...extra } = accepted.extra
-      return (await pay({ ...accepted, extra: extra as typeof accepted.extra })).status === 200
+      return (await pay({ ...accepted, extra: extra as typeof accepted.extra }))?.status === 200
     },
   }
 }
 
 const told = ({ status, body }: Answer) => `${status} ${JSON.stringify(body).slice(0, 400)}`
 
-export function buyPlan(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
+export function buyPlan(
+  shop: Shop,
+  buyer: DevAccount,
+  requestId: string,
+  sendPayment?: typeof sendOnce,
+): Promise<Bought> {
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ planId: 'basic', requestId }),
   }
-  return buyByHeader(shop, buyer, '/x402/access', init, ({ accessToken }) =>
-    typeof accessToken === 'string' ? accessToken : undefined,
-  )
+  const tokenOf = ({ accessToken }: Record<string, unknown>) =>
+    typeof accessToken === 'string' ? accessToken : undefined
+  return buyByHeader(shop, buyer, '/x402/access', init, tokenOf, sendPayment)
 }
+
+/** Pays once and does not come back before everything is over: what was paid must be delivered without its help. */
+export const buyAndVanish = (shop: Shop, buyer: DevAccount, requestId: string) =>
+  buyPlan(shop, buyer, requestId, sendOnce)
 
 export function buyCall(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
   return buyByHeader(shop, buyer, `/weather/${requestId}`, {}, ({ resource }) => {

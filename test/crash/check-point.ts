@@ -47,12 +47,14 @@ export interface Evidence {
 /** Every promise that this point broke; computed from the chain and from what buyers got, not from the engine's rules. */
 export function violationsOf(evidence: Evidence): string[] {
   const { books, scenario, sellerGain, refundWalletGain, robbed } = evidence
-  const count = BigInt(scenario.buyers)
+  // Who went away before anything was sent need not have paid.
+  const payers = evidence.buyers.filter(({ flows }) => !scenario.vanishing || flows.paid.length > 0)
+  const count = BigInt(payers.length)
   const wanted = {
     seller: count * scenario.price,
     refunds: scenario.sellerWorks ? 0n : -count * scenario.price,
   }
-  const tokens = evidence.buyers.map(({ bought }) => bought.result)
+  const tokens = evidence.buyers.map(({ again }) => again.result)
   return [
     ...evidence.buyers.flatMap((one) => buyerViolations(evidence, one)),
     ...openWork(books),
@@ -84,14 +86,19 @@ function buyerViolations(
   const found: string[] = []
   const expect = (holds: boolean, otherwise: string) => void (holds || found.push(`${who} ${otherwise}`))
   const same = (values: bigint[], ...wanted: bigint[]) => values.join() === wanted.join()
+  if (scenario.vanishing && flows.paid.length === 0) {
+    expect(!again.delivered && flows.gain === 0n, `paid nothing, lost ${-flows.gain} and got ${again.said}`)
+    return found
+  }
   expect(same(flows.paid, price), `paid [${flows.paid}] instead of ${price} once`)
   if (sellerWorks) {
-    expect(bought.delivered, `paid and got no result: ${bought.said}`)
+    const first = scenario.vanishing ? again : bought
+    expect(first.delivered, `paid and got no result: ${first.said}`)
     expect(same(flows.refunded), `got the result and a refund of [${flows.refunded}]`)
     expect(flows.gain === -price, `is poorer by ${-flows.gain}`)
     expect(challenge?.state === 'DELIVERED', `has a challenge in ${challenge?.state}`)
-    expect(!bought.delivered || holdsId(bought.result, challengeId), `got a foreign result: ${bought.result}`)
-    expect(again.result === bought.result, `got another result later: ${again.said}`)
+    expect(!first.delivered || holdsId(first.result, challengeId), `got a foreign result: ${first.result}`)
+    expect(again.result === first.result, `got another result later: ${again.said}`)
   } else {
     expect(!bought.delivered && !again.delivered, `got a result although the seller failed: ${bought.said}`)
     expect(same(flows.refunded, price), `was refunded [${flows.refunded}] instead of ${price} once`)

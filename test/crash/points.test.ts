@@ -11,7 +11,10 @@ const SPOTS = [
   ['fault 3: sent with two others, before the answer', 'gas-wallet/three-at-once/rpc-send#1/after'],
   ['fault 4: settled by a facilitator, before PAID', 'facilitator/plan-api/facilitator-settle#1/after'],
   ['fault 5: PAID by a plain transfer, before the credential', 'facilitator/a2a-transfer/t2-paid#1/after'],
-  ['fault 6: the credential is made, before DELIVERED', 'gas-wallet/plan-api/token-api#1/after'],
+  [
+    'fault 6: the credential is made, before DELIVERED, and the buyer gone',
+    'gas-wallet/vanishing/token-api#1/after',
+  ],
   ['fault 7: DELIVERED, before the response', 'gas-wallet/route-call/answer-200#1/before'],
   ['fault 8: the refund is signed, before sending', 'gas-wallet/plan-refund/t4-refund-signed#1/after'],
   [

@@ -13,6 +13,8 @@ import { type Books, superviseGateway } from './supervised-gateway.ts'
 const LIMIT_MS = 180_000
 /** Nothing that is under way may need more of the chain's time than this. */
 const LIMIT_CHAIN_SECONDS = 4 * 3600
+/** Looks after that, a tenth of a second apart. */
+const PATIENCE = 300
 const LATE_BLOCK_MS = 150
 /** While buyers wait: their signatures must outlive every lease. */
 const PATIENT_SECONDS = 600
@@ -206,6 +208,7 @@ async function passTime(
   done: () => boolean | Promise<boolean>,
 ): Promise<void> {
   let passed = 0
+  let idle = 0
   for (let step = 1; !(await done()); step = Math.min(step * 1.3, 60)) {
     signal.throwIfAborted()
     await gateway.tick()
@@ -216,6 +219,7 @@ async function passTime(
       gateway.setClock(site.offsetMs())
     }
     // With no time left to pass it can only be the machine that is slow.
+    else if (++idle > PATIENCE) throw new Error(`not done after ${limitSeconds} s of the chain's time`)
     await pause(seconds > 0 ? 10 : 100)
   }
 }

@@ -1,6 +1,6 @@
 import type { GatewayOptions } from '../../src/config/options.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { type Bought, buyByTransfer, buyCall, buyPlan, type Shop } from './buyer.ts'
+import { type Bought, buyAndVanish, buyByTransfer, buyCall, buyPlan, type Shop } from './buyer.ts'
 import type { Site } from './site.ts'
 
 export interface Scenario {
@@ -12,6 +12,8 @@ export interface Scenario {
   sellerWorks: boolean
   /** What is sent stays in the mempool for a while, and over a crash until the next life has looked. */
   slowBlocks?: true
+  /** Buyers do not come back after a crash until everything is over. */
+  vanishing?: true
   options(site: Site): Partial<GatewayOptions>
 }
 
@@ -34,6 +36,7 @@ export const SCENARIOS: Record<string, Scenario> = {
   'plan-jwt': { ...plan, sellerWorks: true, options: jwt },
   mempool: { ...plan, sellerWorks: true, slowBlocks: true, options: jwt },
   'plan-api': { ...plan, sellerWorks: true, options: tokenApi },
+  vanishing: { ...plan, buy: buyAndVanish, vanishing: true, sellerWorks: true, options: tokenApi },
   'plan-refund': { ...plan, sellerWorks: false, options: tokenApi },
   'route-call': { ...call, sellerWorks: true },
   'route-refund': { ...call, sellerWorks: false },

@@ -123,8 +123,7 @@ export const configurationTarget: Target = {
         const env: Record<string, string> = { ...GOOD, ...Object.fromEntries(changed) }
         const { faults, missing, config } = readConfiguration(env, {}, () => fault('ENOENT'))
         for (const line of [...faults, ...missing]) {
-          if (line.trim() === '' || /[\r\n\u2028\u2029]/.test(line))
-            fault(`not one line: ${JSON.stringify(line)}`)
+          if (line.trim() === '' || /[\r\n]/.test(line)) fault(`not one line: ${JSON.stringify(line)}`)
           if (/^\s+at |\bat .*:\d+:\d+|undefined|\[object /.test(line)) fault(`not for an operator: ${line}`)
           if (line.length > 1000) fault(`a line of ${line.length} characters`)
         }

@@ -63,7 +63,6 @@ export async function openGateway(): Promise<FuzzedGateway> {
       if (kind === 'request-failed') faults.push(message)
     },
   })
-  const buyer = await chain.newBuyer()
 
   async function send(request: Request): Promise<Answer> {
     const response = await gateway.fetch(request, { a2aOnAccess: true })
@@ -89,6 +88,8 @@ export async function openGateway(): Promise<FuzzedGateway> {
     if (sample && performance.now() < sample.until) return sample
     const [{ accepts, challengeId }, { challengeId: doomedId }] = [await terms(), await terms()]
     const accepted = accepts[0]!
+    // A payer gets so many failures a minute.
+    const buyer = await chain.newBuyer()
     const signed = await signAuthorization({ account: buyer.account, requirements: accepted })
     const payment = paymentPayload({ accepted, ...signed }) as Json
     sample = { payment, challengeId, doomedId, until: performance.now() + TTL_SECONDS * 250 }

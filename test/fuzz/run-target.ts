@@ -49,7 +49,10 @@ export async function runTarget(
   try {
     const property = fc.asyncProperty(open.inputs, async (input) => {
       await timed(open, input, run)
-      if (rejected !== undefined) fault(`an unhandled rejection: ${String(rejected)}`)
+      const lost = rejected
+      // Each is told once, or every smaller input would be blamed for it.
+      rejected = undefined
+      if (lost !== undefined) fault(`an unhandled rejection: ${String(lost)}`)
     })
     for (let round = 0; run.inputs < inputs && run.failure === undefined; round++) {
       // Rounds have seeds of their own: the runner keeps nothing of the ones before.

@@ -44,6 +44,8 @@ function dockerRunOf(entries: ReadonlyArray<[string, string]>, port: number): st
     'docker run -d --name paystile --restart unless-stopped',
     `-p ${port}:${port} -e PORT=${port}`,
     '-v paystile-data:/data -e DATA_DIR=/data',
+    // Longer than the server's own grace, in which payments in flight are finished.
+    '--stop-timeout 40 --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges',
     ...entries.map(([name, value]) => `-e ${shellQuoted(`${name}=${value}`)}`),
     IMAGE,
   ]
@@ -62,6 +64,11 @@ function composeOf(entries: ReadonlyArray<[string, string]>, port: number): stri
     '  paystile:',
     `    image: ${IMAGE}`,
     '    restart: unless-stopped',
+    '    stop_grace_period: 40s',
+    '    read_only: true',
+    '    tmpfs: [/tmp]',
+    '    cap_drop: [ALL]',
+    '    security_opt: ["no-new-privileges:true"]',
     `    ports: ["${port}:${port}"]`,
     '    volumes: ["paystile-data:/data"]',
     '    environment:',

@@ -123,6 +123,15 @@ describe('an unpaid call', () => {
     await ask('/x', { 'payment-signature': header })
     expect(intents).toHaveLength(1)
   })
+
+  test('a payment of an address whose payments fail too often is refused before it is looked at', async () => {
+    const failureLimit = () => ({ ok: false, retryAfterSeconds: 9 }) as const
+    const { ask, intents } = charging(paid, { failureLimit })
+    const { response, body } = await responseOf(await ask('/x', { 'payment-signature': header }))
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '9'])
+    expect(body.message).toContain('failing payments')
+    expect(intents).toEqual([])
+  })
 })
 
 describe('a paid call', () => {

@@ -179,6 +179,16 @@ describe('a direct call of a paid route', () => {
     expect((await json(await send('GET', '/nowhere'))).endpoints).toContain('POST /weather/:city')
   })
 
+  test('paid ones are limited where payments of the address fail too often', async () => {
+    const failureLimit = () => ({ ok: false, retryAfterSeconds: 9 }) as const
+    const { send, intents } = gateway({ options: { failureLimit } })
+    const headers = { 'payment-signature': paying }
+    expect((await send('GET', '/weather/paris', { headers }, { address: '9.9.9.9' })).status).toBe(429)
+    expect(intents).toEqual([])
+    await send('GET', '/weather/paris', {}, { address: '9.9.9.9' })
+    expect(intents).toMatchObject([{ address: '9.9.9.9' }])
+  })
+
   test('where the seller’s own server answers, the gateway knows nothing of it', async () => {
     const { send } = gateway({ options: { routes: undefined } as never })
     for (const target of ['/weather/paris', "/weather/paris?q=it's", '/cities']) {
