@@ -3,7 +3,7 @@ import { runHistory } from './history.ts'
 import { MUTANTS } from './mutants.ts'
 import { STORMS } from './storms.ts'
 
-const HISTORIES = 1000
+const HISTORIES = 2000
 const STORM_HISTORIES = 80
 const MUTANT_HISTORIES = 400
 
@@ -59,8 +59,15 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['thefts tried', 200],
     ['broadcast by buyers', 80],
     ['cancellations', 80],
-    ['orders cancelled', 80],
+    ['orders cancelled', 100],
     ['alert gas-wallet-empty', 20],
+    ['plain transfers', 150],
+    ['transfers claimed by strangers', 80],
+    ['backend calls', 150],
+    ['failed backend calls', 20],
+    ['handler calls', 60],
+    ['named at the claim', 300],
+    ['prices raised', 200],
   ])('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
   })
