@@ -217,10 +217,10 @@ async function checkComposeFiles(base) {
   try {
     const install = 'apt-get update -q && apt-get install -qy --no-install-recommends docker-compose'
     await container.run(['sh', '-c', install])
-    const files = ['--volume', `${join(root, 'docker')}:/work/docker:ro`]
+    const files = ['--volume', `${join(root, 'docker')}:/mnt/docker:ro`]
     for (const name of ['compose.yaml', 'compose.redis.yaml', 'compose.postgres.yaml']) {
       const compose = '/usr/libexec/docker/cli-plugins/docker-compose'
-      await container.run([compose, '-f', `/work/docker/${name}`, 'config', '--quiet'], files)
+      await container.run([compose, '-f', `/mnt/docker/${name}`, 'config', '--quiet'], files)
     }
   } finally {
     await container.remove()

@@ -40,7 +40,9 @@ async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<Challeng
   const leaseUntil = now + core.config.deliveryLeaseMs
   const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
   const leased = { ...challenge, leaseUntil, dueAt, deliveryTries: challenge.deliveryTries + 1 }
-  return (await commit(core, { puts: [putChallenge(leased)] })) ? stored(leased) : undefined
+  if (!(await commit(core, { puts: [putChallenge(leased)] }))) return undefined
+  // A store that was slow to answer may have used it up: somebody else may be calling by now.
+  return core.clock.now() < leaseUntil ? stored(leased) : undefined
 }
 
 export function refundableAt(core: Core, challenge: ChallengeRow): number {

@@ -110,10 +110,10 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: 'if (isDead === undefined)',
   },
   {
-    name: 'after a crash what was sent counts as never sent',
+    name: 'what a crash left in flight is never looked at again',
     file: 'engine/jobs',
-    from: "'authorizations', phase('CLAIMED'), (row) =>",
-    to: "'authorizations', [...phase('CLAIMED'), ...phase('BROADCAST')], (row) =>",
+    from: 'if (broadcast.length > 0)',
+    to: 'if (broadcast.length < 0)',
   },
   {
     name: 'any amount will do',
@@ -125,7 +125,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     name: 'an id that we never issued is believed',
     file: 'engine/find-challenge',
     from: 'if (!provesTerms(config.idKeys, parsed, terms))',
-    to: 'if (parsed === undefined)',
+    to: 'if (amount !== (echoed ?? amount))',
   },
   {
     name: 'a delivered call is made again for a replay',
@@ -136,8 +136,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a refund counts as done in a block that may go away',
     file: 'engine/refund',
-    from: 'if (final) return finishRefund(core, row, use)',
-    to: 'if (use) return finishRefund(core, row, use)',
+    from: 'const final = use.block.number <= finalized',
+    to: 'const final = true',
   },
   {
     name: 'a challenge that was once paid for is forgotten when it expires',
@@ -150,12 +150,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/find-challenge',
     from: 'requestId !== own && requestId !== askedAs',
     to: 'requestId !== own',
-  },
-  {
-    name: 'two challenges share one requestId',
-    file: 'engine/open-challenge',
-    from: 'puts.push(putChallenge(expired?.row ?? existing))',
-    to: 'puts.push(...(expired ? [putChallenge(expired.row)] : []))',
   },
   {
     name: 'a handler that took too long delivers what was refunded',

@@ -9,7 +9,9 @@ export function createSimBackend(world: World, host: Host, store: Store): Backen
 
   async function refuseLateCalls({ challengeId }: Order): Promise<void> {
     const [challenge] = await store.get('challenges', [challengeId])
-    if (challenge?.state !== 'PAID') {
+    // Where clocks differ, another instance may hold a lease for lapsed while this one still has it.
+    const exact = world.calm || weather.maxSkewMs === 0
+    if (exact && challenge?.state !== 'PAID') {
       world.violate('I2', `the backend is called for ${challengeId}, which is ${challenge?.state}`)
     }
   }
