@@ -13,10 +13,15 @@ export async function finalUses(
 ): Promise<{ at: Block; found: Use[]; finalized: Block }> {
   const { finalized } = await core.chain.head()
   const { at, found } = await core.chain.uses(keys, fromHeight)
+  refuseOlderView(at, finalized)
+  return { at, found, finalized }
+}
+
+/** A node that does not know the finalized block cannot tell what is missing up to it. */
+export function refuseOlderView(at: Block, finalized: Block): void {
   if (at.number < finalized.number) {
     throw new UnavailableError(
       `a node that has block ${finalized.number}; this one ends at ${at.number}. The chain`,
     )
   }
-  return { at, found, finalized }
 }

@@ -1,7 +1,7 @@
-import { UnavailableError } from '../errors.ts'
 import type { ReceiptRow } from '../ports.ts'
 import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { type Core, commit, getOne } from './core.ts'
+import { refuseOlderView } from './final-uses.ts'
 import { loseReceipt, untilNextLook } from './lose-receipt.ts'
 
 /** A plain transfer that a reorganisation dropped may be mined again: nobody but its sender can say that it never will. */
@@ -11,11 +11,7 @@ const PATIENCE_MS = 3_600_000
 export async function followTransfer(core: Core, receipt: ReceiptRow): Promise<void> {
   const { finalized } = await core.chain.head()
   const { at, found } = await core.chain.transfers(receipt.txHash)
-  if (at.number < finalized.number) {
-    throw new UnavailableError(
-      `a node that has block ${finalized.number}; this one ends at ${at.number}. The chain`,
-    )
-  }
+  refuseOlderView(at, finalized)
   const challenge = await getOne(core, 'challenges', receipt.challengeId)
   if (!challenge) throw new Error(`receipt ${receipt.key} names no stored challenge`)
   const now = core.clock.now()
