@@ -195,12 +195,14 @@ function ready(child: ChildProcess): Promise<void> {
 }
 
 /**
- * However we end, the kernel closes the pipe that a tiny shell reads from; the shell then ends the server at once and
- * deletes its folder.
+ * However we end, the kernel closes the pipe that a tiny shell reads from; the shell then ends the server at once, with
+ * every process of it (a frozen one never ends by itself, and may hold the port), and deletes its folder.
  */
 function endWithParent(server: ChildProcess, folder: string): ChildProcess | undefined {
   if (server.pid === undefined) return undefined
-  const script = 'read -r _; kill -QUIT "$0"; kill -CONT "$0"; sleep 1; kill -KILL "$0"; rm -rf "$1"'
+  const script = `read -r _
+    own=$(ps -e -o pid=,ppid= | while read -r pid parent; do [ "$parent" != "$0" ] || echo "$pid"; done)
+    kill -QUIT "$0"; kill -CONT "$0" $own; sleep 1; kill -KILL "$0" $own; rm -rf "$1"`
   const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
