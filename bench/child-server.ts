@@ -6,7 +6,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Usage {
   cpuSeconds: number
   rssBytes: number
+  /** Calls to the chain since the last time that this was asked. */
+  calls: ChainCall[]
 }
+
+/** From its first byte to the last one of its answer, on the clock of {@link nowMs}. */
+export interface ChainCall {
+  fromMs: number
+  toMs: number
+  /** It sends a transaction. */
+  sends: boolean
+}
+
+/** The same clock in every process of this machine. */
+export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 
 /** A server under measurement: a real process over real HTTP. */
 export interface ChildServer {
@@ -20,10 +33,26 @@ const STOP_LIMIT_MS = 10_000
 
 // Loaded before the program itself: tells what the process has used, and ends it with us.
 const reporter = `data:text/javascript,${encodeURIComponent(`
+  import { subscribe } from 'node:diagnostics_channel'
+  const chain = process.env.RPC_URL && new URL(process.env.RPC_URL).origin
+  const nowMs = () => Number(process.hrtime.bigint()) / 1e6
+  const underWay = new Map()
+  let calls = []
+  subscribe('undici:client:sendHeaders', ({ request }) => {
+    if (String(request.origin) !== chain) return
+    underWay.set(request, { fromMs: nowMs(), sends: String(request.body).includes('eth_sendRawTransaction') })
+  })
+  const end = ({ request }) => {
+    if (underWay.has(request)) calls.push({ ...underWay.get(request), toMs: nowMs() })
+    underWay.delete(request)
+  }
+  subscribe('undici:request:trailers', end)
+  subscribe('undici:request:error', end)
   process.on('disconnect', () => process.exit(1))
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
-    process.send({ cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss() })
+    process.send({ cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss(), calls })
+    calls = []
   })
   process.channel.unref()
 `)}`

@@ -1,14 +1,15 @@
+import { createPublicClient, webSocket } from 'viem'
 import { startDevChain } from '../src/testing/dev-chain.ts'
+import { type ChainCall, nowMs } from './child-server.ts'
 import { openConnection } from './connection.ts'
 import { quantile } from './load.ts'
 import { buy, preparePayments } from './payments.ts'
-import { startRpcMeter } from './rpc-meter.ts'
 import { type OurOptions, sellerOf, startOurs } from './targets.ts'
 
 export interface Overhead {
   /** A whole purchase: terms, payment, answer. */
   totalP50Ms: number
-  /** Of it, while a call to the chain was under way. */
+  /** Of it, while the chain was at work. */
   chainP50Ms: number
   /** The rest: ours. */
   ownP50Ms: number
@@ -16,7 +17,8 @@ export interface Overhead {
   failed: number
 }
 
-const WARM_UP = 30
+/** A server that has just started runs code that is not compiled yet. */
+const WARM_UP = 200
 
 /** One purchase after another on a fresh chain with automine: what a purchase costs beside the chain. */
 export async function measureOverhead(
@@ -25,9 +27,16 @@ export async function measureOverhead(
   count: number,
 ): Promise<Overhead> {
   const chain = await startDevChain()
-  const meter = await startRpcMeter(chain.rpcUrl)
   const payments = await preparePayments(chain, sellerOf(chain), WARM_UP + count)
-  const target = await startOurs({ chain, root, sells, rpcUrl: meter.url })
+  const target = await startOurs({ chain, root, sells })
+  const transport = webSocket(chain.rpcUrl.replace('http', 'ws'), { reconnect: false, keepAlive: false })
+  const heads = createPublicClient({ transport })
+  let minedMs = 0
+  const unwatch = heads.watchBlockNumber({
+    onBlockNumber: () => {
+      minedMs = nowMs()
+    },
+  })
   const total: number[] = []
   const own: number[] = []
   const onChain: number[] = []
@@ -35,20 +44,23 @@ export async function measureOverhead(
   try {
     const connection = await openConnection(target.url)
     for (const [index, payment] of payments.entries()) {
-      const fromMs = performance.now()
+      await target.usage()
+      const fromMs = nowMs()
       const fault = await buy(connection, target.asking, payment)
-      const toMs = performance.now()
+      const toMs = nowMs()
+      const { calls } = await target.usage()
       if (fault !== undefined) failed += 1
       if (index < WARM_UP || fault !== undefined) continue
-      const busy = meter.busyMs(fromMs, toMs)
+      const chainMs = busyMs(calls, minedMs, { fromMs, toMs })
       total.push(toMs - fromMs)
-      onChain.push(busy)
-      own.push(toMs - fromMs - busy)
+      onChain.push(chainMs)
+      own.push(toMs - fromMs - chainMs)
     }
     connection.close()
   } finally {
+    unwatch()
+    await heads.transport.getRpcClient().then((socket) => socket.close())
     await target.stop()
-    await meter.stop()
     await chain.stop()
   }
   const at = (values: number[], share: number) =>
@@ -63,4 +75,25 @@ export async function measureOverhead(
     ownP99Ms: at(own, 0.99),
     failed,
   }
+}
+
+/** How long the chain was at work: on an answer, or on the block of a transaction that it had been sent. */
+function busyMs(
+  calls: readonly ChainCall[],
+  minedMs: number,
+  within: { fromMs: number; toMs: number },
+): number {
+  const spans = calls
+    .map(({ fromMs, toMs, sends }) => ({
+      fromMs: Math.max(fromMs, within.fromMs),
+      toMs: Math.min(sends ? Math.max(toMs, minedMs) : toMs, within.toMs),
+    }))
+    .sort((a, b) => a.fromMs - b.fromMs)
+  let busy = 0
+  let covered = within.fromMs
+  for (const { fromMs, toMs } of spans) {
+    busy += Math.max(0, toMs - Math.max(fromMs, covered))
+    covered = Math.max(covered, toMs)
+  }
+  return busy
 }

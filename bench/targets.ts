@@ -34,17 +34,15 @@ export interface OurOptions {
   store?: 'embedded' | 'redis' | 'postgres'
   /** Of the embedded store; a fresh one by default. */
   dataDir?: string
-  /** Reaches the chain through something else. */
-  rpcUrl?: string
 }
 
 /** Our gateway, as `paystile serve` runs it, with settings as near to the peer's kindest form as they go. */
 export async function startOurs(options: OurOptions): Promise<Target> {
-  const { chain, root, sells = 'plan', wallets = 1, rpcUrl = chain.rpcUrl } = options
+  const { chain, root, sells = 'plan', wallets = 1 } = options
   const store = await startStore(options)
   if (sells === 'embedded') {
     const server = await startServer(bench('embedded.js'), [], {
-      ...{ ROOT: root, RPC_URL: rpcUrl, PRIVATE_KEY: keyOf(chain), PAY_TO: sellerOf(chain), PRICE },
+      ...{ ROOT: root, RPC_URL: chain.rpcUrl, PRIVATE_KEY: keyOf(chain), PAY_TO: sellerOf(chain), PRICE },
       ...{ BODY_BYTES: String(ANSWER_BYTES), ...store.env },
     })
     return finished(server, { method: 'GET', path: '/paid', body: '' }, store.stop)
@@ -67,7 +65,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
         backend ? [{ routeId: 'paid', method: 'GET', path: '/paid', unitAmount: PRICE }] : [],
       ),
       ...(backend && { PROXY_TO_BASE_URL: backend.url }),
-      RPC_URL: rpcUrl,
+      RPC_URL: chain.rpcUrl,
       GAS_WALLET_PRIVATE_KEY: keys.join(','),
       RATE_LIMIT_PER_MINUTE: '0',
       POLL_INTERVAL_MS: POLL_MS,
@@ -120,7 +118,11 @@ export async function startPeer(chain: DevChain, form: 'shipped' | 'kindest'): P
     ...peer,
     async usage() {
       const [own, other] = await Promise.all([server.usage(), facilitator.usage()])
-      return { cpuSeconds: own.cpuSeconds + other.cpuSeconds, rssBytes: own.rssBytes + other.rssBytes }
+      return {
+        cpuSeconds: own.cpuSeconds + other.cpuSeconds,
+        rssBytes: own.rssBytes + other.rssBytes,
+        calls: [...own.calls, ...other.calls],
+      }
     },
   }
 }

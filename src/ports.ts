@@ -127,12 +127,27 @@ export interface WalletState {
   priorityFeeWei: bigint
 }
 
+export interface SeenUses {
+  at: Block
+  found: Use[]
+  mined: MinedTx[]
+}
+
 export interface Chain {
   head(): Promise<{ latest: Block; finalized: Block }>
   /** All in one call at the latest block, in order. */
   simulate(auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }>
-  /** Uses in canonical blocks from `fromHeight` up to `at`. */
-  uses(keys: readonly AuthKey[], fromHeight: number): Promise<{ at: Block; found: Use[] }>
+  /**
+   * Uses in canonical blocks from `fromHeight` up to `at`, and which of these transactions of ours are mined. One that is
+   * mined up to `at` has shown all its uses.
+   */
+  uses(keys: readonly AuthKey[], fromHeight: number, hashes?: readonly Hex[]): Promise<SeenUses>
+  /** The same, once one of these transactions is mined; undefined until then, and cheap. */
+  usesIfMined(
+    keys: readonly AuthKey[],
+    fromHeight: number,
+    hashes: readonly Hex[],
+  ): Promise<SeenUses | undefined>
   /** Plain transfers in one transaction; undefined while it is in no canonical block up to `at`. */
   transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
   /** Which of these transactions are in a canonical block. */

@@ -1,4 +1,5 @@
-import { SignJWT } from 'jose'
+import { createHmac, type KeyObject, sign as signWithKey } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { Delivery, Order } from '../ports.ts'
 import type { Plan } from '../protocol/catalog.ts'
 import { type AccessClaims, AccessClaimsSchema } from './access-claims.ts'
@@ -65,8 +66,17 @@ function storedClaims(order: Order, sealed: string): AccessClaims | undefined {
   }
 }
 
-function sign(claims: AccessClaims, keys: TokenKeys): Promise<string> {
-  const jwt = new SignJWT(claims)
-  if (keys.alg === 'HS256') return jwt.setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(keys.secret)
-  return jwt.setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: keys.keys[0].kid }).sign(keys.privateKey)
+/** RFC 7515, compact. An HMAC is made at once: through a thread it would take ten times as long. */
+async function sign(claims: AccessClaims, keys: TokenKeys): Promise<string> {
+  if (keys.alg === 'HS256') {
+    const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
+    return `${text}.${createHmac('sha256', keys.secret).update(text).digest('base64url')}`
+  }
+  const text = `${encode({ alg: 'RS256', typ: 'JWT', kid: keys.keys[0].kid })}.${encode(claims)}`
+  const signature = await signRsa('RSA-SHA256', Buffer.from(text), keys.privateKey)
+  return `${text}.${signature.toString('base64url')}`
 }
+
+const signRsa: (algorithm: string, data: Buffer, key: KeyObject) => Promise<Buffer> = promisify(signWithKey)
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')

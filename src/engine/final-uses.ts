@@ -1,5 +1,6 @@
 import { UnavailableError } from '../errors.ts'
-import type { AuthKey, Block, Use } from '../ports.ts'
+import type { AuthKey, Block, SeenUses } from '../ports.ts'
+import type { Hex } from '../protocol/hex.ts'
 import type { Core } from './core.ts'
 
 /**
@@ -10,11 +11,12 @@ export async function finalUses(
   core: Core,
   keys: readonly AuthKey[],
   fromHeight: number,
-): Promise<{ at: Block; found: Use[]; finalized: Block }> {
+  hashes?: readonly Hex[],
+): Promise<SeenUses & { finalized: Block }> {
   const { finalized } = await core.chain.head()
-  const { at, found } = await core.chain.uses(keys, fromHeight)
-  refuseOlderView(at, finalized)
-  return { at, found, finalized }
+  const seen = await core.chain.uses(keys, fromHeight, hashes)
+  refuseOlderView(seen.at, finalized)
+  return { ...seen, finalized }
 }
 
 /** A node that does not know the finalized block cannot tell what is missing up to it. */

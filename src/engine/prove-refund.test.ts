@@ -48,7 +48,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
     refundSigner: { address: seller, nonceOf: () => nonce, sign: () => Promise.reject(new Error('no')) },
     chain: {
       head: async () => ({ latest: block(100), finalized }),
-      uses: async () => ({ at: block(100), found: found.uses ?? [] }),
+      uses: async () => ({ at: block(100), found: found.uses ?? [], mined: [] }),
       transfers: async () => ({ at: block(100), found: found.tx }),
     },
   } as unknown as Core

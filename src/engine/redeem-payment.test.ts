@@ -37,6 +37,7 @@ test('410 is answered only after EXPIRED is stored, so that money which lands la
         head: unused,
         simulate: unused,
         uses: unused,
+        usesIfMined: unused,
         transfers: unused,
         mined: unused,
         submit: unused,

@@ -1,4 +1,4 @@
-import type { AuthorizationRow, Block, Use, WalletTxRow } from '../ports.ts'
+import type { AuthorizationRow, Block, SeenUses, Use, WalletTxRow } from '../ports.ts'
 import { isDead, judgeAttempt, type Verdict } from '../rules/judge-attempt.ts'
 import { auditEntry, putChallenge } from './apply-event.ts'
 import { broadcast, type Sink, withoutLive } from './broadcast.ts'
@@ -31,18 +31,25 @@ export function createResolver(core: Core): Resolver {
   let moved: ReturnType<typeof withResolvers<void>> | undefined
 
   async function run(): Promise<void> {
+    const { pollIntervalMs } = core.config
+    let pauseMs = pollIntervalMs
+    let wholeLookAt = core.clock.now()
     while (hot.size > 0 && !stopped) {
       // A poke that came while we looked counts as well.
       if (!poked) {
         const called = withResolvers()
         wake = called.resolve
-        await Promise.race([core.clock.sleep(core.config.pollIntervalMs), called.promise])
+        await Promise.race([core.clock.sleep(pauseMs), called.promise])
       }
+      if (poked) pauseMs = 0
       poked = false
+      const lookedAt = core.clock.now()
+      const glance = lookedAt - wholeLookAt < pollIntervalMs
+      if (!glance) wholeLookAt = lookedAt
       const rows = [...hot.values()]
       if (stopped || rows.length === 0) break
       try {
-        for (const [row, next] of await resolveAttempts(core, resolver, rows)) {
+        for (const [row, next] of await resolveAttempts(core, resolver, rows, glance)) {
           // A row that was adopted again meanwhile is newer than our verdict.
           if (hot.get(row.key) !== row) continue
           if (next) hot.set(row.key, next)
@@ -54,6 +61,8 @@ export function createResolver(core: Core): Resolver {
         // Chain or store cannot be asked: nothing is decided, and we ask again.
         core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
       }
+      // What was just sent is soon mined: asked again after as long as the answer took, then half as often each time.
+      pauseMs = Math.min(pollIntervalMs, Math.max(2 * pauseMs, core.clock.now() - lookedAt, 1))
     }
     running = undefined
   }
@@ -96,24 +105,30 @@ export function createResolver(core: Core): Resolver {
 /** A row that was judged, and what to watch in its place (undefined: nothing). */
 type Watched = [AuthorizationRow, AuthorizationRow | undefined]
 
-/** One look at the chain for many attempts, one step for each that is decided. Undecided ones are not in the answer. */
+/**
+ * One look at the chain for many attempts, one step for each that is decided. Undecided ones are not in the answer. A
+ * glance sees only what our own transactions did.
+ */
 export async function resolveAttempts(
   core: Core,
   sink: Sink,
   rows: readonly AuthorizationRow[],
+  glance = false,
 ): Promise<Watched[]> {
   const transactions = await walletTransactions(core, rows)
   const hashes = [...transactions.values()].flatMap((tx) => tx.hashes)
-  // Mined first, then uses: a use that is missing above a mined transaction is then truly missing.
-  const mined = hashes.length > 0 ? await core.chain.mined(hashes) : []
-  const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
   const keys = rows.map((row) => ({ payer: row.auth.from, nonce: row.auth.nonce }))
   const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
   // Only the end of an abandoned attempt needs finality; those in flight are decided at the latest block.
   const abandoned = rows.some((row) => row.phase !== 'BROADCAST')
-  const { at, found, finalized } = abandoned
-    ? await finalUses(core, keys, fromHeight)
-    : { ...(await core.chain.uses(keys, fromHeight)), finalized: undefined }
+  const seen: (SeenUses & { finalized?: Block }) | undefined = abandoned
+    ? await finalUses(core, keys, fromHeight, hashes)
+    : glance && rows.every((row) => row.walletTx !== null)
+      ? await core.chain.usesIfMined(keys, fromHeight, hashes)
+      : await core.chain.uses(keys, fromHeight, hashes)
+  if (!seen) return []
+  const { at, found, mined, finalized } = seen
+  const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
   core.highest.number = Math.max(core.highest.number, at.number)
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
 
@@ -138,10 +153,7 @@ export async function resolveAttempts(
   const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
   // Somebody else was first: go on from what is stored, or not at all.
   const outdated = settled.filter((row) => !applied.has(row.key))
-  const fresh = await core.store.get(
-    'authorizations',
-    outdated.map((row) => row.key),
-  )
+  const fresh = outdated.length > 0 ? await core.store.get('authorizations', outdated.map(keyOf)) : []
   if (rebind.length > 0) await broadcast(core, sink, rebind)
   return [
     ...settled.filter((row) => applied.has(row.key)).map((row): Watched => [row, undefined]),
@@ -150,6 +162,8 @@ export async function resolveAttempts(
     ),
   ]
 }
+
+const keyOf = ({ key }: AuthorizationRow): string => key
 
 async function walletTransactions(
   core: Core,

@@ -1,5 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import { type BodySink, type BodySource, NATIVE_BODY } from '../transports/http/native-request.ts'
+import {
+  type BodySink,
+  type BodySource,
+  NATIVE_BODY,
+  NATIVE_HEADER,
+} from '../transports/http/native-request.ts'
 
 /**
  * A Fetch Request over node's own message. Method, URL, headers and a pushed body cost little; whatever else of
@@ -18,6 +23,18 @@ class LightRequest {
     this.url = url
     this.#incoming = incoming
     this[NATIVE_BODY] = source
+  }
+
+  [NATIVE_HEADER](name: string): string | null {
+    const { rawHeaders } = this.#incoming
+    let found: string | null = null
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const given = rawHeaders[index]!
+      if (given.length !== name.length || given.toLowerCase() !== name) continue
+      const value = rawHeaders[index + 1]!
+      found = found === null ? value : `${found}, ${value}`
+    }
+    return found
   }
 
   get headers(): Headers {
@@ -45,16 +62,17 @@ export interface EmbeddedRequest {
   parsedBody?: unknown
 }
 
-/** Throws a TypeError for headers or a target that Fetch cannot express. */
+/** Throws a TypeError for a target that Fetch cannot express. */
 export function toRequest(
   incoming: IncomingMessage,
   origin: string,
   { target = incoming.url ?? '/', parsedBody }: EmbeddedRequest = {},
 ): Request {
-  const request = new LightRequest(incoming, origin + pathOf(target), bodyOf(incoming, parsedBody))
-  // Headers are built here and not later, so that a malformed one is our 400 and not some handler's exception.
-  request.headers.has('host')
-  return request as unknown as Request
+  return new LightRequest(
+    incoming,
+    origin + pathOf(target),
+    bodyOf(incoming, parsedBody),
+  ) as unknown as Request
 }
 
 /** Origin-form as it is; of an absolute target only the path counts, for its host is the client's claim. */

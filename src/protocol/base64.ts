@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** Standard base64 of JSON: what `payment-required` and `payment-response` carry. */
 export function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
@@ -10,8 +12,9 @@ export function encodeJson(value: unknown): string {
 export function decodeJsonObject(text: string): Record<string, unknown> | undefined {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined
   try {
-    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64'))
-    const value: unknown = JSON.parse(decoded)
+    const bytes = Buffer.from(text, 'base64')
+    if (!isUtf8(bytes)) return undefined
+    const value: unknown = JSON.parse(bytes.toString('utf8'))
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
     return value as Record<string, unknown>
   } catch {

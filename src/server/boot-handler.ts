@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { UNPAID_HEADERS } from '../transports/http/headers.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
-import { belowBasePath, requestTarget } from '../transports/http/request-target.ts'
+import { belowBasePath, requestPath, requestTarget } from '../transports/http/request-target.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
 import { apiReply } from './api-reply.ts'
 import type { Auth } from './auth/create-auth.ts'
@@ -52,7 +52,7 @@ export function createServerHandler(
 
   return async (request, peer = {}) => {
     const basePath = parts.basePath()
-    const { pathname } = new URL(request.url)
+    const pathname = requestPath(request)
     // What parsing has mended is no page of ours: a proxy in front that guards /admin compares what was sent.
     const isAsSent = requestTarget(request).split('?')[0] === pathname
     const below = pathname === basePath ? '/' : belowBasePath(pathname, basePath)

@@ -60,7 +60,13 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     const { baseUrl: url } = house.configuration().options
     return url !== undefined && URL.canParse(url) ? url.replace(/\/+$/, '') : 'http://localhost'
   }
-  const basePath = () => basePathOf(baseUrl())
+  let place = { configuration: house.configuration(), basePath: basePathOf(baseUrl()) }
+  /** Asked for every request, and changed by a new configuration only. */
+  const basePath = () => {
+    const configuration = house.configuration()
+    if (place.configuration !== configuration) place = { configuration, basePath: basePathOf(baseUrl()) }
+    return place.basePath
+  }
 
   const sessions = createSessions()
   const inviteNext = (fresh: string) =>

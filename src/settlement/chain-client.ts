@@ -1,9 +1,10 @@
 import { UnavailableError } from '../errors.ts'
-import type { Chain, MinedTx, Submitted } from '../ports.ts'
+import type { Chain, Submitted } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createTransferSearch } from './find-transfers.ts'
 import { createUseSearch } from './find-uses.ts'
+import { readReceipts } from './receipts.ts'
 import { createRpc } from './rpc.ts'
 import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
 import { createSimulation } from './simulate.ts'
@@ -19,8 +20,6 @@ export interface ChainDomain {
 /** For chains that do not know `eth_maxPriorityFeePerGas`: Base's usual tip. */
 const DEFAULT_PRIORITY_FEE_WEI = 1_000_000n
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** The receipt of a full batch has some 70 kB: a few of them at a time. */
-const RECEIPTS_AT_ONCE = 50
 
 /**
  * The chain through one JSON-RPC node. Rejects with UnavailableError whenever the node cannot be asked, or its
@@ -42,23 +41,9 @@ export function createChainClient({
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES })
   const blockBy = (tag: string) => rpc.attempt('eth_getBlockByNumber', [tag, false])
 
-  async function minedTx(hash: Hex): Promise<MinedTx[]> {
-    const receipt = await rpc.call('eth_getTransactionReceipt', [hash])
-    if (receipt === null) return []
-    const { status, blockNumber } = readRecord(receipt, 'receipt')
-    if (blockNumber === null) return []
-    return [
-      {
-        hash,
-        success: readNumber(status, 'receipt status') === 1,
-        blockNumber: readNumber(blockNumber, 'block number'),
-      },
-    ]
-  }
-
   return {
     simulate: createSimulation(rpc, asset),
-    uses: createUseSearch(rpc, asset),
+    ...createUseSearch(rpc, asset),
     transfers: createTransferSearch(rpc, asset),
 
     async head() {
@@ -74,12 +59,8 @@ export function createChainClient({
     },
 
     async mined(hashes) {
-      const found: MinedTx[] = []
-      for (let from = 0; from < hashes.length; from += RECEIPTS_AT_ONCE) {
-        const some = hashes.slice(from, from + RECEIPTS_AT_ONCE)
-        found.push(...(await Promise.all(some.map(minedTx))).flat())
-      }
-      return found
+      const receipts = await readReceipts(rpc, hashes)
+      return receipts.map(({ hash, success, blockNumber }) => ({ hash, success, blockNumber }))
     },
 
     async submit(raw) {

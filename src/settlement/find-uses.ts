@@ -1,9 +1,10 @@
 import { UnavailableError } from '../errors.ts'
-import type { AuthKey, Block, Use } from '../ports.ts'
-import type { Address } from '../protocol/hex.ts'
+import type { AuthKey, Block, SeenUses, Use } from '../ports.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import { OversizeError } from './http-text.ts'
+import { type Receipt, readReceipts } from './receipts.ts'
 import type { Rpc } from './rpc.ts'
-import { readBig, readBlock, readHex, readRecord, toQuantity } from './rpc-values.ts'
+import { readBig, readBlock, toQuantity } from './rpc-values.ts'
 import { addressWord, CANCELED_TOPIC, TRANSFER_TOPIC, USED_TOPIC } from './token-calls.ts'
 import { addressOf, type Log, readLogs } from './token-logs.ts'
 
@@ -76,23 +77,17 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
   }
 
   async function receiptLogs(hit: Log): Promise<Log[]> {
-    const receipt = readRecord(await rpc.call('eth_getTransactionReceipt', [hit.txHash]), 'receipt')
-    if (readHex(receipt.blockHash, 'block hash', 32) !== hit.blockHash) throw moved()
-    return readLogs(receipt.logs)
+    const [receipt] = await readReceipts(rpc, [hit.txHash])
+    if (receipt?.blockHash !== hit.blockHash) throw moved()
+    return receipt.logs
   }
 
-  async function blockOf(hit: Log): Promise<Block> {
-    const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(hit.blockNumber), false]))
-    if (block.hash !== hit.blockHash) throw moved()
-    return block
-  }
-
-  async function describe(hits: readonly Log[], keyOf: (log: Log) => AuthKey): Promise<Use[]> {
-    const perTx = remember(receiptLogs, (hit) => hit.txHash)
-    const perBlock = remember(blockOf, (hit) => hit.blockHash)
+  async function describe(hits: readonly Log[], keyOf: KeyOf, known: Known): Promise<Use[]> {
+    const perTx = remember(receiptLogs, (hit) => hit.txHash, known.logs)
+    const perBlock = remember(blockOf, (hit) => hit.blockHash, known.blocks)
     return Promise.all(
       hits.map(async (hit): Promise<Use> => {
-        const facts = { key: keyOf(hit), txHash: hit.txHash }
+        const facts = { key: keyOf(hit)!, txHash: hit.txHash }
         if (hit.topics[0] === CANCELED_TOPIC)
           return { kind: 'canceled', ...facts, block: await perBlock(hit) }
         const [block, logs] = await Promise.all([perBlock(hit), perTx(hit)])
@@ -107,24 +102,76 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
     )
   }
 
-  return async (keys: readonly AuthKey[], fromHeight: number): Promise<{ at: Block; found: Use[] }> => {
-    // Read before the logs: the search then covers this block for certain, and perhaps reports nothing later.
-    const at = readBlock(await rpc.call('eth_getBlockByNumber', ['latest', false]))
-    const wanted = new Map(keys.map((key) => [`${addressWord(key.payer)}:${key.nonce.toLowerCase()}`, key]))
-    // The filters on payer and nonce are independent; only exact pairs count.
-    const keyOf = (log: Log) => wanted.get(`${log.topics[1]!.slice(2)}:${log.topics[2]}`)
-    const groups: AuthKey[][] = []
-    for (let from = 0; from < keys.length; from += MAX_KEYS) groups.push(keys.slice(from, from + MAX_KEYS))
-    const logs = (await Promise.all(groups.map((group) => search(group, fromHeight, at.number)))).flat()
-    const hits = logs.filter((log) => log.address === asset && log.topics.length === 3 && keyOf(log))
-    return { at, found: await describe(hits, (log) => keyOf(log)!) }
+  async function blockOf(hit: Log): Promise<Block> {
+    const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(hit.blockNumber), false]))
+    if (block.hash !== hit.blockHash) throw moved()
+    return block
   }
+
+  /** Our own transactions first: what their receipts tell needs no search. */
+  async function seen(
+    keys: readonly AuthKey[],
+    fromHeight: number,
+    [receipts, at]: readonly [Receipt[], Block],
+  ): Promise<SeenUses> {
+    const wanted = new Map(keys.map((key) => [`0x${addressWord(key.payer)}:${key.nonce.toLowerCase()}`, key]))
+    // The filters on payer and nonce are independent; only exact pairs count.
+    const keyOf: KeyOf = ({ topics }) => wanted.get(`${topics[1]}:${topics[2]}`)
+    const isHit = (log: Log): boolean =>
+      log.address === asset &&
+      log.topics.length === 3 &&
+      (log.topics[0] === USED_TOPIC || log.topics[0] === CANCELED_TOPIC) &&
+      log.blockNumber >= fromHeight &&
+      keyOf(log) !== undefined
+    const own = receipts.flatMap(({ logs }) => logs.filter(isHit))
+    const told = new Set(own.map(keyOf))
+    const untold = keys.filter((key) => !told.has(key))
+    const groups: AuthKey[][] = []
+    for (let from = 0; from < untold.length; from += MAX_KEYS)
+      groups.push(untold.slice(from, from + MAX_KEYS))
+    const logs = (await Promise.all(groups.map((group) => search(group, fromHeight, at.number)))).flat()
+    const hits = [...own, ...logs.filter((log) => isHit(log) && !told.has(keyOf(log)))]
+    const known: Known = {
+      logs: new Map(receipts.map((receipt) => [receipt.hash, Promise.resolve(receipt.logs)])),
+      blocks: new Map([[at.hash, Promise.resolve(at)]]),
+    }
+    const mined = receipts.map(({ hash, success, blockNumber }) => ({ hash, success, blockNumber }))
+    return { at, found: await describe(hits, keyOf, known), mined }
+  }
+
+  /** The latest block is read before the logs: the search then covers it for certain, and perhaps reports nothing later. */
+  const firstAnswers = (hashes: readonly Hex[]) =>
+    Promise.all([
+      readReceipts(rpc, hashes),
+      rpc.call('eth_getBlockByNumber', ['latest', false]).then(readBlock),
+    ])
+
+  return {
+    async uses(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[] = []) {
+      return seen(keys, fromHeight, await firstAnswers(hashes))
+    },
+    async usesIfMined(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[]) {
+      const first = await firstAnswers(hashes)
+      return first[0].length === 0 ? undefined : seen(keys, fromHeight, first)
+    },
+  }
+}
+
+type KeyOf = (log: Log) => AuthKey | undefined
+
+/** What the first answers have told already. */
+interface Known {
+  logs: Map<string, Promise<Log[]>>
+  blocks: Map<string, Promise<Block>>
 }
 
 const moved = () => new UnavailableError('the RPC (a block that changed while it was read)')
 
-function remember<V>(load: (hit: Log) => Promise<V>, keyOf: (hit: Log) => string): (hit: Log) => Promise<V> {
-  const loaded = new Map<string, Promise<V>>()
+function remember<V>(
+  load: (hit: Log) => Promise<V>,
+  keyOf: (hit: Log) => string,
+  loaded: Map<string, Promise<V>>,
+): (hit: Log) => Promise<V> {
   return (hit) => {
     const key = keyOf(hit)
     const value = loaded.get(key) ?? load(hit)

@@ -84,7 +84,7 @@ function prepareAudit(entry: AuditEntry): StoredAudit {
 
 /** SQLite cuts text at a NUL, Postgres refuses it, and UTF-8 has no lone surrogates: two keys would become one. */
 function checkText(text: string, what: string): void {
-  if (text.includes('\0') || /\p{Surrogate}/u.test(text)) {
+  if (text.includes('\0') || !text.isWellFormed()) {
     throw new TypeError(`${what} holds a NUL or half a character: ${JSON.stringify(text)}`)
   }
 }

@@ -5,13 +5,17 @@ import { drawCrowd } from './buyers/crowd.ts'
 import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
+import { type Cluster, startCluster } from './cluster.ts'
 import { createDice } from './dice.ts'
-import { type Instance, startInstance } from './instance.ts'
+import type { Instance } from './instance.ts'
+import { isHaunted } from './invariants/bounds.ts'
 import { checkInvariants } from './invariants/check.ts'
+import { loseCommits } from './lose-commits.ts'
 import { NO_MUTATION } from './mutation.ts'
 import type { Mutation, Outside } from './outside.ts'
 import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
 import { createScheduler } from './scheduler.ts'
+import { ID_KEY } from './secrets.ts'
 import type { Storm } from './storms.ts'
 import { drawWeather, type Weather } from './weather.ts'
 import {
@@ -29,6 +33,10 @@ import {
 
 /** After the faults, everything must come to rest within this time. */
 const REST_MS = 4 * 3_600_000
+/** Of the time after it: in the last part nobody has any reason to ask the chain. */
+const QUIET_MS = 35_000
+/** Of what buyers sign. */
+const LONGEST_VALIDITY_MS = 900_000
 const ETHER = 10n ** 18n
 
 export interface HistoryOptions {
@@ -47,9 +55,10 @@ export interface History {
 export async function runHistory(seed: number, options: HistoryOptions = {}): Promise<History> {
   const dice = createDice(seed)
   const scheduler = createScheduler(START_MS)
-  const drawn = drawWeather(dice)
+  const fate = createDice(seed + 0x7fa7e)
+  const drawn = drawWeather(dice, fate)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
-  const world = createWorld(dice, scheduler, weather, options.logging ?? false)
+  const world = createWorld({ dice, fate }, scheduler, weather, options.logging ?? false)
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
@@ -66,6 +75,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     mutation,
     chainIsDown: drawOutages(world),
     told: new Set(),
+    alerts: [],
+    chainCalls: 0,
   }
   world.note('history', () => JSON.stringify(weather))
   fundGas(world, chain)
@@ -78,6 +89,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     cancel: (challengeId) => overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId)),
   }
   crowd.begin(shop)
+  loseCommits(world, recorded, cluster)
   if (weather.dearerAfterMs !== null) {
     scheduler.after(weather.dearerAfterMs, () => void raisePrices(outside), true)
   }
@@ -85,12 +97,15 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const end = START_MS + weather.horizonMs
   await scheduler.run(() => scheduler.now() >= end)
   calmDown(outside, cluster)
-  const rested = (): boolean => crowd.buyers.every(({ done }) => done) && !recorded.isBusy()
-  await rest(world, rested)
+  // An instance that remembers a payment which the store lost looks for it as long as it is valid.
+  const patient = weather.losses > 0 ? end + LONGEST_VALIDITY_MS : end
+  const rested = (): boolean =>
+    crowd.buyers.every(({ done }) => done) && !recorded.isBusy() && scheduler.now() >= patient
+  await rest(outside, rested)
   await retryFailedRefunds(outside, initial, recorded, cluster)
   await resendAll(shop, crowd.buyers)
-  await rest(world, rested)
-  await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside })
+  await rest(outside, rested)
+  await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside, instances: cluster.alive() })
   return { violations: world.violations, counters: world.counters, log: world.log }
 }
 
@@ -101,7 +116,7 @@ function configOf(weather: Weather): EngineConfig {
     payTo: PAY_TO,
     baseUrl: 'http://gateway',
     catalog: buildCatalog(PLANS, ROUTES),
-    idKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
+    idKeys: [{ id: 1, key: ID_KEY }],
     refundMinAgeMs: 10_000,
     refundMaxAttempts: 5,
     payerFailuresPerMinute: 0,
@@ -112,47 +127,6 @@ function configOf(weather: Weather): EngineConfig {
 function raisePrices({ world, config }: Outside): void {
   world.count('prices raised')
   config.catalog = buildCatalog(DEARER_PLANS, ROUTES)
-}
-
-interface Cluster {
-  pick(): Instance | undefined
-  reviveAll(): void
-}
-
-/** Instances die and come back; what they knew and did not store is gone. */
-function startCluster(outside: Outside): Cluster {
-  const { world } = outside
-  const { dice, scheduler, weather } = world
-  const slots: Array<Instance | undefined> = []
-  let lives = 0
-  function start(slot: number): void {
-    if (slots[slot]) return
-    const name = `gw${slot}.${++lives}`
-    slots[slot] = startInstance(outside, name, () => {
-      slots[slot] = undefined
-      scheduler.after(dice.skewed(100, 30_000), () => start(slot))
-    })
-  }
-  /** Also between two calls, while everything waits. */
-  function kill(): void {
-    if (world.calm || weather.crash === 0) return
-    const instance = slots[dice.int(0, slots.length - 1)]
-    scheduler.after(dice.int(5_000, 120_000), () => {
-      if (!world.calm) instance?.crash('while waiting')
-      kill()
-    })
-  }
-  for (let slot = 0; slot < weather.instances; slot++) start(slot)
-  kill()
-  return {
-    pick() {
-      const alive = slots.filter((instance) => instance !== undefined)
-      return alive.length > 0 ? dice.pick(alive) : undefined
-    },
-    reviveAll() {
-      for (const slot of slots.keys()) start(slot)
-    },
-  }
 }
 
 async function overTheNetwork<T>(
@@ -215,11 +189,18 @@ function calmDown({ world, chain, config }: Outside, cluster: Cluster): void {
 }
 
 /** Until nothing is left to do, and a little longer: what is over must stay over. */
-async function rest({ scheduler }: World, rested: () => boolean): Promise<void> {
+async function rest(outside: Outside, rested: () => boolean): Promise<void> {
+  const { world } = outside
+  const { scheduler } = world
   const latest = scheduler.now() + REST_MS
   await scheduler.run(() => rested() || scheduler.now() >= latest)
   const until = scheduler.now() + 60_000
+  await scheduler.run(() => scheduler.now() >= until - QUIET_MS)
+  const before = outside.chainCalls
   await scheduler.run(() => scheduler.now() >= until)
+  const asked = outside.chainCalls - before
+  if (asked > 0 && rested() && !isHaunted(outside))
+    world.violate('I10', `the chain is asked ${asked} times for nothing`)
 }
 
 /** The operator sees the failed refunds, fills the wallet, and has some of them tried again. */

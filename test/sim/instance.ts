@@ -12,7 +12,14 @@ import { createStorePort } from './ports/recorded-store.ts'
 import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
 import { createSimFacilitator } from './ports/sim-facilitator.ts'
-import { address, PAY_TO, REFUND_WALLET } from './world.ts'
+import { withPrivateKey } from './secrets.ts'
+import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
+
+/** A stop waits for what is in hand: a pass of the jobs, whose calls may hang. It never takes as long as this. */
+const LONGEST_STOP_MS = 600_000
+
+/** Where half of what belongs together was read before the store lost the other half, or is still remembered. */
+const HALF_LOST = /names no stored challenge|points to no stored challenge|without a receipt/
 
 /** One gateway process: the production engine and settlement over simulated ports. */
 export interface Instance extends Host {
@@ -20,13 +27,33 @@ export interface Instance extends Host {
   ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
   cancel(challengeId: string): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
+  /** As on SIGTERM: requests in hand have so much time left, then the engine stops, then the process ends. */
+  stop(graceMs: number): Promise<void>
+  /** Nothing new reaches it. */
+  readonly stopping: boolean
+  /** How many waits of the engine have not ended. */
+  asleep(): number
 }
 
-export function startInstance(outside: Outside, name: string, onCrash: () => void): Instance {
+/** Waits that one engine has begun and that have not ended. */
+interface Sleeps {
+  count: number
+}
+
+export function startInstance(outside: Outside, name: string, onEnd: () => void): Instance {
   const { world } = outside
   const { scheduler } = world
   const open = new Set<() => void>()
+  const inHand = new Set<Promise<unknown>>()
+  const sleeps: Sleeps = { count: 0 }
   let alive = true
+  let stopping = false
+
+  function end(): void {
+    alive = false
+    for (const hangUp of open) hangUp()
+    onEnd()
+  }
 
   const host: Host = {
     name,
@@ -35,14 +62,12 @@ export function startInstance(outside: Outside, name: string, onCrash: () => voi
     },
     crash(why) {
       if (!alive) return
-      alive = false
       world.count('crashes')
       world.note(name, () => `CRASH ${why}`)
-      for (const hangUp of open) hangUp()
-      onCrash()
+      end()
     },
   }
-  const engine: Engine = createEngine(createPorts(outside, host), outside.config)
+  const engine: Engine = createEngine(createPorts(outside, host, sleeps), outside.config)
   engine.start().catch(() => host.crash('at boot'))
 
   return {
@@ -50,9 +75,31 @@ export function startInstance(outside: Outside, name: string, onCrash: () => voi
     get alive() {
       return alive
     },
+    get stopping() {
+      return stopping
+    },
+    asleep: () => sleeps.count,
+    stop,
     ask: (intent) => answered(() => serve(intent)),
     cancel: (challengeId) => answered(() => engine.cancel(challengeId, 'buyer')),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    if (!alive || stopping) return
+    stopping = true
+    world.count('graceful stops')
+    if (inHand.size > 0) world.count('stops with requests in hand')
+    world.note(name, () => `STOP with ${inHand.size} requests in hand`)
+    await Promise.race([Promise.all(inHand), scheduler.sleep(graceMs)])
+    if (!alive) return
+    scheduler.after(LONGEST_STOP_MS, () => {
+      if (alive) world.violate('I12', `${name} never stops`)
+    })
+    await engine.stop()
+    if (!alive) return
+    world.note(name, () => 'STOPPED')
+    end()
   }
 
   /** As the adapters do it: the seller's handler runs after the payment, and its answer goes out once that is recorded. */
@@ -83,43 +130,61 @@ export function startInstance(outside: Outside, name: string, onCrash: () => voi
     const answer = request().catch((error: unknown) => {
       const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
       // The store or the chain is away, or a handler was too slow: honest. Anything else is a bug of the engine.
-      if (!/^(UnavailableError|GatewayError)/.test(text)) world.violate('THROWS', text)
+      const honest = /^(UnavailableError|GatewayError)/.test(text) || isHalfLost(world, text)
+      if (!honest) world.violate('THROWS', text)
       return 'error' as const
     })
+    inHand.add(answer)
+    void answer.then(() => inHand.delete(answer))
     return Promise.race([answer, broken])
   }
 }
 
-function createPorts(outside: Outside, host: Host): Ports {
+function isHalfLost(world: World, text: string): boolean {
+  return world.counters.has('store losses') && HALF_LOST.test(text)
+}
+
+function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
   const { world, chain, mutation, chainIsDown, told } = outside
   const { dice, weather, scheduler } = world
   const skewMs = dice.int(-weather.maxSkewMs, weather.maxSkewMs)
   const clock: Clock = {
     now: () => scheduler.now() + (world.calm ? 0 : skewMs),
-    sleep: (ms) =>
-      new Promise((resolve) =>
+    sleep(ms) {
+      sleeps.count++
+      return new Promise((resolve) =>
         scheduler.after(ms, () => {
+          sleeps.count--
           if (host.alive) resolve()
         }),
-      ),
+      )
+    },
   }
   const alerts: Alerts = {
     raise(kind, message) {
       world.count(`alert ${kind}`)
+      outside.alerts.push(`${kind} ${message}`)
       world.note(host.name, () => `ALERT ${kind} ${message}`)
       const expected =
-        kind !== 'job-failed' || message.includes('unavailable') || message.includes('the RPC answers')
+        kind !== 'job-failed' ||
+        message.includes('unavailable') ||
+        message.includes('the RPC answers') ||
+        isHalfLost(world, message)
       if (!expected) world.violate('THROWS', message)
     },
   }
   const store = createStorePort(world, host, outside.store)
   const direct = mutation.chain(createChainPort(world, chain, outside.staleLooks), chain)
-  const call = <T>(label: string, effect: () => Promise<T>): Promise<T> =>
-    faultyCall(world, host, label, effect, chainIsDown)
+  function call<T>(label: string, effect: () => Promise<T>): Promise<T> {
+    outside.chainCalls++
+    return faultyCall(world, host, label, effect, chainIsDown)
+  }
   const chainPort: Chain = {
     head: () => call('head', () => direct.head()),
     simulate: (auths) => call('simulate', () => direct.simulate(auths)),
-    uses: (keys, fromHeight) => call('uses', () => direct.uses(keys, fromHeight)),
+    usesIfMined: (keys, fromHeight, hashes) =>
+      call('uses', () => direct.usesIfMined(keys, fromHeight, hashes)),
+    uses: (keys, fromHeight, hashes) => call('uses', () => direct.uses(keys, fromHeight, hashes)),
     transfers: (txHash) => call('transfers', () => direct.transfers(txHash)),
     mined: (hashes) => call('mined', () => direct.mined(hashes)),
     submit: (raw) => call('submit', () => direct.submit(raw)),
@@ -163,7 +228,8 @@ function createPorts(outside: Outside, host: Host): Ports {
 function refundSigner({ world, mutation }: Outside): RefundSigner | undefined {
   const { refunds } = world.weather
   if (refunds === 'no-key') return undefined
-  return mutation.refundSigner(createSimRefundSigner(refunds === 'seller' ? PAY_TO : REFUND_WALLET))
+  const signer = createSimRefundSigner(refunds === 'seller' ? PAY_TO : REFUND_WALLET)
+  return mutation.refundSigner(withPrivateKey(signer))
 }
 
 function createSettlement(
@@ -177,7 +243,7 @@ function createSettlement(
   const { strategy, gasWallets } = world.weather
   if (strategy === 'facilitator') return createFacilitatorSettlement(createSimFacilitator(world, chain, host))
   const signers = Array.from({ length: gasWallets }, (_, index) =>
-    createSimTxSigner(address('gaswallt', index + 1)),
+    withPrivateKey(createSimTxSigner(address('gaswallt', index + 1))),
   )
   return createGasWallet({ chain: chainPort, store, clock, alerts, signers })
 }

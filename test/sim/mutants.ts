@@ -74,21 +74,23 @@ function inventing(
   invent: (auth: SignedAuthorization, found: Use | undefined) => Use | undefined,
 ): Chain {
   const known = new Map<string, SignedAuthorization>()
+  const uses: Chain['uses'] = async (keys, fromHeight, hashes) => {
+    const { at, found, mined } = await chain.uses(keys, fromHeight, hashes)
+    const all = keys.flatMap((key) => {
+      const auth = known.get(key.nonce)
+      const use = found.find((candidate) => candidate.key.nonce === key.nonce)
+      return (auth && invent(auth, use)) ?? use ?? []
+    })
+    return { at, found: all, mined }
+  }
   return {
     ...chain,
     async simulate(auths) {
       for (const auth of auths) known.set(auth.nonce, auth)
       return chain.simulate(auths)
     },
-    async uses(keys, fromHeight) {
-      const { at, found } = await chain.uses(keys, fromHeight)
-      const all = keys.flatMap((key) => {
-        const auth = known.get(key.nonce)
-        const use = found.find((candidate) => candidate.key.nonce === key.nonce)
-        return (auth && invent(auth, use)) ?? use ?? []
-      })
-      return { at, found: all }
-    },
+    uses,
+    usesIfMined: uses,
   }
 }
 

@@ -17,6 +17,10 @@ export interface Outside {
   chainIsDown: () => boolean
   /** Challenges whose payment, or refund, the seller was told of. */
   told: Set<string>
+  /** All that operators were told. */
+  alerts: string[]
+  /** Questions to the chain, and transactions for it. */
+  chainCalls: number
 }
 
 /** A money bug put between the engine and its ports, to see that the simulator notices. */

@@ -41,6 +41,9 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['surplus receipts', 10],
     ['receipts lost', 4],
     ['crashes', 2000],
+    ['graceful stops', 800],
+    ['stops with requests in hand', 80],
+    ['payments tried again', 20],
     ['calls rejected', 2000],
     ['calls answer lost', 2000],
     ['conflicts', 1000],
@@ -79,14 +82,17 @@ describe(`${HISTORIES} seeded histories`, () => {
   })
 })
 
-describe(`${STORM_HISTORIES} histories each in weather that once found a bug`, () => {
-  test.each(STORMS)('$name', async ({ name, weather }) => {
+describe(`${STORM_HISTORIES} histories each in weather that is visited on purpose`, () => {
+  test.each(STORMS)('$name', async ({ name, weather, counts }) => {
     const failures: string[] = []
+    let happened = 0
     for (let seed = 1; seed <= STORM_HISTORIES; seed++) {
-      const { violations } = await runHistory(seed, { weather })
+      const { violations, counters } = await runHistory(seed, { weather })
+      happened += counters.get(counts ?? '') ?? 0
       if (violations.length > 0) failures.push(`${name}, seed ${seed}: ${violations.join('; ')}`)
     }
     expect(failures).toEqual([])
+    if (counts !== undefined) expect(happened).toBeGreaterThanOrEqual(STORM_HISTORIES / 2)
   })
 })
 

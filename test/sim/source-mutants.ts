@@ -157,4 +157,48 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     from: "if (challenge?.state === 'DELIVERED')",
     to: "if (challenge?.state !== 'PENDING')",
   },
+  {
+    name: 'whoever is stopped takes what it watches with it',
+    file: 'engine/resolve',
+    from: 'if (stopped || rows.length === 0)',
+    to: "if (stopped) await Promise.all(rows.map((row) => commit(core, { puts: [{ table: 'authorizations', row: { ...row, dueAt: null } }] }))); if (stopped || rows.length === 0)",
+  },
+  {
+    name: 'a payment that reverted alone is sent again, and again',
+    file: 'rules/judge-attempt',
+    from: 'if (!mined.success && walletTx.members.length > 1)',
+    to: 'if (!mined.success)',
+  },
+  {
+    name: 'a watched payment is never let go',
+    file: 'engine/resolve',
+    from: 'hot.get(row.key) !== row',
+    to: 'hot.get(row.key) !== undefined',
+  },
+  {
+    name: 'an unpaid challenge is kept for ever',
+    file: 'engine/jobs',
+    from: 'await forget(core, challenge)',
+    to: 'await commit(core, { puts: [putChallenge({ ...challenge, dueAt: null })] })',
+  },
+  {
+    name: 'an alert shows the refund wallet with its key',
+    file: 'engine/refund',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    from: '(challenge ${row.challengeId}): ${reason}`',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
+    to: '(challenge ${row.challengeId}): ${reason} ${JSON.stringify(core.refundSigner)}`',
+  },
+  {
+    name: "the log keeps the payer's signature",
+    file: 'engine/broadcast',
+    from: '[claimedEntry(challengeId, claim, auth.from)]',
+    to: '[claimedEntry(challengeId, claim, auth.signature)]',
+  },
+  {
+    name: 'a refund that a lost commit had sent is called failed',
+    file: 'engine/refund',
+    from: "return void (await putRefund(core, { ...row, phase: 'BROADCAST', auth }))",
+    to: "return giveUp(core, row, 'its nonce is spent')",
+  },
 ]

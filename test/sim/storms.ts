@@ -3,8 +3,11 @@ import type { Weather } from './weather.ts'
 /** What is fixed of a history's weather; the rest is drawn. */
 export type Storm = Partial<Omit<Weather, 'config'>> & { config?: Partial<Weather['config']> }
 
-/** Weather in which bugs were once found: rare in a random draw, so it is also visited on purpose. */
-export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
+/**
+ * Weather in which bugs were once found, or that a random draw does not have: it is visited on purpose. `counts`: what
+ * must happen in it about once per history, or it would prove nothing.
+ */
+export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: string }> = [
   {
     name: 'nodes that lag further behind than finality',
     weather: { stale: 0.4, maxStaleBlocks: 60, finalityBlocks: 15, reorg: 0.06, maxReorgDepth: 8 },
@@ -20,8 +23,14 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
       instances: 3,
       maxSkewMs: 600_000,
       facilitator: 'refuses-and-sends',
+      // Nothing else may get in the way of those who are told to begin anew.
+      cast: ['honest'],
+      crash: 0,
+      rejected: 0,
+      lostAnswer: 0,
+      outages: 0,
       team: false,
-      buyers: 4,
+      buyers: 8,
       horizonMs: 300_000,
       config: { challengeTtlMs: 60_000, jobIntervalMs: 60_000 },
     },
@@ -48,5 +57,15 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm }> = [
       deliveryFails: 0.6,
       config: { deliveryLeaseMs: 5_000, settleWaitMs: 4_000 },
     },
+  },
+  {
+    name: 'deployments: instances are stopped in the middle of everything, and started again',
+    counts: 'stops with requests in hand',
+    weather: { stops: 8, crash: 0, instances: 2, horizonMs: 150_000 },
+  },
+  {
+    name: 'a store that loses its last second',
+    counts: 'commits lost',
+    weather: { losses: 3, stale: 0, maxLatencyMs: 200 },
   },
 ]

@@ -6,6 +6,10 @@ export interface Weather {
   strategy: 'gas-wallet' | 'facilitator'
   instances: number
   gasWallets: number
+  /** How often an instance is stopped as an operator does it, and started again. */
+  stops: number
+  /** How often the store loses its last second, with everything that was committed in it. */
+  losses: number
   /** Per port call. */
   crash: number
   lostAnswer: number
@@ -51,7 +55,8 @@ export interface Weather {
   }
 }
 
-export function drawWeather(dice: Dice): Weather {
+/** `fate` is a stream of its own: what it decides leaves the rest of a seed's history as it was. */
+export function drawWeather(dice: Dice, fate: Dice): Weather {
   const { pick, int, chance } = dice
   // Many buyers at one moment, so that payments travel together in one transaction.
   const rush = chance(0.15)
@@ -61,6 +66,8 @@ export function drawWeather(dice: Dice): Weather {
     strategy: rush ? 'gas-wallet' : pick(['gas-wallet', 'facilitator']),
     instances: rush ? pick([1, 1, 2]) : pick([1, 2, 2, 3]),
     gasWallets: pick([1, 1, 2]),
+    stops: fate.pick([0, 0, 0, 1, 3]),
+    losses: 0,
     crash: pick([0, 0.002, 0.01, 0.03]),
     lostAnswer: pick([0, 0.01, 0.05]),
     rejected: pick([0, 0.01, 0.05]),

@@ -2,6 +2,7 @@ import type { Address } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
 import { NETWORKS } from '../../src/protocol/network.ts'
 import type { Dice } from './dice.ts'
+import { type LostFacts, noLostFacts } from './ports/lost-facts.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
 
@@ -37,6 +38,8 @@ export const REFUND_WALLET = address('refunder', 1)
 /** What all parts of a history share. */
 export interface World {
   dice: Dice
+  /** A second stream, for events that were added later: a history without them is the same as before. */
+  fate: Dice
   scheduler: Scheduler
   weather: Weather
   /** Faults are over: calls take no time and nothing goes wrong any more. */
@@ -44,6 +47,8 @@ export interface World {
   readonly logging: boolean
   count(what: string, by?: number): void
   counters: Map<string, number>
+  /** What the store lost, if it ever did. */
+  lost: LostFacts
   /** A compact line for the event log; the text is only made when somebody will read it. */
   note(who: string, text: () => string): void
   /** Something that can never be right, seen while it happens. */
@@ -52,17 +57,24 @@ export interface World {
   log: string[]
 }
 
-export function createWorld(dice: Dice, scheduler: Scheduler, weather: Weather, logging: boolean): World {
+export function createWorld(
+  { dice, fate }: { dice: Dice; fate: Dice },
+  scheduler: Scheduler,
+  weather: Weather,
+  logging: boolean,
+): World {
   const counters = new Map<string, number>()
   const violations: string[] = []
   const log: string[] = []
   return {
     dice,
+    fate,
     scheduler,
     weather,
     calm: false,
     logging,
     counters,
+    lost: noLostFacts(),
     violations,
     log,
     count(what, by = 1) {

@@ -22,6 +22,7 @@ export function createMetrics() {
     labelNames: ['transport', 'mode', 'outcome'],
     registers,
   })
+  const offers = new Map<string, { transport: string; mode: string; count: number }>()
   const settlement = new Histogram({
     name: 'svc_settlement_duration_seconds',
     help: 'From the claim of a payment to its confirmation on the chain',
@@ -65,8 +66,22 @@ export function createMetrics() {
     ])
   }
 
+  /** Offers are many: they are counted by hand, and handed over when somebody looks. */
+  function flushOffers(): void {
+    for (const { transport, mode, count } of offers.values())
+      payments.inc({ transport, mode, outcome: 'challenge' }, count)
+    offers.clear()
+  }
+
   return {
     payments,
+    /** A 402: `svc_payments_total` with the outcome `challenge`. */
+    countOffer(transport: string, mode: string): void {
+      const key = `${transport} ${mode}`
+      const known = offers.get(key)
+      if (known) known.count += 1
+      else offers.set(key, { transport, mode, count: 1 })
+    },
     settlement,
     refunds,
     alerts,
@@ -84,6 +99,7 @@ export function createMetrics() {
       })
       if (sources) await Promise.race([readGauges(sources), limit])
       clearTimeout(timer)
+      flushOffers()
       return registry.metrics()
     },
   }

@@ -10,6 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Engine, Outcome } from '../../backstage.ts'
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry } from '../../ports.ts'
+import type { PaymentPayload } from '../../protocol/payment.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createObserver } from './create-observer.ts'
 
@@ -175,7 +176,13 @@ test('with a tracer: purchase, settle, deliver and refund, those of a sale below
       return challenge
     }),
   )
-  await engine.purchase({ transport: 'http' })
+  // An offer is no purchase.
+  await observer.watchEngine(engineOf(async () => challenge)).purchase({ transport: 'http', planId: 'basic' })
+  const payload = { signature: '0x', authorization: {} }
+  await engine.purchase({
+    transport: 'http',
+    payment: { x402Version: 2, payload } as unknown as PaymentPayload,
+  })
   await store.commit({ puts: [], audit: [entry('paid', 2000)] })
   await store.commit({ puts: [], audit: [entry('delivery-failed', 2500)] })
   await store.commit({ puts: [], audit: [entry('refund-confirmed', 9000)] })

@@ -5,14 +5,44 @@ import type { Metrics } from './create-metrics.ts'
 
 const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 
-/** The same engine; every purchase becomes a span, a figure and, once money is involved, a log line. */
+/** The same engine; every purchase becomes a figure and, once money is involved, a span and a log line. */
 export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
   const tracer = trace.getTracer('paystile')
+  function noteUnpaid(intent: Intent, mode: string, outcome: Outcome): void {
+    const { transport } = intent
+    if (outcome.kind === 'challenge') {
+      metrics.countOffer(transport, mode)
+      if (!log.isLevelEnabled('debug')) return
+      log.debug({ ...idsOf(intent, outcome), transport, mode, outcome: 'challenge' }, 'purchase')
+      return
+    }
+    const name = outcomeName(outcome)
+    const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
+    metrics.payments.inc({ transport, mode, outcome: name })
+    const facts = { ...idsOf(intent, outcome), transport, mode, outcome: name }
+    log[SERIOUS.has(name) ? 'warn' : 'info'](facts, message)
+  }
+
   return {
     ...engine,
     async purchase(intent) {
       const { transport } = intent
       const mode = modeOf(intent)
+      // Offers are many and cost nothing: a span for each would cost more than the offer.
+      if (!intent.payment && !intent.proof) {
+        try {
+          const outcome = await engine.purchase(intent)
+          quietly(() => noteUnpaid(intent, mode, outcome))
+          return outcome
+        } catch (cause) {
+          const { challengeId, requestId } = intent
+          quietly(() => {
+            metrics.payments.inc({ transport, mode, outcome: 'error' })
+            log.error({ challengeId, requestId, transport, mode, outcome: 'error' }, messageOf(cause))
+          })
+          throw cause
+        }
+      }
       const startedMs = performance.now()
       const span = tracer.startSpan('purchase', {
         attributes: { 'svc.transport': transport, 'svc.mode': mode },
@@ -40,8 +70,7 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
         quietly(() => note(level, idsOf(intent, outcome), name, message))
         return outcome
       } catch (cause) {
-        const message = cause instanceof Error ? cause.message : 'unknown'
-        quietly(() => note('error', idsOf(intent), 'error', message))
+        quietly(() => note('error', idsOf(intent), 'error', messageOf(cause)))
         throw cause
       } finally {
         quietly(() => span.end())
@@ -49,6 +78,8 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
     },
   }
 }
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : 'unknown')
 
 /** Whoever has paid gets an answer, even if nobody can write it down. */
 function quietly(observe: () => void): void {

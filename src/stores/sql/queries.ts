@@ -21,10 +21,13 @@ export type Queries = ReturnType<typeof createQueries>
 export function createQueries(dialect: Dialect) {
   const { inKeys, forUpdate, skipLocked } = dialect
   return {
-    get: (table: TableName, keys: readonly string[]): Query => ({
-      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
-      params: [JSON.stringify(keys)],
-    }),
+    get: (table: TableName, keys: readonly string[]): Query =>
+      keys.length === 1
+        ? { sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key = ?`, params: [keys[0]!] }
+        : {
+            sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
+            params: [JSON.stringify(keys)],
+          },
     list: (table: TableName, ref: string): Query => ({
       sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE ref = ? ORDER BY key`,
       params: [ref],

@@ -116,5 +116,5 @@ function readLog({ rows }: Result) {
 
 /** No step with any other text is accepted, and a database may refuse even to look for it: it is simply not there. */
 function isStorable(text: string): boolean {
-  return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
+  return !text.includes('\0') && text.isWellFormed()
 }

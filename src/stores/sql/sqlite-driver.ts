@@ -37,16 +37,18 @@ const sqlite: Dialect = {
 
 /** Runs each transaction in one go on one connection: no read can come in between and see half of it. */
 export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
-  const statements = new Map<string, SqliteStatement>()
+  const statements = new Map<string, (params: unknown[]) => Result>()
 
   function run({ sql, params }: Query): Result {
-    let statement = statements.get(sql)
-    if (statement === undefined) {
-      statement = database.prepare(sql)
-      statements.set(sql, statement)
+    let execute = statements.get(sql)
+    if (execute === undefined) {
+      const statement = database.prepare(sql)
+      execute = statement.reader
+        ? (given) => ({ rows: statement.all(given) as Result['rows'], changes: 0 })
+        : (given) => ({ rows: [], changes: statement.run(given).changes })
+      statements.set(sql, execute)
     }
-    if (statement.reader) return { rows: statement.all(params) as Result['rows'], changes: 0 }
-    return { rows: [], changes: statement.run(params).changes }
+    return execute(params)
   }
 
   /** Throws as long as a failed transaction cannot be undone, for what it wrote would be seen as committed. */

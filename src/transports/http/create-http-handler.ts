@@ -5,10 +5,11 @@ import { decodeAccess } from './decode-access.ts'
 import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
+import { headerOf } from './native-request.ts'
 import type { BodyLimits } from './read-body.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
 import { jsonReply, type Reply, toResponse } from './reply.ts'
-import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
+import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
 import { concealed, createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
 
@@ -57,10 +58,10 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   })
 
   async function access(request: Request, peer: Peer): Promise<Reply | Response> {
-    const { headers } = request
+    const has = (name: string): boolean => headerOf(request, name) !== null
     const a2a = peer.a2aOnAccess ? endpoints['/a2a']?.POST : undefined
-    if (a2a && (headers.has('x-a2a-extensions') || headers.has('a2a-extensions'))) return a2a(request, peer)
-    const paying = headers.has('payment-signature')
+    if (a2a && (has('x-a2a-extensions') || has('a2a-extensions'))) return a2a(request, peer)
+    const paying = has('payment-signature')
     const limited = paying || a2a ? undefined : safe.limit(peer)
     if (limited) return limited
     const decoded = await decodeAccess(request, limits)
@@ -142,7 +143,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
   async function reply(request: Request, peer: Peer): Promise<Reply | Response> {
     const { method } = request
-    const { pathname } = new URL(request.url)
+    const pathname = requestPath(request)
     const own = find(belowBasePath(pathname, basePath))
     const methods = own ?? findCall(request)
     // Where the gateway is mounted beside other code, its 404 passes a request on: preflights of others, too.

@@ -4,6 +4,7 @@ import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.t
 import { type PaymentPayload, paymentIdOf } from '../../protocol/payment.ts'
 import { decodePayment } from './decode-payment.ts'
 import { nameFault } from './name-fault.ts'
+import { headerOf } from './native-request.ts'
 import { type BodyLimits, readBody } from './read-body.ts'
 import { chooseRequestId } from './request-id.ts'
 
@@ -17,7 +18,7 @@ export type DecodedAccess =
 
 /** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
 export async function decodeAccess(request: Request, limits: BodyLimits): Promise<DecodedAccess> {
-  const header = request.headers.get('payment-signature')
+  const header = headerOf(request, 'payment-signature')
   const payment = header === null ? undefined : decodePayment(header)
   if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
   const read = await readBody(request, limits)
@@ -27,7 +28,7 @@ export async function decodeAccess(request: Request, limits: BodyLimits): Promis
   if (body instanceof GatewayError) return { kind: 'fault', error: body }
   const requestId = chooseRequestId(
     body.requestId,
-    request.headers.get('idempotency-key'),
+    headerOf(request, 'idempotency-key'),
     paymentIdOf(payment),
   )
   if (requestId instanceof GatewayError) return { kind: 'fault', error: requestId }

@@ -3,6 +3,7 @@
  * times the work of a 402; a request that carries this key may be read and answered without them.
  */
 export const NATIVE_BODY = Symbol('paystile.native-body')
+export const NATIVE_HEADER = Symbol('paystile.native-header')
 
 /** Receives a body piece by piece. */
 export interface BodySink {
@@ -19,6 +20,12 @@ export function bodySourceOf(request: Request): BodySource | undefined {
   if (NATIVE_BODY in request) return request[NATIVE_BODY] as BodySource | undefined
   const body = request.body
   return body === null ? undefined : (sink) => pushFrom(body, sink)
+}
+
+/** As `request.headers.get` does, for a name in lower case; without making Headers where that can be avoided. */
+export function headerOf(request: Request, name: string): string | null {
+  if (!(NATIVE_HEADER in request)) return request.headers.get(name)
+  return (request[NATIVE_HEADER] as (name: string) => string | null)(name)
 }
 
 export function acceptsLightResponse(request: Request): boolean {

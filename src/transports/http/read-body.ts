@@ -1,11 +1,14 @@
+import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
 import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
-import { bodySourceOf } from './native-request.ts'
+import { bodySourceOf, headerOf } from './native-request.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
   requestTimeoutMs: number
 }
+
+const BYTE_ORDER_MARK = '\ufeff'
 
 type BodyFault = { kind: 'fault'; error: GatewayError; httpStatus?: number }
 export type BodyRead = { kind: 'text'; text: string } | BodyFault
@@ -23,7 +26,7 @@ export async function readBody(request: Request, limits: BodyLimits): Promise<Bo
  */
 export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
-  if (Number(request.headers.get('content-length')) > maxBodyBytes)
+  if (Number(headerOf(request, 'content-length')) > maxBodyBytes)
     return Promise.resolve(tooLarge(maxBodyBytes))
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
@@ -58,15 +61,15 @@ export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRe
 }
 
 function decode(bytes: Uint8Array): BodyRead {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
+  if (!isUtf8(bytes)) {
     return {
       kind: 'fault',
       error: new GatewayError('INVALID_REQUEST', 'the body is not UTF-8 text; send JSON in UTF-8'),
     }
   }
+  const { buffer, byteOffset, byteLength } = bytes
+  const whole = Buffer.from(buffer, byteOffset, byteLength).toString('utf8')
+  const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
   if (!isNestedTooDeep(text)) return { kind: 'text', text }
   const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
   return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }

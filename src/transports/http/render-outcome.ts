@@ -4,6 +4,7 @@ import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { PaymentRequired, SettleResponse } from '../../protocol/payment.ts'
 import { challengeExtensions } from './challenge-extensions.ts'
+import { createChallengeJson } from './challenge-json.ts'
 import { authenticateWith, PAID_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
@@ -34,11 +35,12 @@ export function createOutcomeRenderer(
 ): OutcomeRenderer {
   const authenticate = authenticateWith(baseUrl)
   const extensions = challengeExtensions(baseUrl, { embedded, discovery })
+  const jsonOf = createChallengeJson()
   const headerTail = `,"extensions":${JSON.stringify(extensions.header)}}`
 
   function challenge(required: PaymentRequired): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
-    const json = JSON.stringify(required).slice(0, -1)
+    const json = jsonOf(required).slice(0, -1)
     return {
       status: 402,
       headers: {

@@ -7,6 +7,15 @@ export function requestTarget({ url }: Request): string {
   return start === -1 ? '/' : url.slice(start)
 }
 
+/** Nothing in it that parsing would change, and no query. */
+const PLAIN_PATH = /^\/[\w/-]*$/
+
+/** The path as `URL` reads it. */
+export function requestPath(request: Request): string {
+  const target = requestTarget(request)
+  return PLAIN_PATH.test(target) ? target : new URL(request.url).pathname
+}
+
 /** The target below a base path such as `/pay`; undefined when it lies elsewhere. */
 export function belowBasePath(target: string, basePath: string): string | undefined {
   return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : undefined

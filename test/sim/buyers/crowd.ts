@@ -90,6 +90,7 @@ export function drawCrowd(world: World): Crowd {
       proofs: [],
       grants: [],
       refusals: [],
+      heard: [],
       done: false,
     }
     buyers.push(buyer)

@@ -37,6 +37,8 @@ export interface Buyer {
   grants: Array<Pick<AccessGrant, 'challengeId' | 'accessToken'>>
   /** Codes of the failures it was told. */
   refusals: string[]
+  /** Every answer that reached it. */
+  heard: Outcome[]
   done: boolean
 }
 
@@ -100,6 +102,7 @@ export function see(shop: Shop, buyer: Buyer, what: string, reply: Reply): Reply
   )
   world.count(`reply ${text}`)
   if (typeof reply === 'string') return reply
+  buyer.heard.push(reply)
   if (reply.kind === 'granted') {
     if (reply.cached) world.count('cached grants')
     buyer.grants.push(reply.grant)

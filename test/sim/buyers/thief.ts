@@ -45,13 +45,20 @@ export function steal(known: Public) {
       const public_ = known.authorizations().filter(({ from }) => from !== thief.address)
       if (public_.length === 0) continue
       shop.world.count('thefts tried')
-      const intent = rebuilt(shop, thief, dice.pick(public_), known, own)
+      const loot = dice.pick(public_)
+      const intent = rebuilt(shop, thief, loot, known, own)
       const reply = see(shop, thief, 'steal', await shop.ask(intent))
-      if (typeof reply !== 'string' && reply.kind === 'granted') {
+      const granted = typeof reply !== 'string' && reply.kind === 'granted'
+      // A payment that is under way and whose claim is lost belongs to whoever shows it first.
+      if (granted && !wasLost(shop, loot)) {
         shop.world.violate('I7', `${thief.name} got ${reply.grant.challengeId} with somebody else's payment`)
       }
     }
   }
+}
+
+function wasLost({ world }: Shop, { nonce }: SignedAuthorization): boolean {
+  return [...world.lost.payments].some((key) => key.endsWith(`:${nonce}`))
 }
 
 /** Pays with its own money, but on a request that somebody else opened. */

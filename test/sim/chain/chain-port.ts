@@ -1,4 +1,6 @@
-import type { AuthKey, Block, Chain, SimResult, TransferTx, Use } from '../../../src/ports.ts'
+import { UnavailableError } from '../../../src/errors.ts'
+import type { AuthKey, Block, Chain, MinedTx, SimResult, TransferTx, Use } from '../../../src/ports.ts'
+import type { Hex } from '../../../src/protocol/hex.ts'
 import type { World } from '../world.ts'
 import { blockAt, type Mined, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
 import type { SimChain } from './sim-chain.ts'
@@ -37,6 +39,25 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     return { kind: 'ok', alone: code === 'flips' || code === 'burns' }
   }
 
+  async function uses(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[] = []) {
+    // Receipts, the latest block and the logs are three answers, perhaps of three nodes.
+    const [receipts, latest, checked] = [view(), view(), view()]
+    const own = keys.flatMap((key) => describeUse(receipts, key) ?? [])
+    const told = own.filter(({ txHash }) => hashes.includes(txHash))
+    for (const { block } of told) {
+      if (block.hash === latest.block.hash) continue
+      const known = block.number <= checked.block.number && blockAt(checked.branch, block.number)
+      if (!known || known.hash !== block.hash) throw new UnavailableError('the RPC (a block that changed)')
+    }
+    const untold = keys.filter((key) => !told.some((use) => use.key === key))
+    const found = [...told, ...untold.flatMap((key) => describeUse(latest, key) ?? [])]
+    return {
+      at: facts(latest.block),
+      found: found.filter(({ block }) => block.number >= fromHeight),
+      mined: minedAt(receipts, hashes),
+    }
+  }
+
   return {
     async head() {
       const at = view()
@@ -49,10 +70,9 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
       }
       return { at: facts(at.block), results: auths.map((auth) => look(at, auth)) }
     },
-    async uses(keys, fromHeight) {
-      const at = view()
-      const found = keys.flatMap((key) => describeUse(at, key) ?? [])
-      return { at: facts(at.block), found: found.filter(({ block }) => block.number >= fromHeight) }
+    uses,
+    async usesIfMined(keys, fromHeight, hashes) {
+      return minedAt(view(), hashes).length > 0 ? uses(keys, fromHeight, hashes) : undefined
     },
     async transfers(txHash) {
       const at = view()
@@ -61,12 +81,7 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
       )
       return { at: facts(at.block), found: mined && plainTransfers(mined) }
     },
-    async mined(hashes) {
-      const at = view()
-      return at.branch.mined
-        .filter(({ tx, block }) => block.number <= at.block.number && hashes.includes(tx.hash))
-        .map(({ tx, success, block }) => ({ hash: tx.hash, success, blockNumber: block.number }))
-    },
+    mined: async (hashes) => minedAt(view(), hashes),
     async submit(raw) {
       return chain.submit(raw)
     },
@@ -80,6 +95,12 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
 
 function facts({ number, hash, timestamp }: SimBlock): Block {
   return { number, hash, timestamp }
+}
+
+function minedAt(at: View, hashes: readonly Hex[]): MinedTx[] {
+  return at.branch.mined
+    .filter(({ tx, block }) => block.number <= at.block.number && hashes.includes(tx.hash))
+    .map(({ tx, success, block }) => ({ hash: tx.hash, success, blockNumber: block.number }))
 }
 
 function plainTransfers({ tx, block, logs }: Mined): TransferTx {

@@ -34,8 +34,9 @@ export function transfersOf({ branch }: View, receipts: Iterable<ReceiptRow>): T
         const key = `${NETWORK.chainId}:${NETWORK.asset}:${payer}:${nonce}`.toLowerCase()
         return [{ key, nonce, ...place }]
       }
-      const at = `${tx.hash}:${log.index}`
-      return [{ key: named.get(at) ?? `${NETWORK.chainId}:${at}`, nonce: tx.hash, ...place }]
+      // A plain transaction of these histories moves one sum.
+      const key = named.get(`${tx.hash}:${log.index}`) ?? `${NETWORK.chainId}:${tx.hash}:plain-0`
+      return [{ key, nonce: tx.hash, ...place }]
     }),
   )
 }

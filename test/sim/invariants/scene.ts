@@ -7,9 +7,11 @@ import type {
 } from '../../../src/ports.ts'
 import type { Buyer } from '../buyers/shop.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
+import type { Instance } from '../instance.ts'
 import type { Outside } from '../outside.ts'
 import type { RecordedStore } from '../ports/recorded-store.ts'
 import type { World } from '../world.ts'
+import type { Forgiven } from './forgiven.ts'
 import type { Transfer } from './ledger.ts'
 
 export interface Ended {
@@ -18,12 +20,14 @@ export interface Ended {
   recorded: RecordedStore
   buyers: readonly Buyer[]
   outside: Outside
+  instances: readonly Instance[]
 }
 
 /** The end of a history: what is stored, and what the chain says. */
 export interface Scene extends Ended {
   transfers: Transfer[]
   income: Map<string, Transfer>
+  forgiven: Forgiven
   challenges: Map<string, ChallengeRow>
   authorizations: AuthorizationRow[]
   receipts: Map<string, ReceiptRow>

@@ -2,6 +2,8 @@ import type { Committed, Step, Store, TableName, Tables } from '../../../src/por
 import { createMemoryStore } from '../../../src/stores/memory.ts'
 import type { World } from '../world.ts'
 import { faultyCall, type Host } from './faulty-call.ts'
+import { createLosingStore } from './losing-store.ts'
+import { noteLost } from './lost-facts.ts'
 
 const TABLES: readonly TableName[] = [
   'challenges',
@@ -22,6 +24,10 @@ export interface RecordedStore {
   challengeIds: Set<string>
   /** Swept once. A clock far behind may take such an id for a fresh one: nothing had ever happened to it. */
   forgotten: Set<string>
+  /** How often something was written. */
+  commits(): number
+  /** Undoes what was committed since then; only in a history that has losses. */
+  lose(sinceMs: number): Promise<void>
   /** Everything that is stored, read back from the store itself. */
   readAll<N extends TableName>(table: N): Promise<Array<Tables[N]>>
   /** Does any row still wait for a job? */
@@ -29,13 +35,16 @@ export interface RecordedStore {
 }
 
 export function createRecordedStore(world: World, mutate: (store: Store) => Store): RecordedStore {
-  const memory = mutate(createMemoryStore())
+  const losing = world.weather.losses > 0 ? createLosingStore(world.scheduler.now) : undefined
+  const memory = mutate(losing?.store ?? createMemoryStore())
+  const { lost } = world
   const dueAt = new Map<string, number | null>()
   const keys = new Map<TableName, Set<string>>(TABLES.map((table) => [table, new Set()]))
   const claimedAt = new Map<string, number>()
   const challengeIds = new Set<string>()
   const forgotten = new Set<string>()
   let waiting = 0
+  let commits = 0
 
   /** A released claim only waits to be swept, and a refund without a key for the operator. */
   function isIdle(table: TableName, row: object): boolean {
@@ -70,6 +79,8 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     async commit(step): Promise<Committed> {
       for (const { table, row } of step.puts) {
         if (table !== 'challenges' || (row.state !== 'EXPIRED' && row.state !== 'CANCELLED')) continue
+        // Whoever remembers what was lost may hold a version that the store gives out a second time.
+        if (lost.challenges.has(row.key)) continue
         const [before] = await memory.get('challenges', [row.key])
         if (before?.state === 'PENDING' && before.liveAuth !== null && before.version === row.version) {
           world.violate('I9', `${row.key} is ${row.state} although a payment is in flight`)
@@ -77,8 +88,10 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       }
       // Recorded before the answer, in the same turn: nothing can come between the two.
       const result = await memory.commit(step)
-      if (result.kind === 'applied') record(step)
-      else world.count('conflicts')
+      if (result.kind === 'applied') {
+        commits++
+        record(step)
+      } else world.count('conflicts')
       return result
     },
     async takeDue(table, nowMs, untilMs, limit) {
@@ -89,16 +102,32 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       return rows
     },
   }
+  async function readAll<N extends TableName>(table: N): Promise<Array<Tables[N]>> {
+    const rows = await memory.get(table, [...keys.get(table)!])
+    return rows.filter((row) => row !== undefined)
+  }
+
   return {
     store,
     claimedAt,
     challengeIds,
     forgotten,
-    isBusy: () => waiting > 0,
-    async readAll(table) {
-      const rows = await memory.get(table, [...keys.get(table)!])
-      return rows.filter((row) => row !== undefined)
+    commits: () => commits,
+    async lose(sinceMs) {
+      const undone = losing?.lose(sinceMs) ?? []
+      for (const step of undone) noteLost(lost, step)
+      world.count('commits lost', undone.length)
+      world.note('store', () => `LOSES ${undone.map(describe).join(' | ')}`)
+      dueAt.clear()
+      waiting = 0
+      for (const table of TABLES) {
+        for (const row of await readAll(table)) {
+          setDue(table, row.key, isIdle(table, row) ? null : row.dueAt)
+        }
+      }
     },
+    isBusy: () => waiting > 0,
+    readAll,
   }
 }
 
