@@ -34,6 +34,8 @@ export interface Sink {
 }
 
 const MAX_BATCH = 200
+/** So few share little gas, and do not wait for more than a moment. */
+const FEW = 8
 const STALE_LOOKS = 5
 /** Instances that share a gas wallet meet at the insert of a nonce: whoever lost waits a little, each another while. */
 const NONCE_RACES = 32
@@ -47,14 +49,28 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   let busy = false
   let full: (() => void) | undefined
 
-  /** Until a transaction's worth of payments is there, one under way is decided, or it has been long enough. */
+  /**
+   * While others are under way, a payment waits for company: until nobody has come for a moment, it has been long enough,
+   * or a transaction is full. Many wait for those under way as well, for their buyers often come back.
+   */
   async function gather(): Promise<void> {
+    const { quietMs, gatherMs } = core.config
     const progress = sink.progress()
-    if (packs < 2 || core.config.gatherMs === 0 || !progress || queue.length >= packs) return
-    const filled = withResolvers()
-    full = filled.resolve
-    await Promise.race([filled.promise, progress, core.clock.sleep(core.config.gatherMs)])
-    full = undefined
+    if (packs < 2 || gatherMs === 0 || !progress) return
+    const untilMs = core.clock.now() + gatherMs
+    let moved = false
+    void progress.then(() => {
+      moved = true
+    })
+    for (let before = 0; queue.length < packs; ) {
+      const quiet = queue.length === before
+      if (core.clock.now() >= untilMs || (quiet && (moved || queue.length < FEW))) return
+      before = queue.length
+      const filled = withResolvers()
+      full = filled.resolve
+      await Promise.race([filled.promise, core.clock.sleep(quietMs)])
+      full = undefined
+    }
   }
 
   async function drain(): Promise<void> {

@@ -39,6 +39,8 @@ export interface EngineConfig {
   storePollMs: number
   /** How long a payment may wait for others to travel with, while earlier ones are under way. */
   gatherMs: number
+  /** After so long without another one, it waits no more. */
+  quietMs: number
   confirmations: number
   /** Age at which a paid, undelivered route call is refunded. */
   refundMinAgeMs: number

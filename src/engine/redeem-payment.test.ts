@@ -61,6 +61,7 @@ test('410 is answered only after EXPIRED is stored, so that money which lands la
       pollIntervalMs: 10,
       storePollMs: 250,
       gatherMs: 0,
+      quietMs: 0,
       confirmations: 1,
       refundMinAgeMs: 0,
       refundIntervalMs: 1000,

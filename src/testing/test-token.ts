@@ -1,6 +1,7 @@
-import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex } from 'viem'
+import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex, stringToHex } from 'viem'
 import type { DevClient } from './dev-client.ts'
 import artifact from './test-usdc.json' with { type: 'json' }
+import proxy from './test-usdc-proxy.json' with { type: 'json' }
 import { usdcAbi } from './usdc-abi.ts'
 
 /** A Transfer of the token as the chain logged it. */
@@ -22,6 +23,13 @@ async function mined(client: DevClient, hash: Hex): Promise<void> {
     await new Promise((turn) => setTimeout(turn, 5))
   }
 }
+
+/** Where the token's code is; USDC's address only forwards to it. */
+const IMPLEMENTATION: Address = '0x000000000000000000000000000000000000c0de'
+/** Nobody: a proxy refuses its admin. */
+const ADMIN: Address = '0x000000000000000000000000000000000000ad14'
+const proxySlot = (name: 'admin' | 'implementation'): Hex =>
+  keccak256(stringToHex(`paystile.test-usdc.${name}`))
 
 /**
  * The controls of the test token at `usdc`.
@@ -56,7 +64,12 @@ export function controlToken(client: DevClient, usdc: Address, minter: Address) 
   }
 
   return {
-    install: () => client.setCode({ address: usdc, bytecode: artifact.deployedBytecode as Hex }),
+    async install(): Promise<void> {
+      await client.setCode({ address: IMPLEMENTATION, bytecode: artifact.deployedBytecode as Hex })
+      await client.setCode({ address: usdc, bytecode: proxy.deployedBytecode as Hex })
+      await write(proxySlot('admin'), BigInt(ADMIN))
+      await write(proxySlot('implementation'), BigInt(IMPLEMENTATION))
+    },
     mint(to: Address, micro: bigint): Promise<void> {
       // One after another: anvil could hand two simultaneous transactions of the minter the same nonce.
       const mint = lastMint.then(() => mintNow(to, micro))

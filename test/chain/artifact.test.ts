@@ -7,6 +7,7 @@ import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
 import multicall3 from '../../src/testing/test-multicall3.json' with { type: 'json' }
 import usdc from '../../src/testing/test-usdc.json' with { type: 'json' }
+import proxy from '../../src/testing/test-usdc-proxy.json' with { type: 'json' }
 import wallet from '../../src/testing/test-wallet-1271.json' with { type: 'json' }
 import { usdcAbi } from '../../src/testing/usdc-abi.ts'
 
@@ -19,6 +20,7 @@ test('every artifact is what its source compiles to', { timeout: 60_000 }, async
 
 test.each([
   ['TestUsdc', usdc],
+  ['TestUsdcProxy', proxy],
   ['TestWallet1271', wallet],
   ['TestMulticall3', multicall3],
 ])('%s names the source that it was made from', (name, artifact) => {

@@ -8,6 +8,7 @@ import solc from 'solc'
 
 const contracts = [
   { name: 'TestUsdc', artifact: 'test-usdc.json' },
+  { name: 'TestUsdcProxy', artifact: 'test-usdc-proxy.json' },
   { name: 'TestWallet1271', artifact: 'test-wallet-1271.json' },
   { name: 'TestMulticall3', artifact: 'test-multicall3.json' },
 ]

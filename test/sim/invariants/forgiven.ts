@@ -1,6 +1,6 @@
 import type { ChallengeRow } from '../../../src/ports.ts'
 import type { Buyer } from '../buyers/shop.ts'
-import type { Ended } from './scene.ts'
+import type { World } from '../world.ts'
 
 /**
  * Whom a store that lost its last second excuses: everything that a lost commit spoke of, the buyers of it, and the
@@ -26,7 +26,10 @@ const nobody: Forgiven = {
   payer: () => false,
 }
 
-export function forgivenIn({ world, buyers }: Ended, rows: readonly ChallengeRow[]): Forgiven {
+export function forgivenIn(
+  { world, buyers }: { world: World; buyers: readonly Buyer[] },
+  rows: readonly ChallengeRow[],
+): Forgiven {
   const { lost } = world
   if (lost.challenges.size + lost.requests.size + lost.payments.size === 0) return nobody
   const challenges = new Set(lost.challenges)
