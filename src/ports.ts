@@ -57,12 +57,18 @@ export interface Step {
   /** Rows to delete, at exactly this version. */
   removes?: Array<{ table: TableName; key: string; version: number }>
   audit?: AuditEntry[]
+  /**
+   * A power cut may take it, as if it had never been; a crash of ours may not. For what promises nothing to anybody yet,
+   * so that it need not wait for the disk.
+   */
+  soft?: boolean
 }
 
 export type Committed = { kind: 'applied' } | { kind: 'conflict'; table: TableName; key: string }
 
 /**
- * A versioned record store. `commit` is the only way to change anything; it is durable when it answers. Drivers
+ * A versioned record store. `commit` is the only way to change anything; it is durable when it answers, and so is all
+ * that was committed before it. Drivers
  * commit all steps that gathered in one tick as one transaction, with one result each.
  */
 export interface Store {

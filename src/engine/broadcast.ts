@@ -50,25 +50,25 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   let full: (() => void) | undefined
 
   /**
-   * While others are under way, a payment waits for company: until nobody has come for a moment, it has been long enough,
-   * or a transaction is full. Many wait for those under way as well, for their buyers often come back.
+   * While others are under way, a payment waits for company: until one of those is decided, it has been long enough, a
+   * transaction is full, or only few have come and nobody any more.
    */
   async function gather(): Promise<void> {
     const { quietMs, gatherMs } = core.config
     const progress = sink.progress()
     if (packs < 2 || gatherMs === 0 || !progress) return
     const untilMs = core.clock.now() + gatherMs
-    let moved = false
-    void progress.then(() => {
-      moved = true
+    let decided = false
+    const moved = progress.then(() => {
+      decided = true
     })
-    for (let before = 0; queue.length < packs; ) {
-      const quiet = queue.length === before
-      if (core.clock.now() >= untilMs || (quiet && (moved || queue.length < FEW))) return
+    let before = 0
+    while (!decided && queue.length < packs && core.clock.now() < untilMs) {
+      if (queue.length === before && before < FEW) return
       before = queue.length
       const filled = withResolvers()
       full = filled.resolve
-      await Promise.race([filled.promise, core.clock.sleep(quietMs)])
+      await Promise.race([filled.promise, moved, core.clock.sleep(quietMs)])
       full = undefined
     }
   }

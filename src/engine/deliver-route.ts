@@ -40,7 +40,8 @@ async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<Challeng
   const leaseUntil = now + core.config.deliveryLeaseMs
   const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
   const leased = { ...challenge, leaseUntil, dueAt, deliveryTries: challenge.deliveryTries + 1 }
-  if (!(await commit(core, { puts: [putChallenge(leased)] }))) return undefined
+  // Soft: should the power fail, the call under this lease ends too.
+  if (!(await commit(core, { puts: [putChallenge(leased)], soft: true }))) return undefined
   // A store that was slow to answer may have used it up: somebody else may be calling by now.
   return core.clock.now() < leaseUntil ? stored(leased) : undefined
 }
@@ -56,7 +57,8 @@ export async function renewLease(core: Core, challengeId: string, lease: number)
     if (challenge?.state !== 'PAID' || challenge.deliveryTries !== lease) return false
     const leaseUntil = core.clock.now() + core.config.deliveryLeaseMs
     const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
-    if (await commit(core, { puts: [putChallenge({ ...challenge, leaseUntil, dueAt })] })) return true
+    const puts = [putChallenge({ ...challenge, leaseUntil, dueAt })]
+    if (await commit(core, { puts, soft: true })) return true
   }
   return true
 }

@@ -157,6 +157,8 @@ async function claim(
   const claimed = { ...challenge, claimed: true, liveAuth: attempt.key, dueAt: null, clientAgentId }
   const applied = await commit(core, {
     puts: [putChallenge(claimed), { table: 'authorizations', row: attempt }, ...inserts],
+    // Nothing is sent before T1b, which makes this one last as well.
+    soft: true,
   })
   return applied ? stored(attempt) : undefined
 }

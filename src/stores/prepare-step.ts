@@ -21,6 +21,7 @@ export interface StoredAudit extends Omit<AuditEntry, 'txHash' | 'details'> {
 export interface PreparedStep {
   writes: Write[]
   audit: StoredAudit[]
+  soft: boolean
 }
 
 /**
@@ -42,7 +43,7 @@ export function prepareStep(step: Step): PreparedStep {
     writes.push({ table, key, version, row: null })
   }
   if (new Set(writes.map(rowId)).size < writes.length) throw new TypeError('a step names one row twice')
-  return { writes, audit: (step.audit ?? []).map(prepareAudit) }
+  return { writes, audit: (step.audit ?? []).map(prepareAudit), soft: step.soft ?? false }
 }
 
 /** One name for a row of any table. */

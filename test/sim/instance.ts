@@ -18,8 +18,12 @@ import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
 /** A stop waits for what is in hand: a pass of the jobs, whose calls may hang. It never takes as long as this. */
 const LONGEST_STOP_MS = 600_000
 
-/** Where half of what belongs together was read before the store lost the other half, or is still remembered. */
-const HALF_LOST = /names no stored challenge|points to no stored challenge|without a receipt/
+/**
+ * Where half of what belongs together was read before the store lost the other half, or is still remembered; or where
+ * two instances were handed the same row at the same version.
+ */
+const HALF_LOST =
+  /names no stored challenge|points to no stored challenge|without a receipt|refund-confirmed cannot happen/
 
 /** One gateway process: the production engine and settlement over simulated ports. */
 export interface Instance extends Host {

@@ -66,6 +66,26 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
   {
     name: 'a store that loses its last second',
     counts: 'commits lost',
-    weather: { losses: 3, stale: 0, maxLatencyMs: 200 },
+    weather: { losses: 5, stale: 0, maxLatencyMs: 200, deliveryFails: 0.6 },
+  },
+  {
+    name: 'refunds, in blocks that go away',
+    counts: 'refund transfers',
+    weather: {
+      cast: ['honest', 'twice', 'calls'],
+      rush: false,
+      team: false,
+      strategy: 'gas-wallet',
+      buyers: 4,
+      instant: false,
+      deliveryFails: 0.9,
+      refunds: 'funded',
+      reorg: 0.1,
+      maxReorgDepth: 20,
+      finalityBlocks: 20,
+      blockMs: 1_000,
+      horizonMs: 300_000,
+      config: { refundIntervalMs: 10_000, jobIntervalMs: 4_000 },
+    },
   },
 ]

@@ -53,8 +53,8 @@ export interface Driver {
   /**
    * All that the script did is durable when this resolves, and undone when it rejects, unless COMMIT got lost. May
    * run the script again as long as nothing of it can have been committed. A driver's patience counts from `sinceMs`
-   * (of `performance.now`), when the caller began to wait.
+   * (of `performance.now`), when the caller began to wait. `soft`: a power cut may take it.
    */
-  transaction<T>(script: () => Script<T>, sinceMs?: number): Promise<T>
+  transaction<T>(script: () => Script<T>, how?: { sinceMs?: number | undefined; soft?: boolean }): Promise<T>
   close(): Promise<void>
 }

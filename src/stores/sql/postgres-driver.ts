@@ -40,7 +40,7 @@ export function createPostgresDriver(
     exclusive: false,
     dialect: postgresDialect,
     query: (query) => pool.use(performance.now(), async (connection) => (await connection.run([query]))[0]!),
-    transaction: (script, sinceMs = performance.now()) => {
+    transaction: (script, { sinceMs = performance.now() } = {}) => {
       return pool.use(sinceMs, async (connection) => {
         for (let race = 1; ; race++) {
           try {

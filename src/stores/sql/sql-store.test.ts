@@ -46,12 +46,34 @@ afterEach(async () => {
 const put = (key: string, version = 0) => samplePut('requests', { key, version })
 const versions = async (...keys: string[]) => (await store.get('requests', keys)).map((row) => row?.version)
 
-test('all that gathers in one tick is one transaction with one answer each', async () => {
-  const steps = [[put('a')], [put('b'), put('a', 1)], [put('c'), put('a', 1)], [put('a', 2)]]
+test('all that gathers in one tick is one transaction', async () => {
+  const steps = [[put('a')], [put('b'), put('a', 1)], [put('a', 2)]]
   const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
   expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  expect(results).toEqual(steps.map(() => ({ kind: 'applied' })))
+  expect(await versions('a', 'b')).toEqual([3, 1])
+})
+
+test('of steps that contradict each other each gets its own answer', async () => {
+  const steps = [[put('a')], [put('b'), put('a', 1)], [put('c'), put('a', 1)], [put('a', 2)]]
+  const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
+  expect(executed.filter((sql) => sql === 'COMMIT')).toHaveLength(1)
   expect(results.map((result) => result.kind)).toEqual(['applied', 'applied', 'conflict', 'applied'])
   expect(await versions('a', 'b', 'c')).toEqual([3, 1, undefined])
+})
+
+test('a step that contradicts what is stored is refused, and its neighbours are not', async () => {
+  await store.commit({ puts: [put('a')] })
+  const group = [put('a'), put('b'), put('a', 1)].map((one) => store.commit({ puts: [one] }))
+  expect((await Promise.all(group)).map(({ kind }) => kind)).toEqual(['conflict', 'applied', 'applied'])
+  expect(await versions('a', 'b')).toEqual([2, 1])
+})
+
+test('a soft step does not wait for the disk; whatever is committed after it does, for both', async () => {
+  await store.commit({ puts: [put('a')], soft: true })
+  expect(executed).toEqual(['PRAGMA synchronous = NORMAL', 'BEGIN IMMEDIATE', 'COMMIT'])
+  await Promise.all([store.commit({ puts: [put('b')], soft: true }), store.commit({ puts: [put('c')] })])
+  expect(executed.slice(3)).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE', 'COMMIT'])
 })
 
 test('callers that an answer wakes gather again', async () => {

@@ -3,8 +3,9 @@ import { UnavailableError } from '../../errors.ts'
 import type { Committed, Store } from '../../ports.ts'
 import { fromStored, fromStoredAudit, type PreparedStep, prepareStep } from '../prepare-step.ts'
 import { commitGroup } from './commit-group.ts'
-import type { Driver, Result } from './driver.ts'
+import { type Driver, LostRaceError, type Result } from './driver.ts'
 import { createQueries, readAudit, readRow } from './queries.ts'
+import { createRecentRows } from './recent-rows.ts'
 import { takeDueRows } from './take-due-rows.ts'
 
 interface Waiting {
@@ -17,6 +18,8 @@ interface Waiting {
 /** The store over any SQL database whose migrations have run. */
 export function createSqlStore(driver: Driver): Store {
   const queries = createQueries(driver.dialect)
+  // Only where nobody else can change them.
+  const recent = driver.exclusive ? createRecentRows() : undefined
   let waiting: Waiting[] = []
   /** Settles when everything that waits now has its answer. */
   let flushed = Promise.resolve()
@@ -40,12 +43,29 @@ export function createSqlStore(driver: Driver): Store {
     waiting = []
     try {
       const steps = group.map(({ step }) => step)
-      const results = await driver.transaction(() => commitGroup(queries, steps), group[0]?.sinceMs)
+      const soft = steps.every((step) => step.soft)
+      const results = await apply(steps, { sinceMs: group[0]?.sinceMs, soft })
+      recent?.committed(steps.flatMap(({ writes }, index) => (isApplied(results[index]!) ? writes : [])))
       for (const [index, { resolve }] of group.entries()) resolve(results[index]!)
     } catch (cause) {
+      recent?.forget()
       const reason = unavailable(cause)
       for (const { reject } of group) reject(reason)
     }
+  }
+
+  async function apply(
+    steps: readonly PreparedStep[],
+    how: Parameters<Driver['transaction']>[1],
+  ): Promise<Committed[]> {
+    if (driver.exclusive) {
+      try {
+        return await driver.transaction(() => commitGroup(queries, steps, true), how)
+      } catch (error) {
+        if (!(error instanceof LostRaceError)) throw error
+      }
+    }
+    return driver.transaction(() => commitGroup(queries, steps), how)
   }
 
   return {
@@ -61,12 +81,12 @@ export function createSqlStore(driver: Driver): Store {
     },
     get: (table, keys) => {
       return ask(async () => {
-        const storable = keys.filter(isStorable)
-        if (storable.length === 0) return keys.map(() => undefined)
-        const { rows } = await driver.query(queries.get(table, storable))
+        const known = keys.map((key) => recent?.get(table, key))
+        const asked = keys.filter((key, index) => known[index] === undefined && isStorable(key))
+        const { rows } = asked.length === 0 ? { rows: [] } : await driver.query(queries.get(table, asked))
         const found = new Map(rows.map(readRow).map((row) => [row.key, row]))
-        return keys.map((key) => {
-          const row = found.get(key)
+        return keys.map((key, index) => {
+          const row = known[index] ?? found.get(key)
           return row && fromStored(row)
         })
       })
@@ -82,7 +102,10 @@ export function createSqlStore(driver: Driver): Store {
       return ask(async () => {
         // A negative LIMIT means "all" to one database and is an error to another.
         if (limit < 1) return []
-        const taken = await driver.transaction(() => takeDueRows(queries, table, nowMs, untilMs, limit))
+        // A lease: what a power cut takes, it takes together with the work under it.
+        const take = () => takeDueRows(queries, table, nowMs, untilMs, limit)
+        const taken = await driver.transaction(take, { soft: true })
+        recent?.committed(taken.map((row) => ({ table, key: row.key, version: row.version - 1, row })))
         return taken.map((row) => fromStored(row))
       })
     },
@@ -106,6 +129,8 @@ export function createSqlStore(driver: Driver): Store {
     },
   }
 }
+
+const isApplied = ({ kind }: Committed): boolean => kind === 'applied'
 
 function readLog({ rows }: Result) {
   return rows.map((row) => {

@@ -16,7 +16,7 @@ interface SqliteStatement {
 
 export interface SqliteDriver extends Driver {
   /** As `transaction`, without giving way to anything else. */
-  transactionNow<T>(script: () => Script<T>): T
+  transactionNow<T>(script: () => Script<T>, how?: { soft?: boolean }): T
 }
 
 const sqlite: Dialect = {
@@ -56,8 +56,15 @@ export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
     if (database.inTransaction) database.exec('ROLLBACK')
   }
 
-  function transactionNow<T>(script: () => Script<T>): T {
+  /** Whether COMMIT waits for the disk. A later one that does brings all earlier ones there too: they share one file. */
+  let waits = true
+
+  function transactionNow<T>(script: () => Script<T>, { soft = false }: { soft?: boolean } = {}): T {
     rollBack()
+    if (waits === soft) {
+      database.exec(`PRAGMA synchronous = ${soft ? 'NORMAL' : 'FULL'}`)
+      waits = !soft
+    }
     database.exec('BEGIN IMMEDIATE')
     try {
       const steps = script()
@@ -83,7 +90,7 @@ export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
       rollBack()
       return run(query)
     },
-    transaction: async (script) => transactionNow(script),
+    transaction: async (script, how) => transactionNow(script, how),
     transactionNow,
     close: async () => {
       statements.clear()

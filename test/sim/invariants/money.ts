@@ -1,5 +1,6 @@
 import { simRefundNonce } from '../keys.ts'
 import { PAY_TO, priceOf, REFUND_WALLET } from '../world.ts'
+import { isStranded } from './ending.ts'
 import { sum } from './ledger.ts'
 import type { Scene } from './scene.ts'
 
@@ -101,7 +102,8 @@ function checkReceipts({ world, receipts, income, challenges, authorizations, fo
 }
 
 /** I5, I6: each refund returns one receipt, once, to its payer, and no more than came. */
-function checkRefunds({ world, transfers, income, refunds }: Scene): void {
+function checkRefunds(scene: Scene): void {
+  const { world, transfers, income, refunds } = scene
   // Of the payments on the chain, not of the receipts: a store may lose those.
   const nonces = new Map([...income.keys()].map((key) => [simRefundNonce(key), key]))
   const returned = new Set<string>()
@@ -123,7 +125,9 @@ function checkRefunds({ world, transfers, income, refunds }: Scene): void {
     }
   }
   // Who reads that a refund failed pays it by hand: it must say what the chain says.
-  for (const { key, phase } of refunds.values()) {
+  for (const refund of refunds.values()) {
+    const { key, phase } = refund
+    if (isStranded(scene, refund)) continue
     if (returned.has(key) !== (phase === 'DONE')) {
       world.violate(
         'I5',
