@@ -23,7 +23,7 @@ export interface Cell {
 }
 
 const MIB = 2 ** 20
-const WARM_UP_REQUESTS = 10_000
+const WARM_UP_REQUESTS = 20_000
 
 /** How many terms per second a server hands out: one request for terms after another, nothing is paid. */
 export async function measureUnpaid(

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Transport } from '../facts.ts'
+import { createMac } from './sha256.ts'
 import type { Terms } from './terms.ts'
 
 /**
@@ -26,7 +27,14 @@ export interface ParsedChallengeId {
   mac: Buffer
 }
 
-function mac(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Terms): Buffer {
+const macs = new WeakMap<Uint8Array, (data: Uint8Array) => string>()
+
+function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Terms): Buffer {
+  let mac = macs.get(key)
+  if (!mac) {
+    mac = createMac(key)
+    macs.set(key, mac)
+  }
   const text = JSON.stringify([
     'paystile:challenge:1',
     transport,
@@ -40,7 +48,7 @@ function mac(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Ter
     terms.payTo,
     terms.requestId,
   ])
-  return createHmac('sha256', key).update(head).update(text).digest().subarray(0, MAC_BYTES)
+  return Buffer.from(mac(Buffer.concat([head, Buffer.from(text)])).slice(0, 2 * MAC_BYTES), 'hex')
 }
 
 export function makeChallengeId(
@@ -54,7 +62,7 @@ export function makeChallengeId(
   head.writeUInt8(key.id, 0)
   head.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
   head.set(random.subarray(0, RANDOM_BYTES), 6)
-  return `${transport}-${Buffer.concat([head, mac(key.key, transport, head, terms)]).toString('base64url')}`
+  return `${transport}-${Buffer.concat([head, macOf(key.key, transport, head, terms)]).toString('base64url')}`
 }
 
 /** Splits an id without judging it; undefined when it cannot be one of ours. */
@@ -76,5 +84,7 @@ export function parseChallengeId(challengeId: string): ParsedChallengeId | undef
 /** Did we issue this id for exactly these terms? */
 export function provesTerms(keys: readonly IdKey[], parsed: ParsedChallengeId, terms: Terms): boolean {
   const key = keys.find((candidate) => candidate.id === parsed.keyId)
-  return key !== undefined && timingSafeEqual(mac(key.key, parsed.transport, parsed.head, terms), parsed.mac)
+  return (
+    key !== undefined && timingSafeEqual(macOf(key.key, parsed.transport, parsed.head, terms), parsed.mac)
+  )
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { ChallengeRow, Subject } from '../facts.ts'
 import type { Address } from '../protocol/hex.ts'
+import { sha256 } from './sha256.ts'
 
 /** What a challenge is worth and for what: the facts its id proves. */
 export interface Terms {
@@ -16,8 +16,6 @@ export interface Terms {
   payTo: Address
   requestId: string
 }
-
-const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')
 
 export function resourceHash(subject: Subject): string {
   if (subject.kind === 'plan') return ''

@@ -38,6 +38,8 @@ function offer(
   }
 }
 
+const at = (url: string) => offer({ resource: { ...offer().resource, url } })
+
 test('it writes what JSON.stringify writes, the first time and every other', () => {
   const jsonOf = createChallengeJson()
   const dearer = offer()
@@ -46,6 +48,11 @@ test('it writes what JSON.stringify writes, the first time and every other', () 
   const offers = [
     ...[offer(), offer(), offer({ error: 'paid already' }), offer(), dearer, offer(), strangeName, offer()],
     offer({}, { planId: undefined, routeId: 'weather' }),
+    offer({}, { planId: undefined, routeId: 'weather' }),
+    offer({}, { planId: undefined, routeId: 'basic' }),
+    offer(),
+    at('http://localhost/weather/lisbon?a="b\\c'),
+    at('http://localhost/größe/😀?x=1&y=%22'),
     offer({}, { salt: '"' }),
     offer({}, { resourceId: 'other' }),
     offer({}, { planId: 'other' }),

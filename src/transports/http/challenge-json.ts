@@ -1,7 +1,7 @@
 import type { PaymentRequired, RequirementsExtra } from '../../protocol/payment.ts'
 
 /** Needs no escape in JSON. */
-const PLAIN = /^[\w.:-]*$/
+const PLAIN = /^[^"\\\p{Cc}\p{Cs}]*$/u
 /** Stands for what differs between two offers of one thing; no JSON of ours has it. */
 const HOLE = '\u0001'
 const MAX_TEMPLATES = 1000
@@ -12,29 +12,30 @@ interface Template {
 }
 
 /**
- * Writes an offer as JSON does. Two offers of one plan differ in their ids and salt only, so the rest is written once
- * and kept: a 402 is what strangers ask for most.
+ * Writes an offer as JSON does. Two offers of one thing differ in their ids, salt and path only, so the rest is written
+ * once and kept: a 402 is what strangers ask for most.
  */
 export function createChallengeJson(): (required: PaymentRequired) => string {
   const templates = new Map<string, Template>()
   return (required) => {
-    const { challengeId, requestId, accepts } = required
-    const { planId, salt } = accepts[0]?.extra ?? {}
-    if (planId === undefined || salt === undefined) return JSON.stringify(required)
-    let template = templates.get(planId)
+    const { challengeId, requestId, accepts, resource } = required
+    const { planId, routeId, salt } = accepts[0]?.extra ?? {}
+    const itemId = planId ?? routeId
+    if (itemId === undefined || salt === undefined) return JSON.stringify(required)
+    let template = templates.get(itemId)
     if (!template || !isAlike(template.like, required)) {
       if (templates.size >= MAX_TEMPLATES) templates.clear()
       template = { like: required, pieces: piecesOf(required) }
-      templates.set(planId, template)
+      templates.set(itemId, template)
     }
-    if (!PLAIN.test(requestId) || !PLAIN.test(salt) || !PLAIN.test(challengeId))
-      return JSON.stringify(required)
-    const [head, afterId, afterRequest, afterSalt, between, tail] = template.pieces
-    return `${head}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
+    const { url } = resource
+    if (!PLAIN.test(url + requestId + salt + challengeId)) return JSON.stringify(required)
+    const [head, afterUrl, afterId, afterRequest, afterSalt, between, tail] = template.pieces
+    return `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
   }
 }
 
-/** The text around the five holes: the ids twice, the salt once. */
+/** The text around the six holes: the path, the ids twice, the salt once. */
 function piecesOf(required: PaymentRequired): string[] {
   const [terms, ...others] = required.accepts
   const extra: RequirementsExtra = {
@@ -43,7 +44,13 @@ function piecesOf(required: PaymentRequired): string[] {
     requestId: HOLE,
     salt: HOLE,
   }
-  const holed = { ...required, accepts: [{ ...terms, extra }, ...others], challengeId: HOLE, requestId: HOLE }
+  const holed = {
+    ...required,
+    resource: { ...required.resource, url: HOLE },
+    accepts: [{ ...terms, extra }, ...others],
+    challengeId: HOLE,
+    requestId: HOLE,
+  }
   return JSON.stringify(holed).split(JSON.stringify(HOLE).slice(1, -1))
 }
 
@@ -52,13 +59,14 @@ function isAlike(one: PaymentRequired, other: PaymentRequired): boolean {
   const [a, b] = [one.accepts[0]!, other.accepts[0]!]
   return (
     one.error === other.error &&
-    one.resource.url === other.resource.url &&
     one.resource.method === other.resource.method &&
     one.resource.description === other.resource.description &&
     a.amount === b.amount &&
     a.payTo === b.payTo &&
     a.asset === b.asset &&
     a.network === b.network &&
+    a.extra.planId === b.extra.planId &&
+    a.extra.routeId === b.extra.routeId &&
     a.extra.resourceId === b.extra.resourceId &&
     a.extra.description === b.extra.description
   )

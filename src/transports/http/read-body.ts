@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
 import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
-import { bodySourceOf, headerOf } from './native-request.ts'
+import { type BodySource, bodySourceOf, headerOf } from './native-request.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
@@ -28,6 +28,17 @@ export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRe
   const { maxBodyBytes, requestTimeoutMs } = limits
   if (Number(headerOf(request, 'content-length')) > maxBodyBytes)
     return Promise.resolve(tooLarge(maxBodyBytes))
+  let source: BodySource | undefined
+  try {
+    source = bodySourceOf(request)
+  } catch {
+    return Promise.resolve(broken())
+  }
+  if (!source) return Promise.resolve({ kind: 'bytes', bytes: new Uint8Array() })
+  return push(source, maxBodyBytes, requestTimeoutMs)
+}
+
+function push(source: BodySource, maxBodyBytes: number, requestTimeoutMs: number): Promise<BytesRead> {
   return new Promise((resolve) => {
     const chunks: Uint8Array[] = []
     let size = 0
@@ -42,8 +53,6 @@ export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRe
     }
     const timer = setTimeout(() => settle(timedOut(requestTimeoutMs)), requestTimeoutMs)
     try {
-      const source = bodySourceOf(request)
-      if (!source) return settle({ kind: 'bytes', bytes: new Uint8Array() })
       stop = source({
         chunk(bytes) {
           size += bytes.byteLength

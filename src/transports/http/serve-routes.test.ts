@@ -96,7 +96,7 @@ describe('a direct call of a paid route', () => {
   test('is asked for with method, path, query, headers and body, byte for byte', async () => {
     const { send, intents } = gateway()
     const body = new Uint8Array([0, 255, 10])
-    const headers = { 'idempotency-key': 'k-1', 'x-own': '1' }
+    const headers = { 'idempotency-key': 'k-1', 'x-own': '1', 'payment-signature': paying }
     expect((await send('POST', '/weather/par%69s?b=2&a=1&a=%20+', { body, headers })).status).toBe(402)
     expect(intents).toMatchObject([
       { transport: 'http', routeId: 'report', requestId: 'k-1', call: { method: 'POST' } },
@@ -105,6 +105,12 @@ describe('a direct call of a paid route', () => {
     expect(call?.path).toBe('/weather/par%69s?b=2&a=1&a=%20+')
     expect(call?.headers).toMatchObject({ 'x-own': '1' })
     expect([...call!.body!]).toEqual([0, 255, 10])
+  })
+
+  test('an offer needs no headers', async () => {
+    const { send, intents } = gateway()
+    await send('GET', '/weather/paris', { headers: { 'x-own': '1' } })
+    expect(intents[0]?.call).toMatchObject({ path: '/weather/paris', headers: {} })
   })
 
   test('below a base path is the route’s path alone', async () => {

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import type { Desk, Endpoint, Methods } from './endpoint.ts'
+import { headerOf } from './native-request.ts'
 import { type Forwarded, passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
 import type { Reply } from './reply.ts'
@@ -23,14 +24,15 @@ export function createRouteServer(
 
   function sell({ routeId }: CatalogRoute): Endpoint {
     return async (request, peer) => {
-      const limited = request.headers.has('payment-signature') ? undefined : safe.limit(peer)
+      const limited = headerOf(request, 'payment-signature') === null ? safe.limit(peer) : undefined
       if (limited) return limited
       const decoded = decodeCallHeaders(request)
       // A header that is no payment must not be a way around the limit.
       if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
       const failing = decoded.payment && safe.limit(peer, decoded.payment)
       if (failing) return failing
-      const call = await callOf(request)
+      // An offer calls nothing: its headers go nowhere.
+      const call = await callOf(request, decoded.payment !== undefined)
       if ('status' in call) return call
       const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...decoded }
       const challengeId = decoded.payment?.accepted?.extra?.challengeId
@@ -42,18 +44,19 @@ export function createRouteServer(
     return async (request, peer) => {
       const limited = safe.limit(peer)
       if (limited) return limited
-      const call = await callOf(request)
+      const call = await callOf(request, true)
       if ('status' in call) return call
       return passOn(await forwardFree(routeId, { ...call, method: request.method }), render)
     }
   }
 
-  async function callOf(request: Request): Promise<RouteCall | Reply> {
+  async function callOf(request: Request, isMade: boolean): Promise<RouteCall | Reply> {
     const read = await readBytes(request, limits)
     if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
     const path = requestTarget(request).slice(desk.basePath.length)
     const body = read.bytes.length === 0 ? null : read.bytes
-    return { method: soldMethod(request.method), path, headers: Object.fromEntries(request.headers), body }
+    const headers = isMade ? Object.fromEntries(request.headers) : {}
+    return { method: soldMethod(request.method), path, headers, body }
   }
 
   /** A fit path that only its query spoils may still be somebody else's. */
