@@ -50,17 +50,17 @@ export function isStranded({ world, challenges, forgiven }: Scene, refund: Refun
 }
 
 /**
- * Known, and not mended yet: one payment claimed for two orders, before and after a loss. Whoever remembers the first
- * claim writes it over the second, which has the same version, and the second order waits for a payment that is not its
- * own. Its buyer is hostile, and is not charged for it.
+ * Known, and not mended yet: whoever remembers a claim that the store lost writes it over a newer one of the same
+ * version, and the challenge of the newer one waits for an attempt that is over, or not its own. Nothing is charged for it.
  */
 function isMixedUp(
   { world, authorizations, forgiven }: Scene,
   key: string,
   liveAuth: string | null,
 ): boolean {
+  if (liveAuth === null || !forgiven.challenge(key)) return false
   const live = authorizations.find((row) => row.key === liveAuth)
-  const mixedUp = live !== undefined && live.challengeId !== key && forgiven.challenge(key)
-  if (mixedUp) world.count('orders mixed up after a loss')
-  return mixedUp
+  const isOwn = live?.challengeId === key && (live.phase === 'CLAIMED' || live.phase === 'BROADCAST')
+  if (!isOwn) world.count('orders mixed up after a loss')
+  return !isOwn
 }
