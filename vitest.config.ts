@@ -5,7 +5,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores that it is meant for: much of it waits for blocks, disks and deadlines.
+    maxWorkers: 3,
     // Loading viem and the x402 packages anew for every file would cost more than the tests themselves.
     isolate: false,
     // Alerts that a test provokes are only worth reading when it fails.

@@ -1,5 +1,5 @@
 import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow } from '../ports.ts'
-import { plainOrdinalOf, transferKey } from '../rules/authorization-key.ts'
+import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
@@ -40,7 +40,7 @@ export async function confirmPayments(core: Core, confirmed: readonly Confirmed[
   await Promise.all(
     confirmed.map(async (item, index) => {
       const challenge = challenges[index]
-      if (!challenge) throw new Error(`authorization ${item.attempt.key} names no stored challenge`)
+      if (!challenge) return tellLost(core, item)
       const known = receipts[index]
       const applied = known
         ? await relocate(core, item, challenge, known)
@@ -49,6 +49,16 @@ export async function confirmPayments(core: Core, confirmed: readonly Confirmed[
     }),
   )
   return settled
+}
+
+/** Only a store that failed over forgets a challenge in flight. Nothing here can mend it: the operator must know. */
+async function tellLost(core: Core, { attempt, use }: Confirmed): Promise<void> {
+  core.alerts.raise(
+    'receipt-lost',
+    `the store lost challenge ${attempt.challengeId}, which ${use.from} paid with ${use.value} in ${use.txHash}: run paystile reconcile`,
+  )
+  // Should the attempt itself be stored, it ends here.
+  await commit(core, { puts: [{ table: 'authorizations', row: { ...attempt, phase: 'DEAD', dueAt: null } }] })
 }
 
 async function confirmPayment(
@@ -78,7 +88,8 @@ export async function recordReceipt(
   const receipt = receiptAt(core, source, use, role === 'pays' ? 'pays' : 'surplus')
   const puts: Put[] = [
     { table: 'receipts', row: receipt },
-    { table: 'seen', row: seenRow(core, receipt) },
+    // A payment goes by its nonce. Its place is no name: a reorganisation may give it to its neighbour in the transaction.
+    ...(plain ? [{ table: 'seen' as const, row: seenRow(receipt) }] : []),
     ...others,
   ]
   const facts: EventFacts = {
@@ -152,11 +163,6 @@ async function relocate(
     { table: 'receipts', row: receipt },
     { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
   ]
-  if (known.txHash !== use.txHash || known.logIndex !== use.logIndex) {
-    const key = transferKey(core.config.network.chainId, use.txHash, use.logIndex)
-    const [seen] = await core.store.get('seen', [key])
-    if (!seen) puts.push({ table: 'seen', row: seenRow(core, receipt) })
-  }
   if (challenge.receipt === receipt.key && challenge.txHash !== use.txHash) {
     puts.push(putChallenge({ ...challenge, txHash: use.txHash }))
   }
@@ -188,9 +194,7 @@ function receiptAt(
   }
 }
 
-function seenRow(core: Core, receipt: ReceiptRow) {
-  const { chainId } = core.config.network
-  const plain = plainOrdinalOf(receipt.key) !== undefined
-  const key = plain ? receipt.key : transferKey(chainId, receipt.txHash, receipt.logIndex)
-  return { key, version: 0, ref: receipt.challengeId, dueAt: null, receipt: receipt.key }
+/** Of a plain transfer. */
+function seenRow({ key, challengeId }: ReceiptRow) {
+  return { key, version: 0, ref: challengeId, dueAt: null, receipt: key }
 }

@@ -10,7 +10,7 @@ import { putChallenge } from './apply-event.ts'
 import { type Core, getOne, randomText } from './core.ts'
 import { challengeOfRequest, draftChallenge, requestPointer, subjectFingerprint } from './open-challenge.ts'
 import type { Intent } from './outcome.ts'
-import { alreadyRedeemed, otherPurchase } from './refusals.ts'
+import { alreadyRedeemed, otherPurchase, settlementPending } from './refusals.ts'
 
 export type PaidIntent = Intent & { payment: PaymentPayload }
 
@@ -38,7 +38,8 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
   const attempt = await getOne(core, 'authorizations', attemptKey(core, intent.payment))
   if (attempt && attempt.phase !== 'RELEASED') {
     const challenge = await getOne(core, 'challenges', attempt.challengeId)
-    if (!challenge) throw new Error(`authorization ${attempt.key} names no stored challenge`)
+    // Released and swept between the two reads, by an instance whose clock is ahead, or lost with a failover.
+    if (!challenge) return fail(settlementPending({ key: attempt.challengeId }))
     const strangers =
       [intent, echo, { requestId: intent.paymentId }].some((ids) => namesAnother(ids, challenge)) ||
       !sameCall(intent, challenge)

@@ -29,7 +29,11 @@ async function sendRefunds(core: Core, waiting: readonly RefundRow[]): Promise<v
     waiting.map((row) => row.key),
   )
   // Never before the receipt is final: a reorganisation could take the payment back and leave the refund.
-  const ready = waiting.filter((_, index) => receipts[index]?.finalized)
+  const ready = waiting.flatMap((row, index) => {
+    // A reorganisation may have moved the payment down, below where the intent was to look from.
+    const fromHeight = Math.min(row.fromHeight, receipts[index]?.blockNumber ?? row.fromHeight)
+    return receipts[index]?.finalized ? [{ ...row, fromHeight }] : []
+  })
   if (ready.length === 0) return
   const signer = core.refundSigner
   if (!signer) {
@@ -130,7 +134,8 @@ async function finishRefund(core: Core, row: RefundRow, use: Use): Promise<void>
   const at = core.clock.now()
   const facts = { at, actor: 'gateway' as const, txHash: use.txHash, details: { value: row.value } }
   const puts: Put[] = [{ table: 'refunds', row: { ...row, phase: 'DONE', txHash: use.txHash, dueAt: null } }]
-  if (!row.movesState) {
+  // No longer REFUND_PENDING: another instance was first, and this is a conflict; or a failover lost who had it.
+  if (!row.movesState || challenge.state !== 'REFUND_PENDING') {
     await commit(core, { puts, audit: [auditEntry(challenge, 'surplus-refunded', facts)] })
     return
   }
@@ -155,7 +160,7 @@ async function giveUp(core: Core, row: RefundRow, reason: string): Promise<void>
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { reason, value: row.value } }
   const puts: Put[] = [{ table: 'refunds', row: { ...row, phase: 'FAILED', reason, dueAt: null } }]
   let audit = [auditEntry(challenge, 'surplus-refund-failed', facts)]
-  if (row.movesState) {
+  if (row.movesState && challenge.state === 'REFUND_PENDING') {
     const failed = applyEvent(challenge, 'refund-failed', facts, { dueAt: null })
     puts.push(putChallenge(failed.row))
     audit = failed.audit

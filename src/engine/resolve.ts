@@ -195,7 +195,9 @@ async function settleFailure(
 /** BROADCAST → ABANDONED: no longer live, so the buyer may sign anew; watched, because it may land after all. */
 async function abandon(core: Core, row: AuthorizationRow, reason: string): Promise<boolean> {
   const [challenge] = await core.store.get('challenges', [row.challengeId])
-  if (!challenge) throw new Error(`authorization ${row.key} names no stored challenge`)
+  // Only a store that failed over forgets it, and mostly the attempt with it: then this is a conflict.
+  if (!challenge)
+    return commit(core, { puts: [{ table: 'authorizations', row: { ...row, phase: 'DEAD', dueAt: null } }] })
   const at = core.clock.now()
   const abandoned: AuthorizationRow = { ...row, phase: 'ABANDONED', reason, dueAt: at + ABANDONED_RECHECK_MS }
   return commit(core, {

@@ -73,7 +73,7 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   // Searching by a part of the payment's hash leaves one row.
   await page.getByLabel('Search challenges').fill(grant.txHash.slice(0, 20))
   const found = page.locator('section', { has: page.locator('.filters') })
-  await expect.poll(() => found.innerText(), { timeout: 45_000 }).toContain('1 found')
+  await expect.poll(() => found.textContent(), { timeout: 45_000 }).toContain('1 found')
   expect(await page.locator('.challenges tbody tr').count()).toBe(1)
   await page.getByLabel('Search challenges').fill('nothing has this in it')
   await page.getByText('Nothing matches').waitFor()

@@ -23,7 +23,7 @@ describe(`${HISTORIES} seeded histories`, () => {
       if (violations.length > 0)
         failures.push(`npm run sim -- --seed ${seed} --histories 1: ${violations.join('; ')}`)
     }
-  })
+  }, 300_000)
 
   test('no invariant is violated', () => {
     expect(failures).toEqual([])

@@ -24,12 +24,12 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: "state === 'PENDING' && core.clock.now()",
   },
   {
-    name: 'a transfer is known by its transaction alone',
+    name: 'a payment is known by its payer alone',
     file: 'rules/authorization-key',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    from: '`${chainId}:${txHash}:${logIndex}`',
+    from: '`${chainId}:${asset}:${payer}:${nonce}`',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    to: '`${chainId}:${txHash}`',
+    to: '`${chainId}:${asset}:${payer}`',
   },
   {
     name: 'a plain transfer is known by its log index, which a reorganisation changes',

@@ -99,7 +99,7 @@ export function drawWeather(dice: Dice, fate: Dice): Weather {
       pollIntervalMs: pick([1_000, 2_000, 5_000]),
       storePollMs: pick([250, 1_000, 3_000]),
       gatherMs: pick([0, 50, 1_000]),
-      quietMs: pick([5, 100]),
+      quietMs: fate.pick([5, 100]),
       confirmations: pick([1, 1, 2, 4]),
       refundIntervalMs: pick([10_000, 30_000]),
       jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 15)),
