@@ -1,4 +1,6 @@
 const ORIGIN = 'http://backend.invalid'
+/** Nothing in it that any parser changes. */
+const PLAIN = /^[\w/-]+$/
 
 /**
  * Splits a path with query, if it is one that every URL parser reads the same way: what we match is then what the
@@ -7,6 +9,7 @@ const ORIGIN = 'http://backend.invalid'
  */
 export function parseResourcePath(path: string): { pathname: string; search: string } | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) return undefined
+  if (PLAIN.test(path)) return { pathname: path, search: '' }
   let url: URL
   try {
     url = new URL(path, ORIGIN)

@@ -29,6 +29,9 @@ const routes = (site: Site) => ({
   proxyTo: { baseUrl: site.backendUrl, secret: 'shared with the backend' },
 })
 
+/** The gateway's time runs ahead of a loaded machine's: its buyers must come back before their call is refunded. */
+const patient = (site: Site) => ({ ...routes(site), refundMinAgeSeconds: 3600 })
+
 const plan = { buyers: 1, price: PLAN_PRICE, buy: buyPlan }
 const call = { buyers: 1, price: CALL_PRICE, buy: buyCall, options: routes }
 
@@ -38,7 +41,7 @@ export const SCENARIOS: Record<string, Scenario> = {
   'plan-api': { ...plan, sellerWorks: true, options: tokenApi },
   vanishing: { ...plan, buy: buyAndVanish, vanishing: true, sellerWorks: true, options: tokenApi },
   'plan-refund': { ...plan, sellerWorks: false, options: tokenApi },
-  'route-call': { ...call, sellerWorks: true },
+  'route-call': { ...call, sellerWorks: true, options: patient },
   'route-refund': { ...call, sellerWorks: false },
   'a2a-transfer': {
     ...plan,

@@ -68,10 +68,17 @@ export function createRouteServer(
     return new GatewayError('INVALID_REQUEST', message, { hint: 'send it as a URL parser writes it' })
   }
 
+  const methodsOf = new Map(
+    [...catalog.routes.values()].map((route): [CatalogRoute, Methods] => [
+      route,
+      { [route.method]: route.free ? give(route) : sell(route) },
+    ]),
+  )
+
   return (target) => {
     const routes = routesAt(catalog, target)
     if (!routes) return unfit(target)
-    if (routes.length === 0) return undefined
-    return Object.fromEntries(routes.map((route) => [route.method, route.free ? give(route) : sell(route)]))
+    const [first, ...others] = routes.map((route) => methodsOf.get(route)!)
+    return others.length === 0 ? first : Object.assign({}, first, ...others)
   }
 }

@@ -1,8 +1,5 @@
-import type { Outside } from '../outside.ts'
 import { checkGas } from './gas.ts'
 import type { Scene } from './scene.ts'
-
-const HAUNTED = /^job-failed resolve: authorization .* names no stored challenge/
 
 /** I10: gas, memory and questions are bounded by what was bought, and nothing is kept of what came to nothing. */
 export async function checkBounds(scene: Scene): Promise<void> {
@@ -12,21 +9,10 @@ export async function checkBounds(scene: Scene): Promise<void> {
 }
 
 /**
- * Known, and not mended yet: an instance that watches a payment whose challenge the store lost asks for it until it is
- * restarted, and says so. Other payments that it watches and that fail are not given up until then.
- */
-export function isHaunted({ world, alerts }: Outside): boolean {
-  const haunted = world.counters.has('store losses') && alerts.some((alert) => HAUNTED.test(alert))
-  if (haunted) world.count('haunted by what was lost')
-  return haunted
-}
-
-/**
  * At rest an engine waits for its next pass of the jobs and for nothing else: who watched a payment, held a nonce, or
  * waited for a change, would wait by the clock. That nobody asks the chain any more either is seen while time passes.
  */
-function checkMemory({ world, instances, outside }: Scene): void {
-  if (isHaunted(outside)) return
+function checkMemory({ world, instances }: Scene): void {
   for (const instance of instances) {
     if (instance.asleep() > 1)
       world.violate('I10', `${instance.name} still waits for ${instance.asleep()} things`)

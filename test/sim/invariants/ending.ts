@@ -1,24 +1,21 @@
-import type { RefundRow } from '../../../src/ports.ts'
-import { isHaunted } from './bounds.ts'
 import type { Scene } from './scene.ts'
 
 const OVER = ['DELIVERED', 'EXPIRED', 'CANCELLED', 'REFUNDED', 'REFUND_FAILED']
 
 /** I12: every record ends. */
 export function checkEnding(scene: Scene): void {
-  const { world, challenges, authorizations, receipts, refunds, walletTxs, buyers, outside } = scene
+  const { world, challenges, authorizations, receipts, refunds, walletTxs, buyers } = scene
   const noKey = world.weather.refunds === 'no-key'
-  const haunted = isHaunted(outside)
   for (const { key, state, liveAuth } of challenges.values()) {
     world.count(`state ${state}`)
     const waitsForKey = state === 'REFUND_PENDING' && noKey
-    if (isMixedUp(scene, key, liveAuth) || (haunted && liveAuth !== null)) continue
+    if (isMixedUp(scene, key, liveAuth)) continue
     if (!OVER.includes(state) && !waitsForKey) world.violate('I12', `challenge ${key} stays ${state}`)
     if (liveAuth !== null) world.violate('I12', `challenge ${key} keeps a live attempt`)
   }
   for (const { key, phase } of authorizations) {
     world.count(`attempts ${phase}`)
-    if (phase !== 'CONFIRMED' && phase !== 'DEAD' && !(haunted && phase === 'BROADCAST'))
+    if (phase !== 'CONFIRMED' && phase !== 'DEAD')
       world.violate('I12', `attempt ${key.slice(-6)} stays ${phase}`)
   }
   for (const { key, finalized, lost } of receipts.values()) {
@@ -27,7 +24,6 @@ export function checkEnding(scene: Scene): void {
   for (const refund of refunds.values()) {
     const { key, phase } = refund
     world.count(`refunds ${phase}`)
-    if (isStranded(scene, refund)) continue
     const over = phase === 'DONE' || phase === 'FAILED' || phase === 'VOID' || (phase === 'WAITING' && noKey)
     if (!over) world.violate('I12', `refund ${key.slice(-6)} stays ${phase}`)
   }
@@ -35,18 +31,6 @@ export function checkEnding(scene: Scene): void {
     if (phase === 'SENT') world.violate('I12', `wallet transaction ${nonce} stays ${phase}`)
   }
   for (const { name, done } of buyers) if (!done) world.violate('I12', `${name} waits for ever`)
-}
-
-/**
- * Known, and not mended yet: a handler that remembers a lease which the store lost delivers what is being refunded, and
- * the refund, once it is on the chain, finds nobody to tell. The money is back with the buyer.
- */
-export function isStranded({ world, challenges, forgiven }: Scene, refund: RefundRow): boolean {
-  const { challengeId, phase } = refund
-  const delivered = challenges.get(challengeId)?.state === 'DELIVERED'
-  const stranded = phase === 'BROADCAST' && refund.movesState && delivered && forgiven.challenge(challengeId)
-  if (stranded) world.count('refunds stranded after a loss')
-  return stranded
 }
 
 /**

@@ -1,6 +1,5 @@
 import { simRefundNonce } from '../keys.ts'
 import { PAY_TO, priceOf, REFUND_WALLET } from '../world.ts'
-import { isStranded } from './ending.ts'
 import { sum } from './ledger.ts'
 import type { Scene } from './scene.ts'
 
@@ -127,7 +126,6 @@ function checkRefunds(scene: Scene): void {
   // Who reads that a refund failed pays it by hand: it must say what the chain says.
   for (const refund of refunds.values()) {
     const { key, phase } = refund
-    if (isStranded(scene, refund)) continue
     if (returned.has(key) !== (phase === 'DONE')) {
       world.violate(
         'I5',
