@@ -15,12 +15,16 @@ const build = fileURLToPath(new URL('../..', import.meta.url))
 
 type Run = (seed: number, options?: HistoryOptions) => Promise<History>
 
-/** The first violation within so many histories, by turns in drawn weather and in each storm. */
+/** The first violation within so many histories, by turns in drawn weather and in each storm, or in one storm alone. */
 async function hunt(
   run: Run,
   options: HistoryOptions,
+  storm?: string,
 ): Promise<{ seed: number; violation: string } | undefined> {
-  const skies = [undefined, undefined, undefined, ...STORMS.map(({ weather }) => weather)]
+  const named = STORMS.filter(({ name }) => name === storm).map(({ weather }) => weather)
+  if (storm !== undefined && named.length === 0) throw new Error(`there is no storm ${storm}`)
+  const every = [undefined, undefined, undefined, ...STORMS.map(({ weather }) => weather)]
+  const skies = storm === undefined ? every : named
   for (let seed = 1; seed <= HISTORIES; seed++) {
     const weather = skies[seed % skies.length]
     const { violations } = await run(seed, { ...options, ...(weather && { weather }) })
@@ -56,7 +60,7 @@ async function main(): Promise<void> {
     ...MUTANTS.map(({ name, mutation }) => ({ name, hunt: () => hunt(runHistory, { mutation }) })),
     ...SOURCE_MUTANTS.map((mutant) => ({
       name: mutant.name,
-      hunt: async () => hunt(await mutated(mutant, folder), {}),
+      hunt: async () => hunt(await mutated(mutant, folder), {}, mutant.storm),
     })),
   ].filter(({ name }) => name.includes(filter))
   try {
