@@ -1,10 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { AuthorizationRow } from '../facts.ts'
 import type { PaymentPayload } from '../protocol/payment.ts'
+import { sha256 } from './sha256.ts'
 
 export function saltHashOf(payment: PaymentPayload): string | null {
   const salt = payment.accepted?.extra?.salt
-  return salt === undefined ? null : createHash('sha256').update(salt).digest('hex')
+  return salt === undefined ? null : sha256(salt)
 }
 
 /**

@@ -1,6 +1,8 @@
 const ORIGIN = 'http://backend.invalid'
-/** Nothing in it that any parser changes. */
 const PLAIN = /^[\w/-]+$/
+
+/** A path without a query and with nothing in it that any parser changes: it need not be parsed. */
+export const isPlainPath = (path: string): boolean => PLAIN.test(path)
 
 /**
  * Splits a path with query, if it is one that every URL parser reads the same way: what we match is then what the
@@ -9,7 +11,7 @@ const PLAIN = /^[\w/-]+$/
  */
 export function parseResourcePath(path: string): { pathname: string; search: string } | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) return undefined
-  if (PLAIN.test(path)) return { pathname: path, search: '' }
+  if (isPlainPath(path)) return { pathname: path, search: '' }
   let url: URL
   try {
     url = new URL(path, ORIGIN)

@@ -4,7 +4,7 @@ import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createTransferSearch } from './find-transfers.ts'
 import { createUseSearch } from './find-uses.ts'
-import { readReceipts } from './receipts.ts'
+import { minedOf, readReceipts } from './receipts.ts'
 import { createRpc } from './rpc.ts'
 import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
 import { createSimulation } from './simulate.ts'
@@ -58,10 +58,7 @@ export function createChainClient({
       return { latest: readBlock(latest.result), finalized: readBlock(finalized.result) }
     },
 
-    async mined(hashes) {
-      const receipts = await readReceipts(rpc, hashes)
-      return receipts.map(({ hash, success, blockNumber }) => ({ hash, success, blockNumber }))
-    },
+    mined: async (hashes) => (await readReceipts(rpc, hashes)).map(minedOf),
 
     async submit(raw) {
       const answer = await rpc.attempt('eth_sendRawTransaction', [raw])

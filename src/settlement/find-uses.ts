@@ -2,7 +2,7 @@ import { UnavailableError } from '../errors.ts'
 import type { AuthKey, Block, SeenUses, Use } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import { OversizeError } from './http-text.ts'
-import { type Receipt, readReceipts } from './receipts.ts'
+import { minedOf, type Receipt, readReceipts } from './receipts.ts'
 import type { Rpc } from './rpc.ts'
 import { readBig, readBlock, toQuantity } from './rpc-values.ts'
 import { addressWord, CANCELED_TOPIC, TRANSFER_TOPIC, USED_TOPIC } from './token-calls.ts'
@@ -135,8 +135,7 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
       logs: new Map(receipts.map((receipt) => [receipt.hash, Promise.resolve(receipt.logs)])),
       blocks: new Map([[at.hash, Promise.resolve(at)]]),
     }
-    const mined = receipts.map(({ hash, success, blockNumber }) => ({ hash, success, blockNumber }))
-    return { at, found: await describe(hits, keyOf, known), mined }
+    return { at, found: await describe(hits, keyOf, known), mined: receipts.map(minedOf) }
   }
 
   /** The latest block is read before the logs: the search then covers it for certain, and perhaps reports nothing later. */

@@ -1,12 +1,10 @@
+import type { MinedTx } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Rpc } from './rpc.ts'
 import { readHex, readNumber, readRecord } from './rpc-values.ts'
 import { type Log, readLogs } from './token-logs.ts'
 
-export interface Receipt {
-  hash: Hex
-  success: boolean
-  blockNumber: number
+export interface Receipt extends MinedTx {
   blockHash: Hex
   logs: Log[]
 }
@@ -39,3 +37,6 @@ async function readReceipt(rpc: Rpc, hash: Hex): Promise<Receipt[]> {
     },
   ]
 }
+
+/** What the engine is told of it: a receipt may be large. */
+export const minedOf = ({ hash, success, blockNumber }: Receipt): MinedTx => ({ hash, success, blockNumber })

@@ -8,45 +8,17 @@ const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 /** The same engine; every purchase becomes a figure and, once money is involved, a span and a log line. */
 export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
   const tracer = trace.getTracer('paystile')
-  function noteUnpaid(intent: Intent, mode: string, outcome: Outcome): void {
-    const { transport } = intent
-    if (outcome.kind === 'challenge') {
-      metrics.countOffer(transport, mode)
-      if (!log.isLevelEnabled('debug')) return
-      log.debug({ ...idsOf(intent, outcome), transport, mode, outcome: 'challenge' }, 'purchase')
-      return
-    }
-    const name = outcomeName(outcome)
-    const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
-    metrics.payments.inc({ transport, mode, outcome: name })
-    const facts = { ...idsOf(intent, outcome), transport, mode, outcome: name }
-    log[SERIOUS.has(name) ? 'warn' : 'info'](facts, message)
-  }
-
   return {
     ...engine,
     async purchase(intent) {
       const { transport } = intent
       const mode = modeOf(intent)
-      // Offers are many and cost nothing: a span for each would cost more than the offer.
-      if (!intent.payment && !intent.proof) {
-        try {
-          const outcome = await engine.purchase(intent)
-          quietly(() => noteUnpaid(intent, mode, outcome))
-          return outcome
-        } catch (cause) {
-          const { challengeId, requestId } = intent
-          quietly(() => {
-            metrics.payments.inc({ transport, mode, outcome: 'error' })
-            log.error({ challengeId, requestId, transport, mode, outcome: 'error' }, messageOf(cause))
-          })
-          throw cause
-        }
-      }
       const startedMs = performance.now()
-      const span = tracer.startSpan('purchase', {
-        attributes: { 'svc.transport': transport, 'svc.mode': mode },
-      })
+      // Offers are many and cost nothing: a span for each would cost more than the offer.
+      const span =
+        intent.payment || intent.proof
+          ? tracer.startSpan('purchase', { attributes: { 'svc.transport': transport, 'svc.mode': mode } })
+          : undefined
 
       function note(
         level: 'debug' | 'info' | 'warn' | 'error',
@@ -56,30 +28,34 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
       ): void {
         const ms = Math.round(performance.now() - startedMs)
         metrics.payments.inc({ transport, mode, outcome })
-        span.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
-        if (message !== 'purchase') span.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
+        span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
+        if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
         log[level]({ ...ids, transport, mode, outcome, ms }, message)
       }
 
       try {
-        const active = trace.setSpan(context.active(), span)
-        const outcome = await context.with(active, () => engine.purchase(intent))
+        const outcome = span
+          ? await context.with(trace.setSpan(context.active(), span), () => engine.purchase(intent))
+          : await engine.purchase(intent)
+        if (!span && outcome.kind === 'challenge' && !log.isLevelEnabled('debug')) {
+          metrics.countOffer(transport, mode)
+          return outcome
+        }
         const name = outcomeName(outcome)
         const level = SERIOUS.has(name) ? 'warn' : outcome.kind === 'challenge' ? 'debug' : 'info'
         const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
         quietly(() => note(level, idsOf(intent, outcome), name, message))
         return outcome
       } catch (cause) {
-        quietly(() => note('error', idsOf(intent), 'error', messageOf(cause)))
+        const message = cause instanceof Error ? cause.message : 'unknown'
+        quietly(() => note('error', idsOf(intent), 'error', message))
         throw cause
       } finally {
-        quietly(() => span.end())
+        quietly(() => span?.end())
       }
     },
   }
 }
-
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : 'unknown')
 
 /** Whoever has paid gets an answer, even if nobody can write it down. */
 function quietly(observe: () => void): void {

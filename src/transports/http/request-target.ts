@@ -1,3 +1,5 @@
+import { isPlainPath } from '../../rules/resource-path.ts'
+
 /**
  * The path with query exactly as the client sent it, where the request comes from our own node:http bridge. `URL`
  * would mend dot segments and backslashes, and a route would then be matched by something else than was asked.
@@ -7,13 +9,10 @@ export function requestTarget({ url }: Request): string {
   return start === -1 ? '/' : url.slice(start)
 }
 
-/** Nothing in it that parsing would change, and no query. */
-const PLAIN_PATH = /^\/[\w/-]*$/
-
 /** The path as `URL` reads it. */
 export function requestPath(request: Request): string {
   const target = requestTarget(request)
-  return PLAIN_PATH.test(target) ? target : new URL(request.url).pathname
+  return isPlainPath(target) ? target : new URL(request.url).pathname
 }
 
 /** The target below a base path such as `/pay`; undefined when it lies elsewhere. */
