@@ -5,8 +5,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**'],
     pool: 'forks',
-    // One more than the two cores that it is meant for: much of it waits for blocks, disks and deadlines.
-    maxWorkers: 3,
+    maxWorkers: 2,
     // Loading viem and the x402 packages anew for every file would cost more than the tests themselves.
     isolate: false,
     // Alerts that a test provokes are only worth reading when it fails.

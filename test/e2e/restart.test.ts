@@ -9,7 +9,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
   (strategy) => {
     let world: World
     beforeAll(async () => {
-      world = await startWorld({ strategy, store: 'embedded', options: { settleWaitSeconds: 1 } })
+      world = await startWorld({ strategy, store: 'embedded', options: { settleWaitSeconds: 3 } })
     })
     afterAll(() => world.stop())
 
