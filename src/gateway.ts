@@ -25,6 +25,7 @@ import { type ChargeRoute, createChargeRoute } from './transports/http/charge-ro
 import { checkReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
+import type { Peer } from './transports/http/safeguards.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -36,7 +37,9 @@ import { buildSettlement } from './wiring/build-settlement.ts'
 export interface Gateway
   extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'proveRefund' | 'purchase'> {
   /** Answers any request below `baseUrl`: mount it wherever Fetch requests are served. */
-  fetch: HttpHandler
+  fetch(request: Request, peer?: Peer): Promise<Response>
+  /** As `fetch`, but without a promise where there is nothing to wait for: a server of one's own can then answer at once. */
+  answer: HttpHandler
   /** Guards the seller's own routes; knows only tokens that this gateway signs. */
   verifyBearer: VerifyBearer
   /** Charges for a call that the seller's own handler answers; frameworks build `payPerRequest` of it. */
@@ -157,28 +160,30 @@ export async function createGateway(
     servesRoutes: !!served,
     jwks: !!jwks,
   })
+  const answer = createHttpHandler({
+    engine,
+    discovery,
+    baseUrl: config.baseUrl,
+    version: VERSION,
+    networkId: config.network.id,
+    storeName: store.name,
+    ...(jwks && { jwks }),
+    limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
+    uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
+    ready: () =>
+      checkReadiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
+    ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
+    ...(config.guardedPath !== null &&
+      served?.forward && {
+        guarded: { path: config.guardedPath, verifyBearer, forward: served.forward },
+      }),
+    mounts,
+    ...safeguards,
+  })
   await engine.start()
   return {
-    fetch: createHttpHandler({
-      engine,
-      discovery,
-      baseUrl: config.baseUrl,
-      version: VERSION,
-      networkId: config.network.id,
-      storeName: store.name,
-      ...(jwks && { jwks }),
-      limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
-      uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
-      ready: () =>
-        checkReadiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
-      ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
-      ...(config.guardedPath !== null &&
-        served?.forward && {
-          guarded: { path: config.guardedPath, verifyBearer, forward: served.forward },
-        }),
-      mounts,
-      ...safeguards,
-    }),
+    fetch: async (request, peer) => answer(request, peer),
+    answer,
     chargeRoute: createChargeRoute({
       engine,
       baseUrl: config.baseUrl,

@@ -102,7 +102,8 @@ export async function getOne<N extends Parameters<Store['get']>[0]>(core: Core, 
 }
 
 export function randomText(core: Core, bytes: number): string {
-  return Buffer.from(core.random.bytes(bytes)).toString('base64url')
+  const { buffer, byteOffset } = core.random.bytes(bytes)
+  return Buffer.from(buffer, byteOffset, bytes).toString('base64url')
 }
 
 /** A fresh 402 for this challenge. */

@@ -1,5 +1,4 @@
 import { GatewayError } from '../errors.ts'
-import { findSubject } from '../rules/catalog.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, lasting, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
@@ -7,7 +6,7 @@ import { type Core, commit, type EngineConfig, getOne, type Ports } from './core
 import { finishEmbedded, renewLease } from './deliver-route.ts'
 import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
-import { openChallenge, sweepAt } from './open-challenge.ts'
+import { offerTerms, openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerBudget } from './payer-budget.ts'
 import { proveRefund } from './prove-refund.ts'
@@ -47,16 +46,20 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     }
   }
 
+  function offer(intent: Intent): Outcome | undefined {
+    const unserved = unservedRoute(core, intent)
+    return unserved ? { kind: 'failed', error: unserved } : offerTerms(core, intent)
+  }
+
   return {
+    offer,
     async purchase(intent: Intent): Promise<Outcome> {
-      const { payment } = intent
-      const unserved = unservedRoute(core, intent)
-      if (unserved) return { kind: 'failed', error: unserved }
-      if (intent.proof) return redeemTransfer(core, { ...intent, proof: intent.proof })
+      const offered = offer(intent)
+      if (offered) return offered
+      const { payment, proof } = intent
+      if (proof) return redeemTransfer(core, { ...intent, proof })
       if (payment) return redeemPayment(core, { broadcaster, budget, refundCap }, { ...intent, payment })
-      const sold = findSubject(config.catalog, intent)
-      if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
-      return openChallenge(core, intent, sold.subject, sold.item)
+      return openChallenge(core, intent)
     },
     async status(challengeId) {
       const challenge = await getOne(core, 'challenges', challengeId)

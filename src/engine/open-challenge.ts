@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../ports.ts'
-import type { CatalogItem } from '../rules/catalog.ts'
+import { type CatalogItem, findSubject } from '../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../rules/challenge-id.ts'
 import { fingerprint, newChallenge, resourceHash, termsOf } from '../rules/terms.ts'
 import { applyEvent, lasting, putChallenge } from './apply-event.ts'
@@ -19,8 +19,8 @@ export function draftChallenge(
   requestId: string,
 ): ChallengeRow {
   const { transport, clientAgentId = null } = intent
-  const { terms, createdAt, expiresAt } = draftTerms(core, transport, subject, item, requestId)
-  return newChallenge(terms, { key: terms.key, transport, createdAt, expiresAt, clientAgentId })
+  const { terms, key, createdAt, expiresAt } = draftTerms(core, transport, subject, item, requestId)
+  return newChallenge(terms, { key, transport, createdAt, expiresAt, clientAgentId })
 }
 
 /** The id and what it proves: all that a 402 needs. */
@@ -42,7 +42,7 @@ function draftTerms(
   const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
   const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
   const key = makeChallengeId(config.idKeys[0]!, transport, expiresAt, random, terms)
-  return { terms: Object.assign(terms, { key }), createdAt, expiresAt }
+  return { terms, key, createdAt, expiresAt }
 }
 
 export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): Put {
@@ -52,18 +52,25 @@ export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): 
   return { table: 'requests', row }
 }
 
-/** Terms for a buyer. Without a requestId nothing is stored: the id proves itself when it comes back. */
-export async function openChallenge(
-  core: Core,
-  intent: Intent,
-  subject: Subject,
-  item: CatalogItem,
-): Promise<Outcome> {
-  if (intent.requestId === undefined && intent.transport !== 'a2a') {
-    const requestId = `req-${randomText(core, 16)}`
-    const { terms } = draftTerms(core, intent.transport, subject, item, requestId)
-    return { kind: 'challenge', required: requireFor(core, terms, 'Payment required') }
-  }
+/** Terms without a record: the id proves itself when it comes back. Undefined: this buyer's challenge is one to store. */
+export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
+  if (intent.payment || intent.proof || intent.requestId !== undefined || intent.transport === 'a2a')
+    return undefined
+  const sold = findSubject(core.config.catalog, intent)
+  if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  const requestId = `req-${randomText(core, 16)}`
+  const { terms, key } = draftTerms(core, intent.transport, sold.subject, sold.item, requestId)
+  const { kind, itemId, resourceId, resource, amount, asset, payTo } = terms
+  // Field by field, as everything that runs for every 402.
+  const challenge = { key, requestId, kind, itemId, resourceId, resource, amount, asset, payTo }
+  return { kind: 'challenge', required: requireFor(core, challenge, 'Payment required') }
+}
+
+/** Terms for a buyer who will come back to them by name: they are stored. */
+export async function openChallenge(core: Core, intent: Intent): Promise<Outcome> {
+  const sold = findSubject(core.config.catalog, intent)
+  if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  const { subject, item } = sold
   const requestId = intent.requestId ?? `req-${randomText(core, 16)}`
   for (let race = 0; race < MAX_RACES; race++) {
     const known = await challengeOfRequest(core, requestId)

@@ -74,6 +74,11 @@ export type Outcome =
 
 /** One engine serves every transport. */
 export interface Engine {
+  /**
+   * Terms for whoever brings nothing. It touches neither store nor chain, and so needs no promise; undefined: only
+   * `purchase` can answer.
+   */
+  offer(intent: Intent): Outcome | undefined
   /** Opens a challenge, or redeems the payment that the intent carries. Never throws for an expected failure. */
   purchase(intent: Intent): Promise<Outcome>
   /**

@@ -3,8 +3,11 @@ import {
   type BodySink,
   type BodySource,
   NATIVE_BODY,
+  NATIVE_BYTES,
   NATIVE_HEADER,
 } from '../transports/http/native-request.ts'
+
+const NO_BYTES = new Uint8Array()
 
 /**
  * A Fetch Request over node's own message. Method, URL, headers and a pushed body cost little; whatever else of
@@ -23,6 +26,13 @@ class LightRequest {
     this.url = url
     this.#incoming = incoming
     this[NATIVE_BODY] = source
+  }
+
+  [NATIVE_BYTES](): Uint8Array | undefined {
+    const incoming = this.#incoming
+    const isUnread = !this.#real && incoming.readableFlowing === null && !incoming.readableEnded
+    if (!incoming.complete || !isUnread) return undefined
+    return incoming.read() ?? NO_BYTES
   }
 
   [NATIVE_HEADER](name: string): string | null {
@@ -109,8 +119,15 @@ function pushParsed(parsedBody: unknown, sink: BodySink): () => void {
   return () => {}
 }
 
+/** Whether all of it has arrived. Of a request without a body node says so only after it was handed out. */
+export const isWhole = (incoming: IncomingMessage): boolean =>
+  incoming.complete || !declaresBody(incoming.headers)
+
 function hasBody({ method, headers }: IncomingMessage): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
+  return method !== 'GET' && method !== 'HEAD' && declaresBody(headers)
+}
+
+function declaresBody(headers: IncomingMessage['headers']): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 

@@ -12,8 +12,8 @@ afterEach(() => {
 
 async function serve(handler: FetchHandler, options: NodeBridgeOptions = {}) {
   const bridge = bridgeToNode(handler, options)
-  const work: Promise<void>[] = []
-  const server = createServer((incoming, outgoing) => work.push(bridge(incoming, outgoing)))
+  const work: unknown[] = []
+  const server = createServer((incoming, outgoing) => void work.push(bridge(incoming, outgoing)))
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
@@ -198,7 +198,7 @@ test('a client that disconnects does not stop the handler, nor its signal', asyn
 describe('together with the gateway', () => {
   const handler = createHttpHandler({
     engine: {
-      purchase: async ({ planId = '' }) => ({
+      offer: ({ planId = '' }) => ({
         kind: 'challenge',
         required: {
           x402Version: 2,
@@ -209,6 +209,7 @@ describe('together with the gateway', () => {
           requestId: 'r',
         },
       }),
+      purchase: () => Promise.reject(new Error('an offer is made without it')),
       status: async () => undefined,
     },
     discovery: {

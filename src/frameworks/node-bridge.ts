@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { plainReplyOf, type Reply } from '../transports/http/reply.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
-import { toRequest } from './light-request.ts'
+import type { Soon } from '../transports/http/soon.ts'
+import { isWhole, toRequest } from './light-request.ts'
 import { remoteAddress } from './remote-address.ts'
 
-export type FetchHandler = (request: Request, peer?: Peer) => Promise<Response>
+export type FetchHandler = (request: Request, peer?: Peer) => Soon<Response>
 
 export interface NodeBridgeOptions {
   /** Scheme and host of `request.url`; never taken from the client's `Host`. Default `http://localhost`. */
@@ -14,6 +15,8 @@ export interface NodeBridgeOptions {
   trustProxy?: boolean | number | (() => boolean | number)
   /** Told when the handler, or a body that it streams, throws. */
   onError?(error: unknown): void
+  /** This server answers A2A on `/x402/access` as well. */
+  a2aOnAccess?: boolean
   /** Once true, answers ask the client to close the connection. */
   closing?(): boolean
 }
@@ -23,25 +26,34 @@ const LINGER_MS = 1000
 
 /**
  * Serves a Fetch handler on node:http. A client that disconnects stops nothing: the handler may be settling a
- * payment, and runs to its end. The promise resolves when it has, and what it answered was written.
+ * payment, and runs to its end. What is returned resolves when it has, and what it answered was written; a promise
+ * only where there was something to wait for.
  */
 export function bridgeToNode(
   handler: FetchHandler,
   options: NodeBridgeOptions = {},
-): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
-  const { origin = 'http://localhost', trustProxy = false } = options
+): (incoming: IncomingMessage, outgoing: ServerResponse) => Soon<void> {
+  const { origin = 'http://localhost', trustProxy = false, a2aOnAccess = false } = options
 
-  return async (incoming, outgoing) => {
+  return (incoming, outgoing) => {
     surviveDisconnect(incoming, outgoing)
-    try {
-      await writeResponse(incoming, outgoing, await answer(incoming), options)
-    } catch (error) {
+    const cut = (error: unknown): void => {
       options.onError?.(error)
       outgoing.destroy()
     }
+    try {
+      const response = answer(incoming)
+      const written =
+        response instanceof Promise
+          ? response.catch(unexpected).then((late) => writeResponse(incoming, outgoing, late, options))
+          : writeResponse(incoming, outgoing, response, options)
+      return written?.catch(cut)
+    } catch (error) {
+      cut(error)
+    }
   }
 
-  async function answer(incoming: IncomingMessage): Promise<Response> {
+  function answer(incoming: IncomingMessage): Soon<Response> {
     let request: Request
     try {
       request = toRequest(incoming, origin)
@@ -50,31 +62,32 @@ export function bridgeToNode(
     }
     try {
       const hops = typeof trustProxy === 'function' ? trustProxy() : trustProxy
-      return await handler(request, { address: remoteAddress(incoming, hops) })
+      return handler(request, { address: remoteAddress(incoming, hops), a2aOnAccess })
     } catch (error) {
-      options.onError?.(error)
-      return faultResponse(
-        500,
-        'INTERNAL_ERROR',
-        'the server met an unexpected fault; send the same request again',
-      )
+      return unexpected(error)
     }
+  }
+
+  function unexpected(error: unknown): Response {
+    options.onError?.(error)
+    const message = 'the server met an unexpected fault; send the same request again'
+    return faultResponse(500, 'INTERNAL_ERROR', message)
   }
 }
 
 /** Writes a Fetch response to node's own; a client that left is no error, a body that fails while it streams is one. */
-export async function writeResponse(
+export function writeResponse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: Response,
   { closing }: Pick<NodeBridgeOptions, 'closing'> = {},
-): Promise<void> {
+): Promise<void> | undefined {
   surviveDisconnect(incoming, outgoing)
   const plain = plainReplyOf(response)
-  const headers = plain ? { ...plain.headers } : headersOf(response)
-  if (closing?.() || !incoming.complete) headers.connection = 'close'
-  if (plain) writePlain(incoming, outgoing, plain, headers)
-  else await writeStream(incoming, outgoing, response, headers)
+  const isLast = closing?.() || !isWhole(incoming)
+  if (!plain) return writeStream(incoming, outgoing, response, isLast)
+  writePlain(incoming, outgoing, plain, isLast)
+  return undefined
 }
 
 /** Both fail when the client leaves; without listeners node would take that for a crash. */
@@ -105,16 +118,20 @@ function headersOf(response: Response): OutgoingHttpHeaders {
 function writePlain(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  { status, body }: Reply,
-  headers: OutgoingHttpHeaders,
+  { status, headers, body, isAscii }: Reply,
+  isLast: boolean,
 ): void {
   if (outgoing.destroyed) return
-  const size = body === null ? 0 : Buffer.byteLength(body)
-  if (body !== null) headers['content-length'] = size
-  outgoing.writeHead(status, headers)
+  const size = body === null ? 0 : isAscii ? body.length : Buffer.byteLength(body)
+  // A list: copying the headers' object would cost more than the rest of this.
+  const list: string[] = []
+  for (const name in headers) list.push(name, headers[name]!)
+  if (body !== null) list.push('content-length', String(size))
+  if (isLast) list.push('connection', 'close')
+  outgoing.writeHead(status, list)
   // ASCII, as nearly always: the same bytes either way, but encoding them as UTF-8 costs more than sending them.
   const encoding = size === body?.length ? 'latin1' : 'utf8'
-  if (incoming.complete) outgoing.end(body ?? undefined, encoding)
+  if (isWhole(incoming)) outgoing.end(body ?? undefined, encoding)
   else {
     if (body !== null) outgoing.write(body, encoding)
     else outgoing.flushHeaders()
@@ -126,8 +143,10 @@ async function writeStream(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: Response,
-  headers: OutgoingHttpHeaders,
+  isLast: boolean,
 ): Promise<void> {
+  const headers = headersOf(response)
+  if (isLast) headers.connection = 'close'
   const reader = response.body?.getReader()
   if (outgoing.destroyed) return void reader?.cancel().catch(ignore)
   outgoing.writeHead(response.status, headers)
@@ -142,7 +161,7 @@ async function writeStream(
       if (!outgoing.write(value)) await roomOrGone(outgoing)
     }
   }
-  if (incoming.complete) outgoing.end()
+  if (isWhole(incoming)) outgoing.end()
   else endAfterLinger(incoming, outgoing)
 }
 

@@ -117,5 +117,8 @@ function fitsRoute(route: CatalogRoute, path: string): boolean {
 export function routesAt(catalog: Catalog, path: string): CatalogRoute[] | undefined {
   const parsed = parseResourcePath(path)
   if (!parsed) return undefined
-  return [...catalog.routes.values()].filter(({ pattern }) => matchPattern(pattern, parsed.pathname))
+  const found: CatalogRoute[] = []
+  for (const route of catalog.routes.values())
+    if (matchPattern(route.pattern, parsed.pathname)) found.push(route)
+  return found
 }

@@ -27,9 +27,10 @@ export interface ParsedChallengeId {
   mac: Buffer
 }
 
-const macs = new WeakMap<Uint8Array, (data: Uint8Array) => string>()
+const macs = new WeakMap<Uint8Array, ReturnType<typeof createMac>>()
 
-function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Terms): Buffer {
+/** In hex. */
+function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Terms): string {
   let mac = macs.get(key)
   if (!mac) {
     mac = createMac(key)
@@ -48,21 +49,23 @@ function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: T
     terms.payTo,
     terms.requestId,
   ])
-  return Buffer.from(mac(Buffer.concat([head, Buffer.from(text)])).slice(0, 2 * MAC_BYTES), 'hex')
+  return mac(head, text).slice(0, 2 * MAC_BYTES)
 }
 
 export function makeChallengeId(
   key: IdKey,
   transport: Transport,
   expiresAtMs: number,
+  /** {@link CHALLENGE_RANDOM_BYTES} of it. */
   random: Uint8Array,
   terms: Terms,
 ): string {
-  const head = Buffer.alloc(HEAD_BYTES)
-  head.writeUInt8(key.id, 0)
-  head.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
-  head.set(random.subarray(0, RANDOM_BYTES), 6)
-  return `${transport}-${Buffer.concat([head, macOf(key.key, transport, head, terms)]).toString('base64url')}`
+  const id = Buffer.alloc(HEAD_BYTES + MAC_BYTES)
+  id.writeUInt8(key.id, 0)
+  id.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
+  id.set(random, 6)
+  id.write(macOf(key.key, transport, id.subarray(0, HEAD_BYTES), terms), HEAD_BYTES, 'hex')
+  return `${transport}-${id.toString('base64url')}`
 }
 
 /** Splits an id without judging it; undefined when it cannot be one of ours. */
@@ -85,6 +88,7 @@ export function parseChallengeId(challengeId: string): ParsedChallengeId | undef
 export function provesTerms(keys: readonly IdKey[], parsed: ParsedChallengeId, terms: Terms): boolean {
   const key = keys.find((candidate) => candidate.id === parsed.keyId)
   return (
-    key !== undefined && timingSafeEqual(macOf(key.key, parsed.transport, parsed.head, terms), parsed.mac)
+    key !== undefined &&
+    timingSafeEqual(Buffer.from(macOf(key.key, parsed.transport, parsed.head, terms), 'hex'), parsed.mac)
   )
 }

@@ -49,8 +49,9 @@ export function matchPattern(pattern: RoutePattern, pathname: string): Record<st
   const segments = pathname.slice(1).split('/')
   if (segments.length !== pattern.segments.length) return undefined
   const params: Record<string, string> = {}
-  for (const [index, expected] of pattern.segments.entries()) {
+  for (let index = 0; index < segments.length; index++) {
     const segment = segments[index]!
+    const expected = pattern.segments[index]!
     if ('literal' in expected) {
       if (segment !== expected.literal) return undefined
       continue

@@ -10,8 +10,9 @@ test('hashes and macs are those of node:crypto, for keys and data of any length'
     expect(sha256(text)).toBe(createHash('sha256').update(text, 'utf8').digest('hex'))
     const key = randomBytes(length)
     const mac = createMac(key)
-    for (const more of [data, randomBytes(17), data]) {
-      expect(mac(more)).toBe(createHmac('sha256', key).update(more).digest('hex'))
+    for (const head of [data, randomBytes(17), data]) {
+      for (const after of ['', text, '€ 😀', 'a'.repeat(5000), 'b'])
+        expect(mac(head, after)).toBe(createHmac('sha256', key).update(head).update(after).digest('hex'))
     }
   }
 })

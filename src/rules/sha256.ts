@@ -12,16 +12,26 @@ export function sha256(data: string | Uint8Array): string {
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
-/** HMAC-SHA-256 (RFC 2104) under one key, in hex; what depends on the key alone is computed once. */
-export function createMac(key: Uint8Array): (data: Uint8Array) => string {
-  if (!oneShot) return (data) => crypto.createHmac('sha256', key).update(data).digest('hex')
+/**
+ * HMAC-SHA-256 (RFC 2104) under one key, of some bytes and a text after them, in hex. What depends on the key alone is
+ * computed once, and both messages are put together where they lay the last time: every 402 needs one.
+ */
+export function createMac(key: Uint8Array): (head: Uint8Array, text: string) => string {
+  if (!oneShot)
+    return (head, text) => crypto.createHmac('sha256', key).update(head).update(text).digest('hex')
   const block = Buffer.alloc(BLOCK_BYTES)
   block.set(key.length > BLOCK_BYTES ? Buffer.from(sha256(key), 'hex') : key)
-  const inner = block.map((byte) => byte ^ 0x36)
+  let inner: Buffer = block.map((byte) => byte ^ 0x36) as Buffer
   const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
   outer.set(block.map((byte) => byte ^ 0x5c))
-  return (data) => {
-    outer.write(sha256(Buffer.concat([inner, data])), BLOCK_BYTES, 'hex')
+  return (head, text) => {
+    const start = BLOCK_BYTES + head.length
+    // No character takes more than three bytes.
+    const most = start + 3 * text.length
+    if (inner.length < most) inner = Buffer.concat([inner.subarray(0, BLOCK_BYTES)], most)
+    inner.set(head, BLOCK_BYTES)
+    const end = start + inner.write(text, start)
+    outer.write(sha256(inner.subarray(0, end)), BLOCK_BYTES, 'hex')
     return sha256(outer)
   }
 }

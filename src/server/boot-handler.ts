@@ -3,6 +3,7 @@ import { UNPAID_HEADERS } from '../transports/http/headers.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
 import { belowBasePath, requestPath, requestTarget } from '../transports/http/request-target.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
+import type { Soon } from '../transports/http/soon.ts'
 import { apiReply } from './api-reply.ts'
 import type { Auth } from './auth/create-auth.ts'
 
@@ -20,16 +21,17 @@ export interface ServerParts {
   adminApi(): Endpoint | undefined
   pages(request: Request, path: string): Response | undefined
   metrics(request: Request, peer: Peer): Promise<Response>
-  gateway(request: Request, peer: Peer): Promise<Response>
+  gateway(request: Request, peer: Peer): Soon<Response>
   health(): Record<string, unknown>
 }
 
 const STARTING_MS = 10_000
 
+/** How every path of the server's own begins, below the base path. */
+const OWN_PATH = /^\/($|setup|admin|metrics)/
+
 /** Everything that the standalone server answers: its own pages and APIs, and the gateway for all the rest. */
-export function createServerHandler(
-  parts: ServerParts,
-): (request: Request, peer?: Peer) => Promise<Response> {
+export function createServerHandler(parts: ServerParts): (request: Request, peer?: Peer) => Soon<Response> {
   /** Callers are logged in from here on. */
   async function operatorApi(request: Request, path: string, peer: Peer): Promise<Response> {
     const own = await parts.auth.answer(request, path, peer)
@@ -50,27 +52,36 @@ export function createServerHandler(
     return new Response(answered.body, { status: 401, headers: answered.headers })
   }
 
-  return async (request, peer = {}) => {
-    const basePath = parts.basePath()
-    const pathname = requestPath(request)
-    // What parsing has mended is no page of ours: a proxy in front that guards /admin compares what was sent.
-    const isAsSent = requestTarget(request).split('?')[0] === pathname
-    const below = pathname === basePath ? '/' : belowBasePath(pathname, basePath)
-    const path = isAsSent ? below : undefined
-    if (path !== undefined) {
-      if (/^\/(setup|admin)\/api(\/|$)/.test(path)) return operatorApi(request, path, peer)
-      const shown = page(request, path)
-      if (shown) return shown
-      if (path === '/metrics') return parts.metrics(request, peer)
-      if (path === '/' && parts.phase() === 'live' && wantsPage(request)) return redirect(`${basePath}/admin`)
-    }
+  function ownAnswer(request: Request, path: string, peer: Peer): Soon<Response> | undefined {
+    if (/^\/(setup|admin)\/api(\/|$)/.test(path)) return operatorApi(request, path, peer)
+    const shown = page(request, path)
+    if (shown) return shown
+    if (path === '/metrics') return parts.metrics(request, peer)
+    if (path !== '/' || parts.phase() !== 'live' || !wantsPage(request)) return undefined
+    return redirect(`${parts.basePath()}/admin`)
+  }
+
+  async function notLive(request: Request, path: string | undefined, peer: Peer): Promise<Response> {
     // Whoever comes a moment too early waits for it instead of being sent away; probes want to know at once.
     const probes = path === '/health' || path === '/ready'
     if (parts.phase() === 'starting' && !probes) await parts.settled(STARTING_MS)
     if (parts.phase() === 'live') return parts.gateway(request, peer)
     if (path === '/health') return toResponse(jsonReply(200, UNPAID_HEADERS, parts.health()), request)
-    if (parts.phase() === 'setup' && wantsPage(request)) return redirect(`${basePath}/setup`)
+    if (parts.phase() === 'setup' && wantsPage(request)) return redirect(`${parts.basePath()}/setup`)
     return notServing(request, parts.phase() === 'setup')
+  }
+
+  return (request, peer = {}) => {
+    const basePath = parts.basePath()
+    const pathname = requestPath(request)
+    const target = requestTarget(request)
+    // What parsing has mended is no page of ours: a proxy in front that guards /admin compares what was sent.
+    const isAsSent = target === pathname || target.split('?')[0] === pathname
+    const below = pathname === basePath ? '/' : belowBasePath(pathname, basePath)
+    const path = isAsSent ? below : undefined
+    const own = path !== undefined && OWN_PATH.test(path) ? ownAnswer(request, path, peer) : undefined
+    if (own) return own
+    return parts.phase() === 'live' ? parts.gateway(request, peer) : notLive(request, path, peer)
   }
 }
 

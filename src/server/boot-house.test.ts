@@ -53,14 +53,14 @@ async function build(env: Record<string, string> = {}, findHost = nowhere) {
         gateway: { backstage: { store: { log: async () => (records ? [{}] : []) } } },
         enter: () => {},
         leave: () => {},
-        fetch: async () => new Response(name),
+        answer: async () => new Response(name),
         close: async () => void closed.push(name),
       } as unknown as Tenant
     },
   })
 }
 const answer = async (house: Awaited<ReturnType<typeof build>>) =>
-  (await house.slot.fetch(new Request('http://x/'), {})).text()
+  (await house.slot.answer(new Request('http://x/'), {})).text()
 
 describe('start', () => {
   test('nothing configured waits for setup', async () => {

@@ -11,7 +11,7 @@ function occupant(name: string) {
     answerAll: () => {
       for (const answer of waiting.splice(0)) answer()
     },
-    async fetch() {
+    async answer() {
       await new Promise<void>((resolve) => waiting.push(resolve))
       events.push('answered')
       return new Response(name)
@@ -28,9 +28,9 @@ describe('createSlot', () => {
     const slot = createSlot(() => {})
     const [old, next] = [occupant('old'), occupant('next')]
     slot.replace(old)
-    const begun = slot.fetch(request, {})
+    const begun = slot.answer(request, {})
     slot.replace(next)
-    const later = slot.fetch(request, {})
+    const later = slot.answer(request, {})
     next.answerAll()
     expect(await (await later).text()).toBe('next')
     await turn()
@@ -42,12 +42,19 @@ describe('createSlot', () => {
     expect(next.events).toEqual(['answered', 'closed'])
   })
 
+  test('an answer that is there at once is handed on without a promise', () => {
+    const slot = createSlot(() => {})
+    const response = new Response('now')
+    slot.replace({ ...occupant('quick'), answer: () => response })
+    expect(slot.answer(request, {})).toBe(response)
+  })
+
   test('one that never finishes is closed after the limit, and a failure to close is told', async () => {
     const told: unknown[] = []
     const slot = createSlot((error) => told.push(error), 1)
     const broken = { ...occupant('broken'), close: () => Promise.reject(new Error('stuck')) }
     slot.replace(broken)
-    const begun = slot.fetch(request, {})
+    const begun = slot.answer(request, {})
     slot.replace(occupant('next'))
     await slot.close()
     expect(told).toEqual([new Error('stuck')])

@@ -1,8 +1,9 @@
 import type { Peer } from '../transports/http/safeguards.ts'
+import type { Soon } from '../transports/http/soon.ts'
 
 /** A running gateway with all that belongs to it. */
 export interface Occupant {
-  fetch(request: Request, peer: Peer): Promise<Response>
+  answer(request: Request, peer: Peer): Soon<Response>
   close(): Promise<void>
 }
 
@@ -10,7 +11,7 @@ export interface Slot<T extends Occupant> {
   /** Who answers new requests. */
   current(): T | undefined
   /** Asks the current one, which is not closed before it has answered. */
-  fetch(request: Request, peer: Peer): Promise<Response>
+  answer(request: Request, peer: Peer): Soon<Response>
   /** New requests go to `next` from now on; the one before finishes what it has begun, then it is closed. */
   replace(next: T): void
   /** Closes the current one, and waits for those that were replaced. */
@@ -47,16 +48,16 @@ export function createSlot<T extends Occupant>(
 
   return {
     current: () => current?.occupant,
-    async fetch(request, peer) {
+    answer(request, peer) {
       const place = current
       if (!place) throw new Error('nobody is in the slot')
+      const answered = place.occupant.answer(request, peer)
+      if (!(answered instanceof Promise)) return answered
       place.inFlight += 1
-      try {
-        return await place.occupant.fetch(request, peer)
-      } finally {
+      return answered.finally(() => {
         place.inFlight -= 1
         if (place.inFlight === 0) place.idle?.()
-      }
+      })
     },
     replace(occupant) {
       const before = current

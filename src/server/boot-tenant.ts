@@ -47,7 +47,7 @@ export async function openTenant(
         office ??= openBackOffice({ gateway, observer })
       },
       leave,
-      fetch: gateway.fetch,
+      answer: gateway.answer,
       async close() {
         leave()
         await gateway.close()

@@ -116,7 +116,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     adminApi: () => house.slot.current()?.admin,
     pages: createPages(),
     metrics: createMetricsRoute({ text: observer.metrics, token: () => settings().metricsToken, auth }),
-    gateway: house.slot.fetch,
+    gateway: house.slot.answer,
     health: () => ({
       status: 'ok',
       version: VERSION,

@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { FetchHandler } from '../frameworks/node-bridge.ts'
+import { readBytes } from '../transports/http/read-body.ts'
+import { toResponse } from '../transports/http/reply.ts'
+import { andThen } from '../transports/http/soon.ts'
 import { type HttpServer, type ServeHttpOptions, serveHttp } from './serve-http.ts'
 
 const servers: HttpServer[] = []
@@ -190,4 +193,46 @@ test('requests share a connection, bodies and all', async () => {
   await ended
   expect(received()).toMatch(/one[\s\S]*two/)
   expect(received().match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+})
+
+describe('a body', () => {
+  const limits = { maxBodyBytes: 10, requestTimeoutMs: 1000 }
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n'
+
+  /** Answers with what it read, and says whether it had to wait for that. */
+  const reader = (waited: boolean[]): FetchHandler => {
+    return (request) => {
+      const read = readBytes(request, limits)
+      waited.push(read instanceof Promise)
+      return andThen(read, (found) => {
+        const body = found.kind === 'bytes' ? Buffer.from(found.bytes).toString() : found.error.code
+        return toResponse({ status: 200, headers: {}, body }, request)
+      })
+    }
+  }
+
+  test('that came with its head is there at once; one that did not is waited for; none is no reason to hang up', async () => {
+    const waited: boolean[] = []
+    const { port } = await serve(reader(waited))
+    const { socket, received, ended } = await dial(port)
+    const answers = (count: number) =>
+      expect.poll(() => received().match(/HTTP\/1\.1 200/g)?.length ?? 0).toBe(count)
+    socket.write(`${head}\r\none`)
+    await answers(1)
+    socket.write(`${head}\r\nt`)
+    await expect.poll(() => waited.length).toBe(2)
+    socket.write('wo')
+    await answers(2)
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await answers(3)
+    // All at once: two with a body, one without, one too large.
+    const tooLarge = head.replace('3', '11')
+    socket.write(`${head}\r\nabcGET / HTTP/1.1\r\nhost: x\r\n\r\n${head}\r\ndef`)
+    await answers(6)
+    expect(received()).not.toMatch(/connection: close/i)
+    socket.write(`${tooLarge}connection: close\r\n\r\n01234567890`)
+    await ended
+    expect(received()).toMatch(/one.*two.*abc.*def.*BODY_TOO_LARGE/s)
+    expect(waited.filter(Boolean)).toHaveLength(1)
+  })
 })

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { isWhole } from '../frameworks/light-request.ts'
 import {
   bridgeToNode,
   type FetchHandler,
@@ -48,8 +49,7 @@ const CLIENT_FAULTS: Record<string, [number, string, string]> = {
 export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000, host } = options
   let closing = false
-  const handler: FetchHandler = (request, peer) => options.handler(request, { ...peer, a2aOnAccess: true })
-  const bridge = bridgeToNode(handler, { ...options, closing: () => closing })
+  const bridge = bridgeToNode(options.handler, { ...options, a2aOnAccess: true, closing: () => closing })
   const inFlight = new Set<Promise<void>>()
   const answering = new WeakMap<Duplex, ServerResponse>()
 
@@ -62,13 +62,21 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeoutMs / 4)),
   })
   server.timeout = options.idleTimeoutMs ?? 300_000
-  server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     answering.set(incoming.socket, outgoing)
-    const work = bridge(incoming, outgoing).finally(() => inFlight.delete(work))
-    inFlight.add(work)
+    const answered = bridge(incoming, outgoing)
+    if (answered) {
+      const work = answered.finally(() => inFlight.delete(work))
+      inFlight.add(work)
+    }
     outgoing.once('close', () => {
       if (closing) server.closeIdleConnections()
     })
+  }
+  server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // A small body comes with its head, and is there once node has read what it has: no need to wait for it later.
+    if (isWhole(incoming)) take(incoming, outgoing)
+    else setImmediate(take, incoming, outgoing)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
     refuseConnection(error, socket, answering.get(socket))

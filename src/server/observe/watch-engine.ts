@@ -1,4 +1,4 @@
-import { context, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Engine, Intent, Outcome } from '../../backstage.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
@@ -8,53 +8,72 @@ const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 /** The same engine; every purchase becomes a figure and, once money is involved, a span and a log line. */
 export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
   const tracer = trace.getTracer('paystile')
+
+  function note(
+    { intent, startedMs, span }: Watched,
+    level: 'debug' | 'info' | 'warn' | 'error',
+    ids: Ids,
+    outcome: string,
+    message: string,
+  ): void {
+    const { transport } = intent
+    const mode = modeOf(intent)
+    const ms = Math.round(performance.now() - startedMs)
+    metrics.payments.inc({ transport, mode, outcome })
+    span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
+    if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
+    log[level]({ ...ids, transport, mode, outcome, ms }, message)
+  }
+
+  function noteOutcome(watched: Watched, outcome: Outcome): void {
+    const { intent, span } = watched
+    if (!span && outcome.kind === 'challenge' && !log.isLevelEnabled('debug')) {
+      metrics.countOffer(intent.transport, modeOf(intent))
+      return
+    }
+    const name = outcomeName(outcome)
+    const level = SERIOUS.has(name) ? 'warn' : outcome.kind === 'challenge' ? 'debug' : 'info'
+    const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
+    quietly(() => note(watched, level, idsOf(intent, outcome), name, message))
+  }
+
   return {
     ...engine,
-    async purchase(intent) {
-      const { transport } = intent
-      const mode = modeOf(intent)
+    offer(intent) {
       const startedMs = performance.now()
+      const outcome = engine.offer(intent)
+      if (outcome) noteOutcome({ intent, startedMs }, outcome)
+      return outcome
+    },
+    async purchase(intent) {
+      const startedMs = performance.now()
+      const attributes = { 'svc.transport': intent.transport, 'svc.mode': modeOf(intent) }
       // Offers are many and cost nothing: a span for each would cost more than the offer.
-      const span =
-        intent.payment || intent.proof
-          ? tracer.startSpan('purchase', { attributes: { 'svc.transport': transport, 'svc.mode': mode } })
-          : undefined
-
-      function note(
-        level: 'debug' | 'info' | 'warn' | 'error',
-        ids: Ids,
-        outcome: string,
-        message: string,
-      ): void {
-        const ms = Math.round(performance.now() - startedMs)
-        metrics.payments.inc({ transport, mode, outcome })
-        span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
-        if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
-        log[level]({ ...ids, transport, mode, outcome, ms }, message)
-      }
-
+      const isPaying = intent.payment || intent.proof
+      const span = isPaying ? tracer.startSpan('purchase', { attributes }) : undefined
+      const watched: Watched = { intent, startedMs, span }
       try {
         const outcome = span
           ? await context.with(trace.setSpan(context.active(), span), () => engine.purchase(intent))
           : await engine.purchase(intent)
-        if (!span && outcome.kind === 'challenge' && !log.isLevelEnabled('debug')) {
-          metrics.countOffer(transport, mode)
-          return outcome
-        }
-        const name = outcomeName(outcome)
-        const level = SERIOUS.has(name) ? 'warn' : outcome.kind === 'challenge' ? 'debug' : 'info'
-        const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
-        quietly(() => note(level, idsOf(intent, outcome), name, message))
+        noteOutcome(watched, outcome)
         return outcome
       } catch (cause) {
         const message = cause instanceof Error ? cause.message : 'unknown'
-        quietly(() => note('error', idsOf(intent), 'error', message))
+        quietly(() => note(watched, 'error', idsOf(intent), 'error', message))
         throw cause
       } finally {
         quietly(() => span?.end())
       }
     },
   }
+}
+
+interface Watched {
+  intent: Intent
+  startedMs: number
+  /** Absent: nothing was to be paid. */
+  span?: Span | undefined
 }
 
 /** Whoever has paid gets an answer, even if nobody can write it down. */

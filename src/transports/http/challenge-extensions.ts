@@ -24,7 +24,7 @@ export interface ChallengeExtensions {
   /** Of the header: every client echoes it with its payment, so it stays small. */
   header: { [PAYMENT_IDENTIFIER]: object }
   /** Of the body, already JSON: the catalogs' metadata and the schemas as well. */
-  bodyJson(required: PaymentRequired): string
+  bodyJson(required: PaymentRequired): { json: string; isAscii: boolean }
 }
 
 /** Builds the extensions of every 402, once per plan and route. */
@@ -35,14 +35,18 @@ export function challengeExtensions(
   const schemas = accessSchemas(baseUrl)
   const ofRoutes = embedded ? schemas.embedded : schemas.route
   const place = { basePath: embedded ? '' : basePathOf(baseUrl), wrapped: !embedded }
-  const json = (svc: object, bazaar?: object) =>
-    JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...(bazaar && { bazaar }), svc })
-  const plans = new Map(discovery.plans.map((plan) => [plan.planId, json(schemas.plan, bazaarOfPlan(plan))]))
+  const written = (svc: object, bazaar?: object) => {
+    const json = JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...(bazaar && { bazaar }), svc })
+    return { json, isAscii: Buffer.byteLength(json) === json.length }
+  }
+  const plans = new Map(
+    discovery.plans.map((plan) => [plan.planId, written(schemas.plan, bazaarOfPlan(plan))]),
+  )
   const routes = new Map(
-    discovery.routes.map((route) => [route.routeId, json(ofRoutes, bazaarOfRoute(route, place))]),
+    discovery.routes.map((route) => [route.routeId, written(ofRoutes, bazaarOfRoute(route, place))]),
   )
   // Of what is sold no longer, while its open challenges are honoured.
-  const [anyPlan, anyRoute] = [json(schemas.plan), json(ofRoutes)]
+  const [anyPlan, anyRoute] = [written(schemas.plan), written(ofRoutes)]
   return {
     header: { [PAYMENT_IDENTIFIER]: OFFER },
     bodyJson({ accepts: [terms] }) {

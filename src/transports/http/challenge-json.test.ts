@@ -57,5 +57,9 @@ test('it writes what JSON.stringify writes, the first time and every other', () 
     offer({}, { resourceId: 'other' }),
     offer({}, { planId: 'other' }),
   ]
-  for (const required of offers) expect(jsonOf(required)).toBe(JSON.stringify(required))
+  for (const required of offers) {
+    const { json, isAscii } = jsonOf(required)
+    expect(json).toBe(JSON.stringify(required))
+    if (isAscii) expect(Buffer.byteLength(json)).toBe(json.length)
+  }
 })

@@ -1,7 +1,8 @@
 import type { PaymentRequired, RequirementsExtra } from '../../protocol/payment.ts'
 
-/** Needs no escape in JSON. */
-const PLAIN = /^[^"\\\p{Cc}\p{Cs}]*$/u
+/** ASCII that needs no escape in JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/
+const ASCII = /^[\0-\x7f]*$/
 /** Stands for what differs between two offers of one thing; no JSON of ours has it. */
 const HOLE = '\u0001'
 const MAX_TEMPLATES = 1000
@@ -9,31 +10,45 @@ const MAX_TEMPLATES = 1000
 interface Template {
   like: PaymentRequired
   pieces: readonly string[]
+  isAscii: boolean
+}
+
+export interface ChallengeJson {
+  json: string
+  /** As many bytes as characters. False: perhaps. */
+  isAscii: boolean
 }
 
 /**
  * Writes an offer as JSON does. Two offers of one thing differ in their ids, salt and path only, so the rest is written
  * once and kept: a 402 is what strangers ask for most.
  */
-export function createChallengeJson(): (required: PaymentRequired) => string {
+export function createChallengeJson(): (required: PaymentRequired) => ChallengeJson {
   const templates = new Map<string, Template>()
   return (required) => {
     const { challengeId, requestId, accepts, resource } = required
     const { planId, routeId, salt } = accepts[0]?.extra ?? {}
     const itemId = planId ?? routeId
-    if (itemId === undefined || salt === undefined) return JSON.stringify(required)
+    if (itemId === undefined || salt === undefined) return written(required)
     let template = templates.get(itemId)
     if (!template || !isAlike(template.like, required)) {
       if (templates.size >= MAX_TEMPLATES) templates.clear()
-      template = { like: required, pieces: piecesOf(required) }
+      const pieces = piecesOf(required)
+      template = { like: required, pieces, isAscii: ASCII.test(pieces.join('')) }
       templates.set(itemId, template)
     }
     const { url } = resource
-    if (!PLAIN.test(url + requestId + salt + challengeId)) return JSON.stringify(required)
+    if (!PLAIN.test(url + requestId + salt + challengeId)) return written(required)
     const [head, afterUrl, afterId, afterRequest, afterSalt, between, tail] = template.pieces
-    return `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
+    const json = `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
+    return { json, isAscii: template.isAscii }
   }
 }
+
+const written = (required: PaymentRequired): ChallengeJson => ({
+  json: JSON.stringify(required),
+  isAscii: false,
+})
 
 /** The text around the six holes: the path, the ids twice, the salt once. */
 function piecesOf(required: PaymentRequired): string[] {

@@ -26,6 +26,7 @@ function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {})
   const errors: unknown[] = []
   const handler = createHttpHandler({
     engine: {
+      offer: () => undefined,
       async purchase(intent) {
         intents.push(intent)
         const answer = script.answer ?? challenge

@@ -1,7 +1,6 @@
-import type { Engine, Intent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
-import { decodeAccess } from './decode-access.ts'
+import { type DecodedAccess, decodeAccess } from './decode-access.ts'
 import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
@@ -12,9 +11,10 @@ import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
 import { concealed, createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
+import { andThen, type Soon } from './soon.ts'
 
 export interface HttpHandlerOptions extends SafeguardOptions {
-  engine: Pick<Engine, 'purchase' | 'status'>
+  engine: Desk['engine']
   discovery: DiscoveryCatalog
   /** Where buyers reach this gateway; may have a path, which every endpoint then starts with. */
   baseUrl: string
@@ -35,7 +35,7 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   guarded?: Omit<GuardOptions, 'realm'>
 }
 
-export type HttpHandler = (request: Request, peer?: Peer) => Promise<Response>
+export type HttpHandler = (request: Request, peer?: Peer) => Soon<Response>
 
 const CHALLENGES = '/x402/challenges/'
 
@@ -57,25 +57,31 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     error: `planId (or routeId and resource) is missing. GET ${baseUrl}/discover lists what can be bought.`,
   })
 
-  async function access(request: Request, peer: Peer): Promise<Reply | Response> {
+  function access(request: Request, peer: Peer): Soon<Reply | Response> {
     const has = (name: string): boolean => headerOf(request, name) !== null
     const a2a = peer.a2aOnAccess ? endpoints['/a2a']?.POST : undefined
     if (a2a && (has('x-a2a-extensions') || has('a2a-extensions'))) return a2a(request, peer)
     const paying = has('payment-signature')
     const limited = paying || a2a ? undefined : safe.limit(peer)
     if (limited) return limited
-    const decoded = await decodeAccess(request, limits)
-    if (a2a) {
+    return andThen(decodeAccess(request, limits), (decoded) => {
+      if (!a2a) return sell(decoded, peer, paying)
       // Whether a body is A2A's, and brings a payment, shows only once it is read.
       if (decoded.kind === 'json-rpc') return a2a(again(request, decoded.text), peer)
       const late = paying ? undefined : safe.limit(peer)
-      if (late) return late
-    }
+      return late ?? sell(decoded, peer, paying)
+    })
+  }
+
+  function sell(decoded: DecodedAccess, peer: Peer, paying: boolean): Soon<Reply> {
     switch (decoded.kind) {
       case 'intent': {
-        const intent: Intent = { ...decoded.intent, address: peer.address }
+        const { intent } = decoded
+        intent.address = peer.address
         const failing = intent.payment && safe.limit(peer, intent.payment)
         if (failing) return failing
+        const offered = engine.offer(intent)
+        if (offered) return render.outcome(offered)
         return safe.guard(async () => render.outcome(await engine.purchase(intent)), intent.challengeId)
       }
       case 'json-rpc':
@@ -141,7 +147,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     return target === undefined ? undefined : (guardOf?.(target) ?? routesOf?.(target))
   }
 
-  async function reply(request: Request, peer: Peer): Promise<Reply | Response> {
+  function reply(request: Request, peer: Peer): Soon<Reply | Response> {
     const { method } = request
     const pathname = requestPath(request)
     const own = find(belowBasePath(pathname, basePath))
@@ -154,8 +160,8 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     }
     const endpoint = methods[method === 'HEAD' ? 'GET' : method]
     if (!endpoint) return notAllowed(method, pathname, methods)
-    const found = await endpoint(request, peer)
-    return method === 'HEAD' && !(found instanceof Response) ? { ...found, body: null } : found
+    const found = endpoint(request, peer)
+    return method === 'HEAD' ? andThen(found, withoutBody) : found
   }
 
   function notFound(method: string, pathname: string): Reply {
@@ -189,16 +195,27 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     }
   }
 
-  return async (request, peer = {}) => {
+  function failed(error: unknown, request: Request): Response {
+    safe.report(error)
+    return toResponse(render.failure(concealed(error)), request)
+  }
+
+  return (request, peer = {}) => {
     try {
-      const answer = await reply(request, peer)
-      return answer instanceof Response ? answer : toResponse(answer, request)
+      const answer = reply(request, peer)
+      if (!(answer instanceof Promise)) return responseOf(answer, request)
+      return answer.then((late) => responseOf(late, request)).catch((error) => failed(error, request))
     } catch (error) {
-      safe.report(error)
-      return toResponse(render.failure(concealed(error)), request)
+      return failed(error, request)
     }
   }
 }
+
+const responseOf = (answer: Reply | Response, request: Request): Response =>
+  answer instanceof Response ? answer : toResponse(answer, request)
+
+const withoutBody = (found: Reply | Response): Reply | Response =>
+  found instanceof Response ? found : { ...found, body: null }
 
 /** The same request for another reader: a body is read only once. */
 function again({ url, headers }: Request, body: string): Request {

@@ -5,8 +5,9 @@ import { type PaymentPayload, paymentIdOf } from '../../protocol/payment.ts'
 import { decodePayment } from './decode-payment.ts'
 import { nameFault } from './name-fault.ts'
 import { headerOf } from './native-request.ts'
-import { type BodyLimits, readBody } from './read-body.ts'
+import { type BodyLimits, type BodyRead, readBody } from './read-body.ts'
 import { chooseRequestId } from './request-id.ts'
+import { andThen, type Soon } from './soon.ts'
 
 export type DecodedAccess =
   | { kind: 'intent'; intent: Intent }
@@ -17,11 +18,14 @@ export type DecodedAccess =
   | { kind: 'fault'; error: GatewayError; httpStatus?: number }
 
 /** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
-export async function decodeAccess(request: Request, limits: BodyLimits): Promise<DecodedAccess> {
+export function decodeAccess(request: Request, limits: BodyLimits): Soon<DecodedAccess> {
   const header = headerOf(request, 'payment-signature')
   const payment = header === null ? undefined : decodePayment(header)
   if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
-  const read = await readBody(request, limits)
+  return andThen(readBody(request, limits), (read) => decodeRead(request, payment, read))
+}
+
+function decodeRead(request: Request, payment: PaymentPayload | undefined, read: BodyRead): DecodedAccess {
   if (read.kind === 'fault') return read
   if (JSON_RPC.test(read.text) && isJsonRpc(read.text)) return { kind: 'json-rpc', text: read.text }
   const body = parseBody(read.text)

@@ -3,6 +3,7 @@
  * times the work of a 402; a request that carries this key may be read and answered without them.
  */
 export const NATIVE_BODY = Symbol('paystile.native-body')
+export const NATIVE_BYTES = Symbol('paystile.native-bytes')
 export const NATIVE_HEADER = Symbol('paystile.native-header')
 
 /** Receives a body piece by piece. */
@@ -20,6 +21,12 @@ export function bodySourceOf(request: Request): BodySource | undefined {
   if (NATIVE_BODY in request) return request[NATIVE_BODY] as BodySource | undefined
   const body = request.body
   return body === null ? undefined : (sink) => pushFrom(body, sink)
+}
+
+/** Takes the body, if all of it is here and nobody has begun to read it: then there is nothing to wait for. */
+export function takeArrived(request: Request): Uint8Array | undefined {
+  if (!(NATIVE_BYTES in request)) return undefined
+  return (request[NATIVE_BYTES] as () => Uint8Array | undefined)()
 }
 
 /** As `request.headers.get` does, for a name in lower case; without making Headers where that can be avoided. */

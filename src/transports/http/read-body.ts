@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
 import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
-import { type BodySource, bodySourceOf, headerOf } from './native-request.ts'
+import { type BodySource, bodySourceOf, headerOf, takeArrived } from './native-request.ts'
+import { andThen, type Soon } from './soon.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
@@ -15,26 +16,28 @@ export type BodyRead = { kind: 'text'; text: string } | BodyFault
 export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
 /** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
-export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
-  const read = await readBytes(request, limits)
-  return read.kind === 'fault' ? read : decode(read.bytes)
+export function readBody(request: Request, limits: BodyLimits): Soon<BodyRead> {
+  return andThen(readBytes(request, limits), (read) => (read.kind === 'fault' ? read : decode(read.bytes)))
 }
+
+const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
 
 /**
  * Reads a body. It never holds more than the cap and never waits longer than the limit: the bytes are counted as
  * they arrive, for a declared length may lie or be absent.
  */
-export function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
+export function readBytes(request: Request, limits: BodyLimits): Soon<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
-  if (Number(headerOf(request, 'content-length')) > maxBodyBytes)
-    return Promise.resolve(tooLarge(maxBodyBytes))
+  if (Number(headerOf(request, 'content-length')) > maxBodyBytes) return tooLarge(maxBodyBytes)
   let source: BodySource | undefined
   try {
     source = bodySourceOf(request)
   } catch {
-    return Promise.resolve(broken())
+    return broken()
   }
-  if (!source) return Promise.resolve({ kind: 'bytes', bytes: new Uint8Array() })
+  if (!source) return NO_BODY
+  const bytes = takeArrived(request)
+  if (bytes) return bytes.byteLength > maxBodyBytes ? tooLarge(maxBodyBytes) : { kind: 'bytes', bytes }
   return push(source, maxBodyBytes, requestTimeoutMs)
 }
 

@@ -5,6 +5,8 @@ export interface Reply {
   status: number
   headers: Readonly<Record<string, string>>
   body: string | null
+  /** The body is known to have as many bytes as characters. */
+  isAscii?: boolean
 }
 
 export function jsonReply(status: number, headers: Readonly<Record<string, string>>, value: unknown): Reply {

@@ -42,6 +42,7 @@ function gateway({
   }
   const handler = createHttpHandler({
     engine: {
+      offer: () => undefined,
       async purchase(intent): Promise<Outcome> {
         intents.push(intent)
         return { kind: 'failed', error: new GatewayError('PAYMENT_FAILED', 'asked the engine') }

@@ -8,6 +8,7 @@ import { type Forwarded, passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
+import { andThen, type Soon } from './soon.ts'
 
 export interface RouteOptions {
   catalog: Catalog
@@ -23,7 +24,7 @@ export function createRouteServer(
   const { engine, limits, render, safe } = desk
 
   function sell({ routeId }: CatalogRoute): Endpoint {
-    return async (request, peer) => {
+    return (request, peer) => {
       const limited = headerOf(request, 'payment-signature') === null ? safe.limit(peer) : undefined
       if (limited) return limited
       const decoded = decodeCallHeaders(request)
@@ -32,11 +33,14 @@ export function createRouteServer(
       const failing = decoded.payment && safe.limit(peer, decoded.payment)
       if (failing) return failing
       // An offer calls nothing: its headers go nowhere.
-      const call = await callOf(request, decoded.payment !== undefined)
-      if ('status' in call) return call
-      const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...decoded }
-      const challengeId = decoded.payment?.accepted?.extra?.challengeId
-      return safe.guard(async () => render.outcome(await engine.purchase(intent)), challengeId)
+      return andThen(callOf(request, decoded.payment !== undefined), (call) => {
+        if ('status' in call) return call
+        const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...decoded }
+        const offered = engine.offer(intent)
+        if (offered) return render.outcome(offered)
+        const challengeId = decoded.payment?.accepted?.extra?.challengeId
+        return safe.guard(async () => render.outcome(await engine.purchase(intent)), challengeId)
+      })
     }
   }
 
@@ -50,13 +54,14 @@ export function createRouteServer(
     }
   }
 
-  async function callOf(request: Request, isMade: boolean): Promise<RouteCall | Reply> {
-    const read = await readBytes(request, limits)
-    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
-    const path = requestTarget(request).slice(desk.basePath.length)
-    const body = read.bytes.length === 0 ? null : read.bytes
-    const headers = isMade ? Object.fromEntries(request.headers) : {}
-    return { method: soldMethod(request.method), path, headers, body }
+  function callOf(request: Request, isMade: boolean): Soon<RouteCall | Reply> {
+    return andThen(readBytes(request, limits), (read) => {
+      if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
+      const path = requestTarget(request).slice(desk.basePath.length)
+      const body = read.bytes.length === 0 ? null : read.bytes
+      const headers = isMade ? Object.fromEntries(request.headers) : {}
+      return { method: soldMethod(request.method), path, headers, body }
+    })
   }
 
   /** A fit path that only its query spoils may still be somebody else's. */
@@ -78,7 +83,7 @@ export function createRouteServer(
   return (target) => {
     const routes = routesAt(catalog, target)
     if (!routes) return unfit(target)
-    const [first, ...others] = routes.map((route) => methodsOf.get(route)!)
-    return others.length === 0 ? first : Object.assign({}, first, ...others)
+    if (routes.length === 1) return methodsOf.get(routes[0]!)
+    return routes.length === 0 ? undefined : Object.assign({}, ...routes.map((route) => methodsOf.get(route)))
   }
 }
