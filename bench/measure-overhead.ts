@@ -1,16 +1,18 @@
 import { createPublicClient, webSocket } from 'viem'
 import { startDevChain } from '../src/testing/dev-chain.ts'
 import { type ChainCall, nowMs } from './child-server.ts'
-import { openConnection } from './connection.ts'
-import { quantile } from './load.ts'
+import { type Connection, openConnection, requestText } from './connection.ts'
+import { median, quantile, runLoad } from './load.ts'
 import { buy, preparePayments } from './payments.ts'
 import { type OurOptions, sellerOf, startOurs } from './targets.ts'
 
 export interface Overhead {
-  /** A whole purchase: terms, payment, answer. */
+  /** Both exchanges of a purchase: terms, payment, answer. */
   totalP50Ms: number
   /** Of it, while the chain was at work. */
   chainP50Ms: number
+  /** What the same answer takes where nobody sells it; 0 for what only exists as something sold. */
+  bareP50Ms: number
   /** The rest: ours. */
   ownP50Ms: number
   ownP99Ms: number
@@ -18,7 +20,13 @@ export interface Overhead {
 }
 
 /** A server that has just started runs code that is not compiled yet. */
-const WARM_UP = 200
+const WARM_UP = { count: 1600, concurrency: 16 }
+const PAYERS = 50
+
+interface Span {
+  fromMs: number
+  toMs: number
+}
 
 /** One purchase after another on a fresh chain with automine: what a purchase costs beside the chain. */
 export async function measureOverhead(
@@ -27,73 +35,107 @@ export async function measureOverhead(
   count: number,
 ): Promise<Overhead> {
   const chain = await startDevChain()
-  const payments = await preparePayments(chain, sellerOf(chain), WARM_UP + count)
+  const payments = await preparePayments(chain, sellerOf(chain), WARM_UP.count + count, PAYERS)
   const target = await startOurs({ chain, root, sells })
-  const transport = webSocket(chain.rpcUrl.replace('http', 'ws'), { reconnect: false, keepAlive: false })
-  const heads = createPublicClient({ transport })
-  let minedMs = 0
-  const unwatch = heads.watchBlockNumber({
-    onBlockNumber: () => {
-      minedMs = nowMs()
-    },
-  })
+  const { asking, bare, usage } = target
+  const heads = await watchHeads(chain.rpcUrl)
   const total: number[] = []
   const own: number[] = []
   const onChain: number[] = []
+  const bareMs: number[] = []
   let failed = 0
   try {
-    const connection = await openConnection(target.url)
-    for (const [index, payment] of payments.entries()) {
-      await target.usage()
-      const fromMs = nowMs()
-      const fault = await buy(connection, target.asking, payment)
-      const toMs = nowMs()
-      const { calls } = await target.usage()
+    const work: Parameters<typeof runLoad>[3] = (one, index) => buy(one, asking, payments[index]!)
+    await runLoad(target.url, WARM_UP.concurrency, { count: WARM_UP.count }, work)
+    const connection = timed(await openConnection(target.url))
+    const direct = bare && timed(await openConnection(bare.url))
+    for (const payment of payments.slice(WARM_UP.count)) {
+      await usage()
+      const fault = await buy(connection, asking, payment)
+      const spans = connection.spans.splice(0)
+      const { calls } = await usage()
+      if (direct) {
+        await direct.send(requestText('GET', bare.path))
+        bareMs.push(sumOf(direct.spans.splice(0)))
+      }
       if (fault !== undefined) failed += 1
-      if (index < WARM_UP || fault !== undefined) continue
-      const chainMs = busyMs(calls, minedMs, { fromMs, toMs })
-      total.push(toMs - fromMs)
-      onChain.push(chainMs)
-      own.push(toMs - fromMs - chainMs)
+      else {
+        const { toMs } = spans.at(-1)!
+        const chainMs = busyMs(calls, heads.minedMs(), toMs)
+        total.push(sumOf(spans))
+        onChain.push(chainMs)
+        own.push(sumOf(spans) - chainMs)
+      }
     }
     connection.close()
+    direct?.close()
   } finally {
-    unwatch()
-    await heads.transport.getRpcClient().then((socket) => socket.close())
+    await heads.close()
     await target.stop()
     await chain.stop()
   }
-  const at = (values: number[], share: number) =>
-    quantile(
-      values.sort((a, b) => a - b),
-      share,
-    )
+  const bareP50Ms = bareMs.length > 0 ? median(bareMs) : 0
+  own.sort((a, b) => a - b)
   return {
-    totalP50Ms: at(total, 0.5),
-    chainP50Ms: at(onChain, 0.5),
-    ownP50Ms: at(own, 0.5),
-    ownP99Ms: at(own, 0.99),
+    totalP50Ms: median(total),
+    chainP50Ms: median(onChain),
+    bareP50Ms,
+    ownP50Ms: quantile(own, 0.5) - bareP50Ms,
+    ownP99Ms: quantile(own, 0.99) - bareP50Ms,
     failed,
   }
 }
 
-/** How long the chain was at work: on an answer, or on the block of a transaction that it had been sent. */
-function busyMs(
-  calls: readonly ChainCall[],
-  minedMs: number,
-  within: { fromMs: number; toMs: number },
-): number {
-  const spans = calls
-    .map(({ fromMs, toMs, sends }) => ({
-      fromMs: Math.max(fromMs, within.fromMs),
-      toMs: Math.min(sends ? Math.max(toMs, minedMs) : toMs, within.toMs),
-    }))
-    .sort((a, b) => a.fromMs - b.fromMs)
+/** The same connection; when each exchange began and ended. What the buyer does in between is the buyer's. */
+function timed(connection: Connection): Connection & { spans: Span[] } {
+  const spans: Span[] = []
+  return {
+    ...connection,
+    spans,
+    async send(request) {
+      const fromMs = nowMs()
+      const answer = await connection.send(request)
+      spans.push({ fromMs, toMs: nowMs() })
+      return answer
+    },
+  }
+}
+
+const sumOf = (spans: readonly Span[]): number =>
+  spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
+
+/** When the newest block was mined. */
+async function watchHeads(rpcUrl: string) {
+  const transport = webSocket(rpcUrl.replace('http', 'ws'), { reconnect: false, keepAlive: false })
+  const client = createPublicClient({ transport })
+  let minedMs = 0
+  const unwatch = client.watchBlockNumber({
+    onBlockNumber: () => {
+      minedMs = nowMs()
+    },
+  })
+  return {
+    minedMs: () => minedMs,
+    async close() {
+      unwatch()
+      await client.transport.getRpcClient().then((socket) => socket.close())
+    },
+  }
+}
+
+/**
+ * How long the chain was at work: on an answer, or on the block of the transaction that it had been sent. That block was
+ * not there yet when it answered the last look but one.
+ */
+function busyMs(calls: readonly ChainCall[], minedMs: number, endMs: number): number {
+  const inOrder = [...calls].sort((a, b) => a.fromMs - b.fromMs)
+  const notYetMs = inOrder.at(-2)?.toMs ?? 0
   let busy = 0
-  let covered = within.fromMs
-  for (const { fromMs, toMs } of spans) {
-    busy += Math.max(0, toMs - Math.max(fromMs, covered))
-    covered = Math.max(covered, toMs)
+  let covered = 0
+  for (const { fromMs, toMs, sends } of inOrder) {
+    const until = Math.min(sends ? Math.max(toMs, minedMs, notYetMs) : toMs, endMs)
+    busy += Math.max(0, until - Math.max(fromMs, covered))
+    covered = Math.max(covered, until)
   }
   return busy
 }

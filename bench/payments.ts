@@ -30,19 +30,28 @@ export interface Payment {
 
 const payers: Payer[] = []
 
-/** Buyers with money, and a signature of each: made before the clock starts. Every payment has a payer of its own. */
-export async function preparePayments(chain: DevChain, payTo: Address, count: number): Promise<Payment[]> {
-  while (payers.length < count) {
+/**
+ * Buyers with money, and signatures of theirs: made before the clock starts. Every payment has a payer of its own, unless
+ * fewer are asked for: the local chain slows down with every account that it knows.
+ */
+export async function preparePayments(
+  chain: DevChain,
+  payTo: Address,
+  count: number,
+  payerCount = count,
+): Promise<Payment[]> {
+  while (payers.length < payerCount) {
     const privateKey = generatePrivateKey()
     payers.push({ privateKey, address: privateKeyToAccount(privateKey).address.toLowerCase() as Address })
   }
-  const some = payers.slice(0, count)
+  const some = payers.slice(0, payerCount)
   await fund(chain, some)
   const network = NETWORKS.find(({ chainId }) => chainId === chain.chainId)!
   const digestOf = createAuthorizationDigest(network, await loadKeccak())
   const validBefore = String(Math.floor(Date.now() / 1000) + VALID_SECONDS)
   return Promise.all(
-    some.map(async ({ privateKey, address }) => {
+    Array.from({ length: count }, async (_, index) => {
+      const { privateKey, address } = some[index % payerCount]!
       const authorization: Authorization = {
         from: address,
         to: payTo.toLowerCase() as Address,

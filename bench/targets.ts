@@ -11,6 +11,8 @@ import { type Asking, PRICE } from './payments.ts'
 /** A server that sells something for {@link PRICE}. */
 export interface Target extends ChildServer {
   asking: Asking
+  /** Where the same answer is given away. */
+  bare?: { url: string; path: string }
 }
 
 /** The seller of every cell; the accounts after it pay the gas. */
@@ -45,7 +47,8 @@ export async function startOurs(options: OurOptions): Promise<Target> {
       ...{ ROOT: root, RPC_URL: chain.rpcUrl, PRIVATE_KEY: keyOf(chain), PAY_TO: sellerOf(chain), PRICE },
       ...{ BODY_BYTES: String(ANSWER_BYTES), ...store.env },
     })
-    return finished(server, { method: 'GET', path: '/paid', body: '' }, store.stop)
+    const target = finished(server, { method: 'GET', path: '/paid', body: '' }, store.stop)
+    return { ...target, bare: { url: server.url, path: '/bare' } }
   }
   const backend =
     sells === 'call'
@@ -78,10 +81,11 @@ export async function startOurs(options: OurOptions): Promise<Target> {
   const asking: Asking = backend
     ? { method: 'GET', path: '/paid', body: '' }
     : { method: 'POST', path: '/x402/access', body: '{"planId":"basic"}' }
-  return finished(server, asking, async () => {
+  const target = finished(server, asking, async () => {
     await backend?.stop()
     await store.stop()
   })
+  return { ...target, ...(backend && { bare: { url: backend.url, path: '/paid' } }) }
 }
 
 async function startStore({

@@ -49,7 +49,9 @@ const good: Results = (() => {
     ...{ perSecond, ok: 100, failed: 0, reasons: {}, p50Ms: 10, p99Ms: 20, maxMs: 5000 },
     ...{ cpuMsEach: 1, rssMiB: 100, gasEach },
   })
-  const overhead = () => ({ totalP50Ms: 10, chainP50Ms: 6, ownP50Ms: 4, ownP99Ms: 8, failed: 0 })
+  const overhead = () => ({
+    ...{ totalP50Ms: 10, chainP50Ms: 6, bareP50Ms: 0, ownP50Ms: 4, ownP99Ms: 8, failed: 0 },
+  })
   const ours = (store: string) => `paystile, plans, ${store}, 64 at once, automine`
   return {
     at: '2030-01-01T00:00:00.000Z',

@@ -24,6 +24,7 @@ const gateway = await createGateway({
 const data = { data: 'x'.repeat(Number(BODY_BYTES)) }
 const app = express()
 app.get('/', (_request, response) => void response.json({ ok: true }))
+app.get('/bare', (_request, response) => void response.json(data))
 app.get('/paid', payPerRequest(gateway, 'paid'), (_request, response) => void response.json(data))
 const server = app.listen(Number(PORT), '127.0.0.1')
 process.once('SIGTERM', () => server.close(() => void gateway.close().then(() => process.exit(0))))

@@ -1,3 +1,4 @@
+import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { BackendAnswer } from '../protocol/access.ts'
@@ -28,11 +29,7 @@ function isUtf8(contentType = ''): boolean {
 }
 
 function utf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
+  return isValidUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 
 function parsed(text: string): { value: unknown } | undefined {

@@ -1,11 +1,14 @@
 import { Agent, type Dispatcher } from 'undici'
+import { type ExchangeAnswer, type ExchangeLimits, exchange } from '../exchange.ts'
 import type { RouteCall } from '../ports.ts'
 
 /** Pooled connections to the seller's backend. Whatever a path says, a call goes to the configured origin. */
 export interface BackendPool {
   /** The path as the backend sees it: with the base URL's own path in front. */
   pathOf(call: Pick<RouteCall, 'path'>): string
-  /** Never follows a redirect. */
+  /** The whole answer. Never follows a redirect. */
+  ask(call: RouteCall, headers: Record<string, string>, limits: ExchangeLimits): Promise<ExchangeAnswer>
+  /** The answer as it comes. Never follows a redirect. */
   send(
     call: RouteCall,
     headers: Record<string, string>,
@@ -33,16 +36,25 @@ export function createBackendPool({
     bodyTimeout: timeoutMs,
     connectTimeout: timeoutMs,
   })
+  function checkedPath(call: RouteCall): string {
+    const path = pool.pathOf(call)
+    const url = new URL(path, origin)
+    if (url.origin !== origin || `${url.pathname}${url.search}` !== path) {
+      throw new TypeError('the path leads away from the backend')
+    }
+    return path
+  }
+
   const pool: BackendPool = {
     streams,
     pathOf: ({ path }) => `${basePath}${path}`,
-    async send(call, headers, signal) {
-      const path = pool.pathOf(call)
-      const url = new URL(path, origin)
-      if (url.origin !== origin || `${url.pathname}${url.search}` !== path) {
-        throw new TypeError('the path leads away from the backend')
-      }
+    async ask(call, headers, limits) {
       const { method, body } = call
+      return exchange(agent, { origin, path: checkedPath(call), method, headers, body }, limits)
+    },
+    async send(call, headers, signal) {
+      const { method, body } = call
+      const path = checkedPath(call)
       // `method` is one of HTTP_METHODS or came through node's parser; undici's own type lists just the usual ones.
       return agent.request({ origin, path, method: method as 'GET', headers, body, signal })
     },

@@ -1,5 +1,6 @@
+import { LimitError } from '../exchange.ts'
 import type { Backend, Order, RouteCall } from '../ports.ts'
-import { answerOf, bytesOf, decodeContent } from './backend-answer.ts'
+import { answerOf, decodeContent } from './backend-answer.ts'
 import type { BackendPool } from './backend-pool.ts'
 import { type Answered, type Dress, dressedBackend, noAnswer } from './dressed-backend.ts'
 import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
@@ -21,7 +22,6 @@ export function createHttpBackend(config: HttpBackendConfig): Backend {
 
 async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig): Promise<Answered> {
   const { pool, secret, maxBytes, timeoutMs } = config
-  const deadline = AbortSignal.timeout(timeoutMs)
   const { challengeId, txHash } = order
   const signed = { method: call.method, path: pool.pathOf(call), challengeId, txHash }
   const headers = {
@@ -30,17 +30,17 @@ async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig
     ...paymentHeaders(order),
     ...signatureHeader(secret, signed, Date.now()),
   }
+  const tooLarge = `the backend's answer exceeds ${maxBytes} bytes, or cannot be decoded`
   try {
-    const response = await pool.send(call, headers, deadline)
-    const tooLarge = noAnswer(502, `the backend's answer exceeds ${maxBytes} bytes, or cannot be decoded`)
-    const bytes = await bytesOf(response.body, maxBytes)
-    if (bytes === undefined) return tooLarge
-    const plain = await decodeContent(bytes, headerOf(response.headers['content-encoding']) ?? '', maxBytes)
-    if (plain === undefined) return tooLarge
-    return { answer: answerOf(response.statusCode, headerOf(response.headers['content-type']), plain) }
-  } catch {
-    if (deadline.aborted) return noAnswer(504, `the backend did not answer within ${timeoutMs / 1000} s`)
-    return noAnswer(502, 'the backend cannot be reached')
+    const { status, headers: given, bytes } = await pool.ask(call, headers, { timeoutMs, maxBytes })
+    const encoding = headerOf(given['content-encoding']) ?? ''
+    const plain = encoding === '' ? bytes : await decodeContent(bytes, encoding, maxBytes)
+    if (plain === undefined) return noAnswer(502, tooLarge)
+    return { answer: answerOf(status, headerOf(given['content-type']), plain) }
+  } catch (error) {
+    if (!(error instanceof LimitError)) return noAnswer(502, 'the backend cannot be reached')
+    if (error.limit === 'size') return noAnswer(502, tooLarge)
+    return noAnswer(504, `the backend did not answer within ${timeoutMs / 1000} s`)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow } from '../ports.ts'
+import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow, Step } from '../ports.ts'
 import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from './apply-event.ts'
@@ -124,22 +124,47 @@ async function confirmPaid(
   facts: EventFacts,
 ): Promise<boolean> {
   const leaseUntil = facts.at + core.config.deliveryLeaseMs
+  const refundableAt = facts.at + core.config.refundMinAgeMs
   const plan = before.row.kind === 'plan'
-  // A plan is delivered right after this step, under a lease taken in it; a route waits for its buyer's request.
+  // A plan is delivered right after this step, and a route by the request that waits for it here: under a lease that
+  // is taken in it. A route that nobody waits for here waits for its buyer's next request.
+  const { key } = before.row
+  const awaited = !plan && core.signals.isAwaited(key, receipt.key)
+  const dueAt = plan ? leaseUntil : awaited ? Math.max(leaseUntil, refundableAt) : refundableAt
   const paid = applyEvent(before, 'paid', facts, {
     ...paidBy(receipt, facts.at),
-    ...(plan && { leaseUntil, deliveryTries: 1 }),
-    dueAt: plan ? leaseUntil : facts.at + core.config.refundMinAgeMs,
+    ...((plan || awaited) && { leaseUntil, deliveryTries: 1 }),
+    dueAt,
   })
   const { row, audit } = await deliverInstantly(core, paid, facts)
   const told =
     core.hooks.onPaymentReceived && outboxRow(row.key, 'payment-received', facts.at + core.config.leaseMs)
   const outbox: Put[] = told ? [{ table: 'outbox', row: told }] : []
-  if (!(await commit(core, { puts: [...puts, putChallenge(row), ...outbox], audit }))) return false
+  const isOurs = plainOrdinalOf(receipt.key) === undefined
+  let handed = false
+  const step: Step = {
+    puts: [...puts, putChallenge(row), ...outbox],
+    audit,
+    // Of a payment that we sent, T1b is on the disk: should the power fail, the chain says all of this once more.
+    soft: isOurs,
+  }
+  const applied = await commit(core, step, () => {
+    if (awaited) handed = core.signals.handLease(stored(row), receipt.key)
+  })
+  if (!applied) return false
+  if (awaited && !handed) void dropLease(core, stored(row), refundableAt)
   if (told) void tellSeller(core, stored(told))
   // Also when the buyer has gone: a disconnect does not stop a purchase. A failure here is found by the jobs.
   if (plan && row.state === 'PAID') void deliverLeased(core, stored(row)).catch(() => undefined)
   return true
+}
+
+/** The request that was to deliver has gone meanwhile: the buyer's next one must not wait for it. */
+async function dropLease(core: Core, row: ChallengeRow, dueAt: number): Promise<void> {
+  // A conflict or a failure leaves a lease that ends by itself.
+  await commit(core, { puts: [putChallenge({ ...row, leaseUntil: null, dueAt })], soft: true }).catch(
+    () => {},
+  )
 }
 
 /** A credential that we make ourselves needs no step of its own: PAID and DELIVERED are written together. */

@@ -81,9 +81,13 @@ export interface Core extends Ports {
   highest: { number: number }
 }
 
-/** One atomic step. False: somebody else was first; read again. Wakes whoever waits for these challenges. */
-export async function commit(core: Core, step: Step): Promise<boolean> {
+/**
+ * One atomic step. False: somebody else was first; read again. Wakes whoever waits for these challenges, after `applied`
+ * was called.
+ */
+export async function commit(core: Core, step: Step, applied?: () => void): Promise<boolean> {
   const result = await core.store.commit(step)
+  if (result.kind === 'applied') applied?.()
   for (const put of step.puts) {
     if (put.table === 'challenges') core.signals.notify(put.row.key)
     else if (put.table === 'authorizations') core.signals.notify(put.row.challengeId)

@@ -21,13 +21,23 @@ export async function deliverRoute(
   handover: Handover,
 ): Promise<Outcome | undefined> {
   const leased = await leaseRoute(core, challenge)
-  if (!leased) return undefined
+  return leased && deliverLeasedRoute(core, leased, handover)
+}
+
+/** The same under a lease that is stored already, and is this request's alone. */
+export async function deliverLeasedRoute(
+  core: Core,
+  leased: ChallengeRow,
+  handover: Handover,
+): Promise<Outcome | undefined> {
+  // A store that was slow to answer may have used it up: somebody else may be calling by now.
+  if (core.clock.now() >= (leased.leaseUntil ?? 0)) return undefined
   const order = orderOf(leased)
   const receipt = settledReceipt(leased)
   if (handover.kind === 'embedded') {
     return { kind: 'paid', payment: paymentOf(core, order), receipt, lease: leased.deliveryTries }
   }
-  if (!core.backend) throw new Error(`route ${challenge.itemId} has no backend`)
+  if (!core.backend) throw new Error(`route ${leased.itemId} has no backend`)
   const called = await core.backend.call(order, handover.call)
   const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
   if (!(await finishRoute(core, leased.key, leased.deliveryTries, result))) return undefined
@@ -41,9 +51,7 @@ async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<Challeng
   const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
   const leased = { ...challenge, leaseUntil, dueAt, deliveryTries: challenge.deliveryTries + 1 }
   // Soft: should the power fail, the call under this lease ends too.
-  if (!(await commit(core, { puts: [putChallenge(leased)], soft: true }))) return undefined
-  // A store that was slow to answer may have used it up: somebody else may be calling by now.
-  return core.clock.now() < leaseUntil ? stored(leased) : undefined
+  return (await commit(core, { puts: [putChallenge(leased)], soft: true })) ? stored(leased) : undefined
 }
 
 export function refundableAt(core: Core, challenge: ChallengeRow): number {

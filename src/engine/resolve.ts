@@ -7,6 +7,11 @@ import { type Core, commit } from './core.ts'
 import { finalUses } from './final-uses.ts'
 import { withResolvers } from './signals.ts'
 
+/** How much longer than the chain a buyer may wait, at most: the share of the time so far after which it is asked again. */
+const PATIENCE = 1 / 8
+/** A node that answers within a millisecond or so is asked so often without a pause. */
+const HASTY_LOOKS = 10
+
 /** An abandoned attempt is looked at this often until it can no longer land. */
 const ABANDONED_RECHECK_MS = 60_000
 
@@ -34,16 +39,22 @@ export function createResolver(core: Core): Resolver {
     const { pollIntervalMs } = core.config
     let pauseMs = pollIntervalMs
     let wholeLookAt = core.clock.now()
+    let pokedAt = wholeLookAt
+    let hasty = 0
     while (hot.size > 0 && !stopped) {
       // A poke that came while we looked counts as well.
-      if (!poked) {
+      const atOnce = poked || (pauseMs <= 1 && hasty-- > 0)
+      if (!atOnce) {
         const called = withResolvers()
         wake = called.resolve
-        await Promise.race([core.clock.sleep(pauseMs), called.promise])
+        await Promise.race([core.clock.sleep(Math.max(1, pauseMs)), called.promise])
       }
-      if (poked) pauseMs = 0
-      poked = false
       const lookedAt = core.clock.now()
+      if (poked) {
+        pokedAt = lookedAt
+        hasty = HASTY_LOOKS
+      }
+      poked = false
       const glance = lookedAt - wholeLookAt < pollIntervalMs
       if (!glance) wholeLookAt = lookedAt
       const rows = [...hot.values()]
@@ -61,8 +72,10 @@ export function createResolver(core: Core): Resolver {
         // Chain or store cannot be asked: nothing is decided, and we ask again.
         core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
       }
-      // What was just sent is soon mined: asked again after as long as the answer took, then half as often each time.
-      pauseMs = Math.min(pollIntervalMs, Math.max(2 * pauseMs, core.clock.now() - lookedAt, 1))
+      // What was just sent is soon mined: asked again after as long as the answer took, and so often that a buyer waits
+      // little longer than the chain took.
+      const answeredAt = core.clock.now()
+      pauseMs = Math.min(pollIntervalMs, Math.max(answeredAt - lookedAt, (answeredAt - pokedAt) * PATIENCE))
     }
     running = undefined
   }

@@ -4,7 +4,7 @@ import type { Address } from '../protocol/hex.ts'
 import { explainReason } from '../rules/check-payment.ts'
 import { type Core, getOne, orderOf, requireFor, settledReceipt } from './core.ts'
 import { deliverPlan } from './deliver.ts'
-import { deliverRoute, type Handover } from './deliver-route.ts'
+import { deliverLeasedRoute, deliverRoute, type Handover } from './deliver-route.ts'
 import type { Outcome } from './outcome.ts'
 import {
   alreadyRedeemed,
@@ -64,9 +64,12 @@ export async function settledOutcome(
 ): Promise<Outcome | undefined> {
   let first = !fresh
   // Subscribed before reading, so that a change between the read and the wait is not missed.
-  const subscription = core.signals.subscribe(challengeId)
+  const subscription = core.signals.subscribe(challengeId, authKey)
   try {
     for (;;) {
+      const leased = subscription.takeHanded()
+      const delivered = leased && (await deliverLeasedRoute(core, leased, handover))
+      if (delivered) return delivered
       const [attempt, challenge] = await Promise.all([
         authKey === undefined ? undefined : getOne(core, 'authorizations', authKey),
         getOne(core, 'challenges', challengeId),
@@ -75,7 +78,9 @@ export async function settledOutcome(
       if (authKey !== undefined && (!attempt || attempt.phase === 'RELEASED')) return undefined
       const decided = await decide(core, challenge, attempt, { payer, first, handover })
       if (decided) return decided
-      if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
+      // Whoever was handed the delivery meanwhile has to make it: nobody else can until the lease ends.
+      const isOver = core.clock.now() >= deadline && !subscription.isHanded()
+      if (isOver) return failed(core, settlementPending(challenge))
       first = false
       await waitForChange(core, subscription, deadline)
     }

@@ -1,29 +1,58 @@
+import type { ChallengeRow } from '../ports.ts'
+
 /** Wakes requests that wait for a challenge in this process. Other instances' results are found by polling. */
 export interface Signals {
-  /** Close it when done: whoever waits must not stay in memory longer than the request. */
-  subscribe(challengeId: string): Subscription
+  /**
+   * Close it when done: whoever waits must not stay in memory longer than the request. With `authKey`, this request
+   * waits for that payment and delivers what it buys.
+   */
+  subscribe(challengeId: string, authKey?: string): Subscription
   notify(challengeId: string): void
+  /** Is there a request that waits to deliver what this payment buys? */
+  isAwaited(challengeId: string, authKey: string): boolean
+  /** Hands it the challenge as it is leased to it. False: it has gone meanwhile. */
+  handLease(leased: ChallengeRow, authKey: string): boolean
 }
 
 export interface Subscription {
   /** Resolves at the next change; at once if there was one since the last call. */
   change(): Promise<void>
+  /** The challenge was handed to this request, which must take it and deliver. */
+  isHanded(): boolean
+  takeHanded(): ChallengeRow | undefined
   close(): void
 }
 
+interface Subscriber {
+  authKey: string | undefined
+  leased: ChallengeRow | undefined
+  fire(): void
+}
+
 export function createSignals(): Signals {
-  const subscribers = new Map<string, Set<() => void>>()
+  const subscribers = new Map<string, Set<Subscriber>>()
+
+  function waiterOf(challengeId: string, authKey: string): Subscriber | undefined {
+    for (const subscriber of subscribers.get(challengeId) ?? [])
+      if (subscriber.authKey === authKey) return subscriber
+    return undefined
+  }
+
   return {
-    subscribe(challengeId) {
+    subscribe(challengeId, authKey) {
       const all = subscribers.get(challengeId) ?? new Set()
       subscribers.set(challengeId, all)
       let changed = false
       let wake: (() => void) | undefined
-      const fire = (): void => {
-        changed = true
-        wake?.()
+      const subscriber: Subscriber = {
+        authKey,
+        leased: undefined,
+        fire() {
+          changed = true
+          wake?.()
+        },
       }
-      all.add(fire)
+      all.add(subscriber)
       return {
         async change() {
           if (!changed) {
@@ -33,14 +62,28 @@ export function createSignals(): Signals {
           }
           changed = false
         },
+        isHanded: () => subscriber.leased !== undefined,
+        takeHanded() {
+          const { leased } = subscriber
+          subscriber.leased = undefined
+          return leased
+        },
         close() {
-          all.delete(fire)
+          all.delete(subscriber)
           if (all.size === 0) subscribers.delete(challengeId)
         },
       }
     },
     notify(challengeId) {
-      for (const fire of subscribers.get(challengeId) ?? []) fire()
+      for (const { fire } of subscribers.get(challengeId) ?? []) fire()
+    },
+    isAwaited: (challengeId, authKey) => waiterOf(challengeId, authKey) !== undefined,
+    handLease(leased, authKey) {
+      const waiter = waiterOf(leased.key, authKey)
+      if (!waiter) return false
+      waiter.leased = leased
+      waiter.fire()
+      return true
     },
   }
 }

@@ -87,7 +87,8 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
     const nonces: number[] = []
     let next = (await state()).nonce
     for (
-      let window = parcels.length + 15;
+      // Others may have taken some; where nobody else writes, all that are taken are known.
+      let window = parcels.length + (store.exclusive ? 0 : 15);
       nonces.length < parcels.length;
       window = Math.min(window * 2, MAX_WINDOW)
     ) {

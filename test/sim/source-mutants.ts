@@ -137,6 +137,12 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: 'const response = (await core.backend?.call(order, handover.call)).response',
   },
   {
+    name: 'a payment is delivered to whoever waits for its challenge',
+    file: 'engine/signals',
+    from: 'if (subscriber.authKey === authKey)',
+    to: '',
+  },
+  {
     name: 'a refund counts as done in a block that may go away',
     file: 'engine/refund',
     from: 'const final = use.block.number <= finalized',

@@ -1,7 +1,10 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Engine, Intent, Outcome } from '../../backstage.ts'
+import { afterwards } from './afterwards.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
+
+type Level = 'debug' | 'info' | 'warn' | 'error'
 
 const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 
@@ -9,20 +12,17 @@ const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
   const tracer = trace.getTracer('paystile')
 
-  function note(
-    { intent, startedMs, span }: Watched,
-    level: 'debug' | 'info' | 'warn' | 'error',
-    ids: Ids,
-    outcome: string,
-    message: string,
-  ): void {
+  function note(watched: Watched, level: Level, ids: Ids, outcome: string, message: string): void {
+    const { intent, startedMs, span } = watched
     const { transport } = intent
     const mode = modeOf(intent)
     const ms = Math.round(performance.now() - startedMs)
-    metrics.payments.inc({ transport, mode, outcome })
     span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
     if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
-    log[level]({ ...ids, transport, mode, outcome, ms }, message)
+    afterwards(() => {
+      metrics.payments.inc({ transport, mode, outcome })
+      log[level]({ ...ids, transport, mode, outcome, ms }, message)
+    })
   }
 
   function noteOutcome(watched: Watched, outcome: Outcome): void {

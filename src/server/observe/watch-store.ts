@@ -1,4 +1,5 @@
 import type { AuditEntry, ChallengeRow, Put, Store } from '../../ports.ts'
+import { afterwards } from './afterwards.ts'
 
 export interface SeenStep {
   entries: readonly AuditEntry[]
@@ -6,7 +7,7 @@ export interface SeenStep {
   unpaid: readonly ChallengeRow[]
 }
 
-/** The same store; `seen` is told of every step that was applied, after it was applied. */
+/** The same store; `seen` is told of every step that was applied, in their order, once whoever waits for it has gone on. */
 export function watchStore(store: Store, seen: (step: SeenStep) => void): Store {
   return {
     name: store.name,
@@ -14,11 +15,8 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
     async commit(step) {
       const committed = await store.commit(step)
       if (committed.kind === 'applied') {
-        try {
-          seen({ entries: step.audit ?? [], unpaid: step.puts.flatMap(unpaidOf) })
-        } catch {
-          // What is stored is stored: a broken log must not look like a broken store.
-        }
+        const { audit: entries = [], puts } = step
+        afterwards(() => seen({ entries, unpaid: puts.flatMap(unpaidOf) }))
       }
       return committed
     },

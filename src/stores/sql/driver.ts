@@ -4,6 +4,8 @@ export type Param = string | number | null
 export interface Query {
   sql: string
   params: Param[]
+  /** It finds one row at most: some drivers then need not go through a list. */
+  single?: boolean
 }
 
 export interface Result {

@@ -23,7 +23,11 @@ export function createQueries(dialect: Dialect) {
   return {
     get: (table: TableName, keys: readonly string[]): Query =>
       keys.length === 1
-        ? { sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key = ?`, params: [keys[0]!] }
+        ? {
+            sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key = ?`,
+            params: [keys[0]!],
+            single: true,
+          }
         : {
             sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
             params: [JSON.stringify(keys)],

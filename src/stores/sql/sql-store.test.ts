@@ -8,7 +8,7 @@ import type { Store } from '../../ports.ts'
 import { sampleAudit, samplePut } from '../../testing/store-rows.ts'
 import { migrate } from './migrate.ts'
 import { createSqlStore } from './sql-store.ts'
-import { createSqliteDriver } from './sqlite-driver.ts'
+import { createSqliteDriver, type SqliteDatabase } from './sqlite-driver.ts'
 
 let folder: string
 let store: Store
@@ -21,18 +21,22 @@ beforeEach(() => {
   executed = []
   failing = []
   const database = new Database(join(folder, 'store.db'))
-  const driver = createSqliteDriver({
+  const note = (what: string): void => {
+    executed.push(what)
+    if (failing[0] === what) throw new Error(`${failing.shift()} failed`)
+  }
+  const watched: SqliteDatabase = {
     get inTransaction() {
       return database.inTransaction
     },
     exec(sql) {
-      executed.push(sql)
-      if (failing[0] === sql) throw new Error(`${failing.shift()} failed`)
+      note(sql)
       return database.exec(sql)
     },
     prepare: (sql) => database.prepare(sql),
     close: () => database.close(),
-  })
+  }
+  const driver = createSqliteDriver(watched, { flush: () => note('flush'), close: () => {} })
   driver.transactionNow(() => migrate('store.db', driver.dialect))
   store = createSqlStore(driver)
   executed = []
@@ -49,7 +53,7 @@ const versions = async (...keys: string[]) => (await store.get('requests', keys)
 test('all that gathers in one tick is one transaction', async () => {
   const steps = [[put('a')], [put('b'), put('a', 1)], [put('a', 2)]]
   const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
-  expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
+  expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'flush'])
   expect(results).toEqual(steps.map(() => ({ kind: 'applied' })))
   expect(await versions('a', 'b')).toEqual([3, 1])
 })
@@ -71,9 +75,16 @@ test('a step that contradicts what is stored is refused, and its neighbours are 
 
 test('a soft step does not wait for the disk; whatever is committed after it does, for both', async () => {
   await store.commit({ puts: [put('a')], soft: true })
-  expect(executed).toEqual(['PRAGMA synchronous = NORMAL', 'BEGIN IMMEDIATE', 'COMMIT'])
+  expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
   await Promise.all([store.commit({ puts: [put('b')], soft: true }), store.commit({ puts: [put('c')] })])
-  expect(executed.slice(3)).toEqual(['PRAGMA synchronous = FULL', 'BEGIN IMMEDIATE', 'COMMIT'])
+  expect(executed.slice(2)).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'flush'])
+})
+
+test('a disk that cannot be flushed is an outage, though the step may have happened', async () => {
+  failing = ['flush']
+  await expect(store.commit({ puts: [put('a')] })).rejects.toBeInstanceOf(UnavailableError)
+  expect(await versions('a')).toEqual([1])
+  expect(await store.commit({ puts: [put('a')] })).toMatchObject({ kind: 'conflict' })
 })
 
 test('callers that an answer wakes gather again', async () => {

@@ -11,6 +11,7 @@ export interface SqliteDatabase {
 interface SqliteStatement {
   readonly reader: boolean
   all(params: unknown[]): unknown[]
+  get(params: unknown[]): unknown
   run(params: unknown[]): { changes: number }
 }
 
@@ -35,16 +36,27 @@ const sqlite: Dialect = {
   ],
 }
 
+/** How what was committed comes to last. A later `flush` brings all earlier commits there too: they share one log. */
+export interface Disk {
+  flush(): void
+  close(): void
+}
+
+const NO_DISK: Disk = { flush: () => {}, close: () => {} }
+
 /** Runs each transaction in one go on one connection: no read can come in between and see half of it. */
-export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
+export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DISK): SqliteDriver {
   const statements = new Map<string, (params: unknown[]) => Result>()
 
-  function run({ sql, params }: Query): Result {
+  function run({ sql, params, single }: Query): Result {
     let execute = statements.get(sql)
     if (execute === undefined) {
       const statement = database.prepare(sql)
+      const rows = single
+        ? (given: unknown[]) => [statement.get(given)].filter((row) => row !== undefined)
+        : (given: unknown[]) => statement.all(given)
       execute = statement.reader
-        ? (given) => ({ rows: statement.all(given) as Result['rows'], changes: 0 })
+        ? (given) => ({ rows: rows(given) as Result['rows'], changes: 0 })
         : (given) => ({ rows: [], changes: statement.run(given).changes })
       statements.set(sql, execute)
     }
@@ -56,15 +68,15 @@ export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
     if (database.inTransaction) database.exec('ROLLBACK')
   }
 
-  /** Whether COMMIT waits for the disk. A later one that does brings all earlier ones there too: they share one file. */
-  let waits = true
-
   function transactionNow<T>(script: () => Script<T>, { soft = false }: { soft?: boolean } = {}): T {
     rollBack()
-    if (waits === soft) {
-      database.exec(`PRAGMA synchronous = ${soft ? 'NORMAL' : 'FULL'}`)
-      waits = !soft
-    }
+    const value = committed(script)
+    // Should this fail, the transaction stays, and may be lost with the power: its caller learns that nothing is known.
+    if (!soft) disk.flush()
+    return value
+  }
+
+  function committed<T>(script: () => Script<T>): T {
     database.exec('BEGIN IMMEDIATE')
     try {
       const steps = script()
@@ -96,6 +108,8 @@ export function createSqliteDriver(database: SqliteDatabase): SqliteDriver {
       statements.clear()
       try {
         rollBack()
+        disk.flush()
+        disk.close()
         // The connection outlives close() until its statements are collected, and would keep the lock. Leaving WAL
         // checkpoints it into the one file and lets the lock go at the next read.
         database.exec('PRAGMA journal_mode = DELETE')
