@@ -13,15 +13,17 @@ export interface RpcProxy {
 export async function startRpcProxy(target: string): Promise<RpcProxy> {
   let held: { method: string; come: () => void } | undefined
   const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    if (held && body.includes(`"${held.method}"`)) return held.come()
-    const answer = await fetch(target, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    })
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    try {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      if (held && body.includes(`"${held.method}"`)) return held.come()
+      const headers = { 'content-type': 'application/json' }
+      const answer = await fetch(target, { method: 'POST', headers, body })
+      response.writeHead(answer.status, headers).end(await answer.text())
+    } catch {
+      // The caller was killed, or the chain is gone.
+      response.destroy()
+    }
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return {
