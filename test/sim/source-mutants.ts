@@ -137,10 +137,10 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: 'const response = (await core.backend?.call(order, handover.call)).response',
   },
   {
-    name: 'a payment is delivered to whoever waits for its challenge',
-    file: 'engine/signals',
-    from: 'if (subscriber.authKey === authKey)',
-    to: '',
+    name: 'two requests make one paid call',
+    file: 'engine/deliver-route',
+    from: 'if (challenge.leaseUntil !== null && challenge.leaseUntil > now)',
+    to: 'if (challenge.leaseUntil === 0)',
   },
   {
     name: 'a refund counts as done in a block that may go away',
