@@ -38,7 +38,7 @@ export async function measureOverhead(
   const payments = await preparePayments(chain, sellerOf(chain), WARM_UP.count + count, PAYERS)
   const target = await startOurs({ chain, root, sells })
   const { asking, bare, usage } = target
-  const heads = await watchHeads(chain.rpcUrl)
+  const heads = watchHeads(chain.rpcUrl)
   const total: number[] = []
   const own: number[] = []
   const onChain: number[] = []
@@ -105,7 +105,7 @@ const sumOf = (spans: readonly Span[]): number =>
   spans.reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0)
 
 /** When the newest block was mined. */
-async function watchHeads(rpcUrl: string) {
+function watchHeads(rpcUrl: string) {
   const transport = webSocket(rpcUrl.replace('http', 'ws'), { reconnect: false, keepAlive: false })
   const client = createPublicClient({ transport })
   let minedMs = 0

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { syncFolder } from '../sync-folder.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { VARIABLES } from './from-env.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
@@ -98,18 +99,8 @@ export function writeConfigFile(dataDir: string, values: SavedValues): void {
     rmSync(draft, { force: true })
     throw error
   }
+  // Without it a power cut could bring the old file back after we said "saved".
   syncFolder(dataDir)
-}
-
-/** Without it a power cut could bring the old file back after we said "saved". */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 /** The environment with what was saved beneath it: a variable that is set, or its `NAME_FILE`, wins. */

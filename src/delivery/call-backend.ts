@@ -33,8 +33,7 @@ async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig
   const tooLarge = `the backend's answer exceeds ${maxBytes} bytes, or cannot be decoded`
   try {
     const { status, headers: given, bytes } = await pool.ask(call, headers, { timeoutMs, maxBytes })
-    const encoding = headerOf(given['content-encoding']) ?? ''
-    const plain = encoding === '' ? bytes : await decodeContent(bytes, encoding, maxBytes)
+    const plain = await decodeContent(bytes, headerOf(given['content-encoding']) ?? '', maxBytes)
     if (plain === undefined) return noAnswer(502, tooLarge)
     return { answer: answerOf(status, headerOf(given['content-type']), plain) }
   } catch (error) {

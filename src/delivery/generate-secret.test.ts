@@ -58,6 +58,7 @@ describe('readOrGenerateSecret', () => {
       'delivery/generate-secret',
       'delivery/secret-keys',
       'errors',
+      'sync-folder',
       'protocol/error-codes',
     ]) {
       const text = readFileSync(join(source, '../..', `${name}.ts`), 'utf8')

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../errors.ts'
+import { syncFolder } from '../sync-folder.ts'
 import { MIN_SECRET_KEY_LENGTH } from './secret-keys.ts'
 
 /**
@@ -43,19 +44,8 @@ function generateSecret(file: string, dataDir: string): void {
   } finally {
     rmSync(draft, { force: true })
   }
+  // Without it a power cut could forget the name while rows sealed with the secret are kept.
   syncFolder(dataDir)
-}
-
-/** Without it a power cut could forget the name while rows sealed with the secret are kept. */
-function syncFolder(folder: string): void {
-  // Windows cannot open a folder, and keeps names in its journal anyway.
-  if (process.platform === 'win32') return
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }
 
 function readSecret(file: string): string | undefined {

@@ -4,6 +4,7 @@ import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
 import { attemptDelivery, deliverLeased } from './deliver.ts'
+import { refundableAt, routeLease } from './deliver-route.ts'
 import { outboxRow, tellSeller } from './outbox.ts'
 import { refundOf } from './refund-rows.ts'
 import { pruneAt } from './retention.ts'
@@ -124,18 +125,14 @@ async function confirmPaid(
   facts: EventFacts,
 ): Promise<boolean> {
   const leaseUntil = facts.at + core.config.deliveryLeaseMs
-  const refundableAt = facts.at + core.config.refundMinAgeMs
+  const payment = paidBy(receipt, facts.at)
   const plan = before.row.kind === 'plan'
   // A plan is delivered right after this step, and a route by the request that waits for it here: under a lease that
   // is taken in it. A route that nobody waits for here waits for its buyer's next request.
-  const { key } = before.row
-  const awaited = !plan && core.signals.isAwaited(key, receipt.key)
-  const dueAt = plan ? leaseUntil : awaited ? Math.max(leaseUntil, refundableAt) : refundableAt
-  const paid = applyEvent(before, 'paid', facts, {
-    ...paidBy(receipt, facts.at),
-    ...((plan || awaited) && { leaseUntil, deliveryTries: 1 }),
-    dueAt,
-  })
+  const awaited = !plan && core.signals.isAwaited(before.row.key, receipt.key)
+  const lease = plan ? { leaseUntil, dueAt: leaseUntil } : routeLease(core, payment, facts.at)
+  const next = plan || awaited ? { ...lease, deliveryTries: 1 } : { dueAt: refundableAt(core, payment) }
+  const paid = applyEvent(before, 'paid', facts, { ...payment, ...next })
   const { row, audit } = await deliverInstantly(core, paid, facts)
   const told =
     core.hooks.onPaymentReceived && outboxRow(row.key, 'payment-received', facts.at + core.config.leaseMs)
@@ -152,7 +149,7 @@ async function confirmPaid(
     if (awaited) handed = core.signals.handLease(stored(row), receipt.key)
   })
   if (!applied) return false
-  if (awaited && !handed) void dropLease(core, stored(row), refundableAt)
+  if (awaited && !handed) void dropLease(core, stored(row))
   if (told) void tellSeller(core, stored(told))
   // Also when the buyer has gone: a disconnect does not stop a purchase. A failure here is found by the jobs.
   if (plan && row.state === 'PAID') void deliverLeased(core, stored(row)).catch(() => undefined)
@@ -160,7 +157,8 @@ async function confirmPaid(
 }
 
 /** The request that was to deliver has gone meanwhile: the buyer's next one must not wait for it. */
-async function dropLease(core: Core, row: ChallengeRow, dueAt: number): Promise<void> {
+async function dropLease(core: Core, row: ChallengeRow): Promise<void> {
+  const dueAt = refundableAt(core, row)
   // A conflict or a failure leaves a lease that ends by itself.
   await commit(core, { puts: [putChallenge({ ...row, leaseUntil: null, dueAt })], soft: true }).catch(
     () => {},

@@ -47,15 +47,25 @@ export async function deliverLeasedRoute(
 async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {
   const now = core.clock.now()
   if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
-  const leaseUntil = now + core.config.deliveryLeaseMs
-  const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
-  const leased = { ...challenge, leaseUntil, dueAt, deliveryTries: challenge.deliveryTries + 1 }
+  const leased = {
+    ...challenge,
+    ...routeLease(core, challenge, now),
+    deliveryTries: challenge.deliveryTries + 1,
+  }
   // Soft: should the power fail, the call under this lease ends too.
   return (await commit(core, { puts: [putChallenge(leased)], soft: true })) ? stored(leased) : undefined
 }
 
-export function refundableAt(core: Core, challenge: ChallengeRow): number {
-  return (challenge.paidAt ?? 0) + core.config.refundMinAgeMs
+type Payment = Pick<ChallengeRow, 'paidAt'>
+
+export function refundableAt(core: Core, { paidAt }: Payment): number {
+  return (paidAt ?? 0) + core.config.refundMinAgeMs
+}
+
+/** Until then only its holder delivers, and nobody refunds. */
+export function routeLease(core: Core, payment: Payment, now: number) {
+  const leaseUntil = now + core.config.deliveryLeaseMs
+  return { leaseUntil, dueAt: Math.max(leaseUntil, refundableAt(core, payment)) }
 }
 
 /** Embedded routes: the handler is still at work. False: the lease is gone, and asking again is of no use. */
@@ -63,9 +73,7 @@ export async function renewLease(core: Core, challengeId: string, lease: number)
   for (let race = 0; race < MAX_RACES; race++) {
     const challenge = await getOne(core, 'challenges', challengeId)
     if (challenge?.state !== 'PAID' || challenge.deliveryTries !== lease) return false
-    const leaseUntil = core.clock.now() + core.config.deliveryLeaseMs
-    const dueAt = Math.max(leaseUntil, refundableAt(core, challenge))
-    const puts = [putChallenge({ ...challenge, leaseUntil, dueAt })]
+    const puts = [putChallenge({ ...challenge, ...routeLease(core, challenge, core.clock.now()) })]
     if (await commit(core, { puts, soft: true })) return true
   }
   return true

@@ -87,7 +87,7 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
     const nonces: number[] = []
     let next = (await state()).nonce
     for (
-      // Others may have taken some; where nobody else writes, all that are taken are known.
+      // Others may have taken some; where nobody else writes, those are known, except right after a restart.
       let window = parcels.length + (store.exclusive ? 0 : 15);
       nonces.length < parcels.length;
       window = Math.min(window * 2, MAX_WINDOW)

@@ -2,8 +2,6 @@ import { Agent } from 'undici'
 import { UnavailableError } from '../errors.ts'
 import { type ExchangeLimits, exchange, LimitError } from '../exchange.ts'
 
-export type HttpLimits = ExchangeLimits
-
 /** The answer was cut off because it grew past the limit: what it said is unknown. */
 export class OversizeError extends UnavailableError {}
 
@@ -17,7 +15,7 @@ export async function fetchText(
   what: string,
   url: string,
   init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
-  limits: HttpLimits,
+  limits: ExchangeLimits,
 ): Promise<{ status: number; text: string }> {
   try {
     const { origin, pathname, search } = new URL(url)

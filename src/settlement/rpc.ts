@@ -1,5 +1,6 @@
 import { UnavailableError } from '../errors.ts'
-import { fetchText, type HttpLimits } from './http-text.ts'
+import type { ExchangeLimits } from '../exchange.ts'
+import { fetchText } from './http-text.ts'
 
 /** A JSON-RPC error: the node was reached and said no. */
 export interface RpcFailure {
@@ -31,7 +32,7 @@ const MAX_BATCH = 50
  * JSON-RPC over `fetch`. Calls of one turn of the event loop travel as one batch; nodes that refuse batches, or
  * take only small ones, get smaller ones.
  */
-export function createRpc(url: string, limits: HttpLimits): Rpc {
+export function createRpc(url: string, limits: ExchangeLimits): Rpc {
   let queue: Pending[] = []
   let batchLimit = MAX_BATCH
 
@@ -84,7 +85,12 @@ export function createRpc(url: string, limits: HttpLimits): Rpc {
 
 type Item = { id?: unknown; result?: unknown; error?: unknown }
 
-async function post(url: string, what: string, batch: Pending[], limits: HttpLimits): Promise<Item | Item[]> {
+async function post(
+  url: string,
+  what: string,
+  batch: Pending[],
+  limits: ExchangeLimits,
+): Promise<Item | Item[]> {
   const calls = batch.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
   const init = {
     method: 'POST' as const,

@@ -78,7 +78,7 @@ export function createObserver(options: {
     watchStore: (store) =>
       watchStore(store, ({ entries, unpaid }) => {
         for (const entry of entries) follow(entry)
-        if (entries.length + unpaid.length > 0) for (const listener of listeners) listener(unpaid)
+        for (const listener of listeners) listener(unpaid)
       }),
     watchEngine: (engine) => watchEngine(engine, { log, metrics }),
     instruments: {

@@ -7,7 +7,7 @@ export interface SeenStep {
   unpaid: readonly ChallengeRow[]
 }
 
-/** The same store; `seen` is told of every step that was applied, in their order, once whoever waits for it has gone on. */
+/** The same store; `seen` is told of what was applied, in its order, once whoever waits for it has gone on. */
 export function watchStore(store: Store, seen: (step: SeenStep) => void): Store {
   return {
     name: store.name,
@@ -15,8 +15,9 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
     async commit(step) {
       const committed = await store.commit(step)
       if (committed.kind === 'applied') {
-        const { audit: entries = [], puts } = step
-        afterwards(() => seen({ entries, unpaid: puts.flatMap(unpaidOf) }))
+        const entries = step.audit ?? []
+        const unpaid = step.puts.flatMap(unpaidOf)
+        if (entries.length + unpaid.length > 0) afterwards(() => seen({ entries, unpaid }))
       }
       return committed
     },

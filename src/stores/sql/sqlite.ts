@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, fdatasyncSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, fdatasyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { ConfigError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
+import { syncFolder } from '../../sync-folder.ts'
 import { migrate } from './migrate.ts'
 import { createSqlStore } from './sql-store.ts'
 import { createSqliteDriver, type Disk } from './sqlite-driver.ts'
@@ -55,11 +56,7 @@ export function openSqliteStore({ path }: { path: string }): Store {
 function logOf(path: string): Disk {
   const log = openSync(`${path}-wal`, 'r+')
   // Else the file itself, which may be new, could be lost with the power.
-  if (process.platform !== 'win32') {
-    const folder = openSync(dirname(path), 'r')
-    fsyncSync(folder)
-    closeSync(folder)
-  }
+  syncFolder(dirname(path))
   return { flush: () => fdatasyncSync(log), close: () => closeSync(log) }
 }
 
