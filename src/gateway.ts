@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Backstage, Instruments } from './backstage.ts'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
@@ -54,7 +54,16 @@ export interface Gateway
 
 export const VERSION: string = createRequire(import.meta.url)('../package.json').version
 
-const clock: Clock = { now: Date.now, sleep: (ms) => sleep(ms, undefined, { ref: false }) }
+const clock: Clock = {
+  now: Date.now,
+  sleep: (ms) => (ms > 0 ? sleep(ms, undefined, { ref: false }) : outgoing()),
+}
+
+/** Calls of one turn are gathered into a request; undici writes it in the turn after. */
+async function outgoing(): Promise<void> {
+  await nextTurn()
+  await nextTurn()
+}
 
 /**
  * Builds a gateway from a few options. Throws ConfigError with every fault at once.

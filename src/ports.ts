@@ -23,6 +23,7 @@ export type * from './facts.ts'
 export interface Clock {
   /** Milliseconds since the epoch. Governs leases and waiting; validity of payments goes by chain time. */
   now(): number
+  /** By 0 only until what was asked of others in this turn has gone out. */
   sleep(ms: number): Promise<void>
 }
 
@@ -216,6 +217,8 @@ export interface Parcel {
   walletTx: string | null
   /** Called only after that step committed. Its answer is a hint; the chain decides. */
   send(): Promise<Sent>
+  /** That step was refused, or will not be made: what was set aside for it is free again. */
+  drop(): void
 }
 
 /** How authorizations reach the chain: the seller's gas wallets, or a facilitator. */

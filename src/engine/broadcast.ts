@@ -113,14 +113,18 @@ export async function broadcast(
 ): Promise<Map<string, Looked>> {
   const looked = new Map<string, Looked>()
   let look: Look
+  const looking = lookAtChain(core, attempts)
+  // Where no other instance waits for its turn meanwhile, they are packed while the chain looks.
+  const packing = core.store.exclusive ? packAhead(core, attempts) : undefined
   try {
-    look = await lookAtChain(core, attempts)
+    look = await looking
   } catch {
+    dropAll(await packing)
     // Nothing was sent: the claims go back, and the buyer is told to send the same payload again.
     await releaseAll(core, attempts, looked)
     return looked
   }
-  const good: Array<Parcelable & { row: AuthorizationRow }> = []
+  const good: Item[] = []
   await Promise.all(
     attempts.map(async (attempt, index) => {
       const result = look.results[index]!
@@ -139,8 +143,26 @@ export async function broadcast(
       good.push({ key: row.key, auth: row.auth, alone, packLimit: row.packLimit, row })
     }),
   )
-  await sendAll(core, sink, good, looked)
+  const packed = await packing
+  const asPacked = good.length === attempts.length && good.every(({ alone }) => !alone)
+  if (!asPacked) dropAll(packed)
+  await sendAll(core, sink, good, looked, asPacked ? packed : undefined)
   return looked
+}
+
+/** A claim that may be sent. */
+type Item = Parcelable & { row: AuthorizationRow }
+
+/** As if the chain had nothing against any of them. Undefined: it did not work out, and is tried again after the look. */
+async function packAhead(core: Core, attempts: readonly AuthorizationRow[]): Promise<Parcel[] | undefined> {
+  const items = attempts.map(({ key, auth, packLimit }) => ({ key, auth, alone: false, packLimit }))
+  // The question goes out first: what takes our time now takes none of the buyer's.
+  await core.clock.sleep(0)
+  return core.settlement.pack(items).catch(() => undefined)
+}
+
+function dropAll(parcels: readonly Parcel[] = []): void {
+  for (const parcel of parcels) parcel.drop()
 }
 
 interface Look {
@@ -227,15 +249,16 @@ export function withoutLive(challenge: ChallengeRow, authKey: string): Challenge
 async function sendAll(
   core: Core,
   sink: Sink,
-  items: ReadonlyArray<Parcelable & { row: AuthorizationRow }>,
+  items: readonly Item[],
   looked: Map<string, Looked>,
+  packed?: Parcel[],
 ): Promise<void> {
   let left = new Map(items.map((item) => [item.key, item]))
   for (let race = 0; left.size > 0 && race < NONCE_RACES; race++) {
     if (race > 0) await standOff(core, race)
     let parcels: Parcel[]
     try {
-      parcels = await core.settlement.pack([...left.values()])
+      parcels = (race === 0 && packed) || (await core.settlement.pack([...left.values()]))
     } catch {
       return releaseAll(
         core,
@@ -243,7 +266,7 @@ async function sendAll(
         looked,
       )
     }
-    const again = new Map<string, Parcelable & { row: AuthorizationRow }>()
+    const again = new Map<string, Item>()
     await Promise.all(
       parcels.map(async (parcel) => {
         const members = parcel.members.map((key) => left.get(key)!)
@@ -259,6 +282,7 @@ async function sendAll(
           void sendParcel(core, sink, parcel, sent)
           return
         }
+        parcel.drop()
         // A member that somebody else took over drops out; the others, and lost nonces, go round again.
         for (const member of members) {
           if (result.table === 'authorizations' && result.key === member.key)

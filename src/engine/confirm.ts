@@ -146,7 +146,7 @@ async function confirmPaid(
     soft: isOurs,
   }
   const applied = await commit(core, step, () => {
-    if (awaited) handed = core.signals.handLease(stored(row), receipt.key)
+    if (awaited || row.state === 'DELIVERED') handed = core.signals.hand(stored(row), receipt.key)
   })
   if (!applied) return false
   if (awaited && !handed) void dropLease(core, stored(row))

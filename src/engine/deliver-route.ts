@@ -40,7 +40,7 @@ export async function deliverLeasedRoute(
   if (!core.backend) throw new Error(`route ${leased.itemId} has no backend`)
   const called = await core.backend.call(order, handover.call)
   const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
-  if (!(await finishRoute(core, leased.key, leased.deliveryTries, result))) return undefined
+  if (!(await finishRoute(core, leased.key, leased.deliveryTries, result, leased))) return undefined
   return { kind: 'resource', response: called.response, receipt, cached: false }
 }
 
@@ -97,15 +97,19 @@ export async function finishEmbedded(
 
 export type Finished = { ok: true; sealed?: string } | { ok: false; reason: string }
 
-/** DELIVERED, or still PAID and refunded when its time has come. False: the lease went to somebody else. */
+/**
+ * DELIVERED, or still PAID and refunded when its time has come. False: the lease went to somebody else. `known` is the
+ * challenge as it was last seen; where that is out of date the step is refused and it is read again.
+ */
 export async function finishRoute(
   core: Core,
   challengeId: string,
   tries: number,
   result: Finished,
+  known?: ChallengeRow,
 ): Promise<boolean> {
   for (let race = 0; race < MAX_RACES; race++) {
-    const challenge = await getOne(core, 'challenges', challengeId)
+    const challenge = (race === 0 && known) || (await getOne(core, 'challenges', challengeId))
     if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return false
     const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
     const { row, audit } = result.ok

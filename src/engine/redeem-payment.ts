@@ -103,8 +103,10 @@ export async function redeemPayment(
     if (unavailable) return failed(core, cannotSettle(unavailable))
     const attempt = await claim(core, found, auth, intent)
     if (!attempt) continue
+    const watched = core.signals.subscribe(challenge.key, attempt.key)
     const looked = await parts.broadcaster.add(attempt)
     if (looked.kind === 'released') {
+      watched.close()
       if (looked.error.code !== 'SETTLEMENT_PENDING') parts.budget.countFailure(auth.from)
       return failed(core, looked.error, looked.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
     }
@@ -114,6 +116,8 @@ export async function redeemPayment(
       payer: auth.from,
       authKey: attempt.key,
       fresh: true,
+      watched,
+      sent: looked.kind === 'broadcast',
     })
     if (outcome) {
       if (outcome.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED')

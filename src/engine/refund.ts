@@ -85,6 +85,7 @@ async function sendRefund(
     const next: RefundRow = { ...row, phase: 'BROADCAST', auth, walletTx: parcel.walletTx }
     const result = await core.store.commit({ puts: [{ table: 'refunds', row: next }, ...parcel.puts] })
     if (result.kind === 'applied') return void (await parcel.send())
+    parcel.drop()
     if (result.table === 'refunds') return
   }
 }

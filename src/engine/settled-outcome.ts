@@ -51,6 +51,10 @@ interface Awaited {
   deadline: number
   /** This very request claimed the payment: what it gets is no replay. */
   fresh: boolean
+  /** Opened before the payment could be sent. Closed here. */
+  watched?: Subscription
+  /** The payment was sent, and whatever came of it was seen by `watched`. */
+  sent?: boolean
   handover: Handover
 }
 
@@ -60,15 +64,16 @@ interface Awaited {
  */
 export async function settledOutcome(
   core: Core,
-  { challengeId, payer, authKey, deadline, fresh, handover }: Awaited,
+  { challengeId, payer, authKey, deadline, fresh, watched, sent, handover }: Awaited,
 ): Promise<Outcome | undefined> {
   let first = !fresh
   // Subscribed before reading, so that a change between the read and the wait is not missed.
-  const subscription = core.signals.subscribe(challengeId, authKey)
+  const subscription = watched ?? core.signals.subscribe(challengeId, authKey)
   try {
+    if (sent) await waitForChange(core, subscription, deadline)
     for (;;) {
-      const leased = subscription.takeHanded()
-      const delivered = leased && (await deliverLeasedRoute(core, leased, handover))
+      const handed = subscription.takeHanded()
+      const delivered = handed && (await takeOver(core, handed, payer, handover))
       if (delivered) return delivered
       const [attempt, challenge] = await Promise.all([
         authKey === undefined ? undefined : getOne(core, 'authorizations', authKey),
@@ -87,6 +92,13 @@ export async function settledOutcome(
   } finally {
     subscription.close()
   }
+}
+
+/** What this request waited for, as it was stored this moment: a credential that is ready, or a call that it has to make. */
+async function takeOver(core: Core, handed: ChallengeRow, payer: Address, handover: Handover) {
+  return handed.kind === 'route'
+    ? deliverLeasedRoute(core, handed, handover)
+    : decide(core, handed, undefined, { payer, first: false, handover })
 }
 
 async function decide(

@@ -10,14 +10,14 @@ export interface Signals {
   notify(challengeId: string): void
   /** Is there a request that waits to deliver what this payment buys? */
   isAwaited(challengeId: string, authKey: string): boolean
-  /** Hands it the challenge as it is leased to it. False: it has gone meanwhile. */
-  handLease(leased: ChallengeRow, authKey: string): boolean
+  /** Hands it the challenge as it was just stored: delivered, or leased to it. False: it has gone meanwhile. */
+  hand(challenge: ChallengeRow, authKey: string): boolean
 }
 
 export interface Subscription {
   /** Resolves at the next change; at once if there was one since the last call. */
   change(): Promise<void>
-  /** The challenge was handed to this request, which must take it and deliver. */
+  /** The challenge was handed to this request, which must take it, and deliver if it is leased. */
   isHanded(): boolean
   takeHanded(): ChallengeRow | undefined
   close(): void
@@ -25,7 +25,7 @@ export interface Subscription {
 
 interface Subscriber {
   authKey: string | undefined
-  leased: ChallengeRow | undefined
+  handed: ChallengeRow | undefined
   fire(): void
 }
 
@@ -46,7 +46,7 @@ export function createSignals(): Signals {
       let wake: (() => void) | undefined
       const subscriber: Subscriber = {
         authKey,
-        leased: undefined,
+        handed: undefined,
         fire() {
           changed = true
           wake?.()
@@ -62,11 +62,11 @@ export function createSignals(): Signals {
           }
           changed = false
         },
-        isHanded: () => subscriber.leased !== undefined,
+        isHanded: () => subscriber.handed !== undefined,
         takeHanded() {
-          const { leased } = subscriber
-          subscriber.leased = undefined
-          return leased
+          const { handed } = subscriber
+          subscriber.handed = undefined
+          return handed
         },
         close() {
           all.delete(subscriber)
@@ -78,10 +78,10 @@ export function createSignals(): Signals {
       for (const { fire } of subscribers.get(challengeId) ?? []) fire()
     },
     isAwaited: (challengeId, authKey) => waiterOf(challengeId, authKey) !== undefined,
-    handLease(leased, authKey) {
-      const waiter = waiterOf(leased.key, authKey)
+    hand(challenge, authKey) {
+      const waiter = waiterOf(challenge.key, authKey)
       if (!waiter) return false
-      waiter.leased = leased
+      waiter.handed = challenge
       waiter.fire()
       return true
     },

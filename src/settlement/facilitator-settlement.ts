@@ -14,6 +14,7 @@ export function createFacilitatorSettlement(facilitator: Facilitator): Settlemen
         puts: [],
         walletTx: null,
         send: async () => sentOf(await facilitator.settle(auth)),
+        drop: () => {},
       })),
     tend: async () => {},
   }

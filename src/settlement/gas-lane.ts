@@ -24,17 +24,16 @@ export interface Lane {
   distrust(): void
   /** Transactions on their way, as far as this process knows. */
   load(): number
-  allocate(parcels: ReadonlyArray<readonly string[]>): Promise<number[]>
+  allocate(parcels: number): Promise<number[]>
   /** The row is stored: the nonce is ours for good. */
   confirm(nonce: number): void
-  /** These payments are being packed anew: the parcels that held them were not committed. */
-  release(members: ReadonlySet<string>): void
+  /** The row will not be stored: another parcel may have the nonce. */
+  release(nonce: number): void
   isReserved(nonce: number): boolean
 }
 
 interface Reservation {
   untilMs: number
-  members: readonly string[]
   /** It is stored, or given up. */
   done(): void
 }
@@ -64,7 +63,7 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
   function learn(state: WalletState): void {
     known = { state, atMs: clock.now() }
     for (const nonce of taken) if (nonce < state.nonce) taken.delete(nonce)
-    for (const nonce of reserved.keys()) if (nonce < state.nonce) reserved.delete(nonce)
+    for (const nonce of reserved.keys()) if (nonce < state.nonce) release(nonce)
   }
 
   async function state(): Promise<WalletState> {
@@ -79,17 +78,22 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
 
   function isReserved(nonce: number): boolean {
     const reservation = reserved.get(nonce)
-    if (reservation && reservation.untilMs <= clock.now()) reserved.delete(nonce)
+    if (reservation && reservation.untilMs <= clock.now()) release(nonce)
     return reserved.has(nonce)
   }
 
-  async function propose(parcels: ReadonlyArray<readonly string[]>, done: () => void): Promise<number[]> {
+  function release(nonce: number): void {
+    reserved.get(nonce)?.done()
+    reserved.delete(nonce)
+  }
+
+  async function propose(parcels: number, done: () => void): Promise<number[]> {
     const nonces: number[] = []
     let next = (await state()).nonce
     for (
       // Others may have taken some; where nobody else writes, those are known, except right after a restart.
-      let window = parcels.length + (store.exclusive ? 0 : 15);
-      nonces.length < parcels.length;
+      let window = parcels + (store.exclusive ? 0 : 15);
+      nonces.length < parcels;
       window = Math.min(window * 2, MAX_WINDOW)
     ) {
       const candidates: number[] = []
@@ -103,8 +107,8 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
       candidates.forEach((nonce, index) => {
         if (rows[index]) taken.add(nonce)
         // Another pack may have taken it while we were reading.
-        else if (nonces.length < parcels.length && !isReserved(nonce) && !taken.has(nonce)) {
-          reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, members: parcels[nonces.length]!, done })
+        else if (nonces.length < parcels && !isReserved(nonce) && !taken.has(nonce)) {
+          reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, done })
           nonces.push(nonce)
         }
       })
@@ -117,6 +121,7 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
     address,
     state,
     learn,
+    release,
     isReserved,
     distrust() {
       known = undefined
@@ -125,23 +130,15 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
     async allocate(parcels) {
       const endTurn = await turns?.take(address)
       try {
-        return await propose(parcels, countDown(parcels.length, endTurn))
+        return await propose(parcels, countDown(parcels, endTurn))
       } catch (error) {
         endTurn?.()
         throw error
       }
     },
     confirm(nonce) {
-      reserved.get(nonce)?.done()
-      reserved.delete(nonce)
+      release(nonce)
       taken.add(nonce)
-    },
-    release(members) {
-      for (const [nonce, reservation] of reserved) {
-        if (!reservation.members.some((member) => members.has(member))) continue
-        reservation.done()
-        reserved.delete(nonce)
-      }
     },
   }
 }

@@ -145,7 +145,10 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
     rest = []
     for (const parcel of parcels) {
       if (await commit(store, parcel)) done.push(parcel)
-      else rest.push(...list.filter(({ key }) => parcel.members.includes(key)))
+      else {
+        parcel.drop()
+        rest.push(...list.filter(({ key }) => parcel.members.includes(key)))
+      }
     }
   }
   await Promise.all(done.map((parcel) => parcel.send()))

@@ -89,7 +89,10 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
     rest = []
     for (const parcel of parcels) {
       if (await commit(store, parcel)) done.push(parcel)
-      else rest.push(...list.filter(({ key }) => parcel.members.includes(key)))
+      else {
+        parcel.drop()
+        rest.push(...list.filter(({ key }) => parcel.members.includes(key)))
+      }
     }
   }
   await Promise.all(done.map((parcel) => parcel.send()))
@@ -132,6 +135,7 @@ test('of two instances that propose one nonce the store refuses one, which then 
   const [theirs] = await other.pack([item('b')])
   expect(await commit(store, theirs!)).toBe(true)
   expect(await commit(store, mine!)).toBe(false)
+  mine!.drop()
   const [again] = await wallet.pack([item('a')])
   expect(rowOf(again!).nonce).toBe(1)
   expect(await commit(store, again!)).toBe(true)
@@ -139,8 +143,9 @@ test('of two instances that propose one nonce the store refuses one, which then 
 
 test('a parcel that was never committed leaves no gap', async () => {
   const { wallet, clock } = setUp()
-  expect(rowOf((await wallet.pack([item('a')]))[0]!).nonce).toBe(0)
-  // Packed again: the first proposal is void at once.
+  const [dropped] = await wallet.pack([item('a')])
+  expect(rowOf(dropped!).nonce).toBe(0)
+  dropped!.drop()
   expect(rowOf((await wallet.pack([item('a')]))[0]!).nonce).toBe(0)
   // Others keep clear of it for a moment only.
   expect(rowOf((await wallet.pack([item('b')]))[0]!).nonce).toBe(1)

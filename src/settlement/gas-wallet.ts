@@ -116,6 +116,7 @@ export function createGasWallet({
       puts: [{ table: 'walletTxs', row }],
       walletTx: row.key,
       send: () => send(lane, { ...row, version: 1 }),
+      drop: () => lane.release(nonce),
     }
   }
 
@@ -155,12 +156,10 @@ export function createGasWallet({
     },
 
     async pack(items) {
-      const packed = new Set(items.map(({ key }) => key))
-      for (const lane of lanes) lane.release(packed)
       const assigned = await assign(groupCalls(items, maxCalls))
       const parcels = await Promise.all(
         [...assigned].map(async ([lane, groups]) => {
-          const nonces = await lane.allocate(groups.map((group) => group.map(({ key }) => key)))
+          const nonces = await lane.allocate(groups.length)
           return Promise.all(groups.map((group, index) => makeParcel(lane, group, nonces[index]!)))
         }),
       )
