@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { runChild } from './child.mjs'
 import { ensureBuilt, ensureInstalled, packageBin, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 // Every attack against the standalone server as a process of its own; arguments choose files, as for npm test.
 await runMain(async () => {
   const filters = process.argv.slice(2)
   await ensureInstalled()
+  await ensureChain()
   await ensureBuilt()
   const folder = mkdtempSync(join(tmpdir(), 'paystile-attack-'))
   try {

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { becomeNode } from './child.mjs'
 import { ensureBenchBuilt, ensureBuilt, ensureInstalled, ensureSystem, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 await runMain(async () => {
   await ensureInstalled()
+  await ensureChain()
   await ensureSystem(['redis', 'postgres'])
   // What is measured is the package as it is published; the bench itself is built apart from it.
   await ensureBuilt()

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { runChild } from './child.mjs'
 import { applicable, notApplicable } from './conformance-mcp-scenarios.mjs'
 import { ensureBuilt, ensureInstalled, PrepareError, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 // The suite needs Node 22; where this Node is older, npm brings one, into the suite's own folder.
 const SUITE = '0.2.0-alpha.12'
@@ -14,6 +15,7 @@ const hasNode22 = Number(process.versions.node.split('.')[0]) >= 22
 
 await runMain(async () => {
   await ensureInstalled()
+  await ensureChain()
   await ensureBuilt()
   const suite = await installSuite()
   const work = mkdtempSync(join(tmpdir(), 'paystile-conformance-'))

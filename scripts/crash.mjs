@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { ensureBuilt, ensureInstalled, ensureSystem, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 await runMain(async () => {
   await ensureInstalled()
+  await ensureChain()
   await ensureSystem(['redis', 'postgres'])
   await ensureBuilt()
   // The harness is TypeScript; what it kills is the build.

@@ -27,11 +27,14 @@ export async function ensureInstalled() {
     throw new PrepareError('package-lock.json is behind package.json: run npm install and commit both.')
   }
   console.log('Installing dependencies (npm ci)…')
-  let result = await runNpm('ci')
+  let result = await runNpm('ci', '--ignore-scripts')
   // npm ci refuses a lock that lacks builds for other platforms, as one written against a partial mirror does.
   // An install that saves nothing takes the same locked versions and checks the same hashes.
-  if (result.output.includes('EUSAGE')) result = await runNpm('install', '--no-save')
+  if (result.output.includes('EUSAGE')) result = await runNpm('install', '--no-save', '--ignore-scripts')
   if (result.code !== 0) throw new PrepareError(`npm failed with exit code ${result.code}:\n${result.output}`)
+  // The only install script that we want. Where there is neither a build for this machine nor a compiler it fails,
+  // and JavaScript takes its place.
+  await runNpm('rebuild', 'secp256k1')
 }
 
 /** Compiles src/ to dist/ and bundles ui/ to dist/ui/ when any source is newer than the last good build. */
@@ -85,6 +88,9 @@ const systemParts = {
   buildah: { programs: ['buildah'], debianPackage: 'buildah' },
   debootstrap: { programs: ['debootstrap'], debianPackage: 'debootstrap' },
   runc: { programs: ['runc'], debianPackage: 'runc' },
+  qemu: { programs: ['qemu-x86_64-static'], debianPackage: 'qemu-user-static' },
+  libc: { programs: ['libc.so.6'], folders: foreignLibraries, debianPackage: 'libc6-amd64-cross' },
+  libgcc: { programs: ['libgcc_s.so.1'], folders: foreignLibraries, debianPackage: 'libgcc-s1-amd64-cross' },
 }
 
 /**
@@ -115,7 +121,8 @@ export function packageBin(name, file) {
   return join(root, 'node_modules', name, file)
 }
 
-async function runNpm(...args) {
+/** @returns {ReturnType<typeof runChild>} */
+export async function runNpm(...args) {
   const npm = process.env.npm_execpath?.endsWith('npm-cli.js')
     ? [process.execPath, process.env.npm_execpath]
     : [process.platform === 'win32' ? 'npm.cmd' : 'npm']
@@ -246,6 +253,11 @@ function findSystemPart(name) {
   const { programs, folders } = systemParts[name]
   const places = [...(folders?.() ?? []), ...(process.env.PATH ?? '').split(delimiter)]
   return programs.flatMap((program) => places.map((place) => join(place, program))).find(existsSync)
+}
+
+/** Of x64, for programs under qemu. */
+function foreignLibraries() {
+  return ['/usr/x86_64-linux-gnu/lib']
 }
 
 function debianPostgresFolders() {

@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { becomeNode } from './child.mjs'
 import { ensureBuilt, ensureInstalled, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 await runMain(async () => {
   await ensureInstalled()
+  await ensureChain()
   await ensureBuilt()
   await becomeNode(join(root, 'dist/cli/sandbox.js'), process.argv.slice(2))
 })

@@ -11,6 +11,7 @@ import {
   root,
   runMain,
 } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 // Programs beyond npm that the tests start: 'redis', 'postgres', 'chromium'.
 const systemNeeds = ['redis', 'postgres', 'chromium']
@@ -27,6 +28,7 @@ await runMain(async () => {
   // Arguments go to vitest; with them only the matching tests run, on an up-to-date build.
   const filters = process.argv.slice(2)
   await ensureInstalled()
+  await ensureChain()
   await ensureSystem(systemNeeds)
 
   const steps = [...(filters.length > 0 ? [] : checks), ['build', build]]

@@ -1,14 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
-/** Where the anvil binary of the optional peer `@foundry-rs/anvil` lies; throws one clear line if it is absent. */
+/**
+ * Where the anvil binary of the optional peer `@foundry-rs/anvil` lies, or else one that is on the PATH; throws one clear
+ * line if there is neither.
+ */
 export function resolveAnvil({
   platform = process.platform as string,
   arch = process.arch as string,
   from = import.meta.url,
+  path = process.env.PATH ?? '',
 } = {}): string {
   const file = platform === 'win32' ? 'anvil.exe' : 'anvil'
   const build = `@foundry-rs/anvil-${platform}-${ARCHITECTURES[arch] ?? arch}`
@@ -17,6 +23,10 @@ export function resolveAnvil({
     const owner = createRequire(from).resolve('@foundry-rs/anvil/package.json')
     return createRequire(owner).resolve(`${build}/bin/${file}`)
   } catch (cause) {
+    // What npm links there is the launcher of the very package that has no build for us.
+    const places = path.split(delimiter).filter((folder) => folder !== '' && !folder.endsWith('.bin'))
+    const found = places.map((folder) => join(folder, file)).find((place) => existsSync(place))
+    if (found !== undefined) return found
     const message = `anvil is missing: cannot find ${build}. Install it with: npm install --save-dev @foundry-rs/anvil`
     throw new Error(message, { cause })
   }

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { encodeFunctionData, type Hex, keccak256, parseEther } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -160,8 +163,17 @@ test('a port in use is reported in one line', async () => {
 
 test('a missing anvil is reported in one line that says what to install', () => {
   const message = /^anvil is missing: .*npm install --save-dev @foundry-rs\/anvil$/
-  expect(() => resolveAnvil({ from: 'file:///nowhere/at/all.js' })).toThrow(message)
-  expect(() => resolveAnvil({ platform: 'plan9', arch: 'mips' })).toThrow(message)
+  expect(() => resolveAnvil({ from: 'file:///nowhere/at/all.js', path: '' })).toThrow(message)
+  expect(() => resolveAnvil({ platform: 'plan9', arch: 'mips', path: '' })).toThrow(message)
+})
+
+test('where npm has no anvil for the machine, one on the PATH is taken', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'paystile-anvil-'))
+  const anvil = join(folder, 'anvil')
+  await writeFile(anvil, '')
+  const path = ['', join(folder, 'absent'), folder].join(delimiter)
+  expect(resolveAnvil({ platform: 'plan9', arch: 'mips', path })).toBe(anvil)
+  await rm(folder, { recursive: true })
 })
 
 test.each(['SIGINT', 'SIGTERM', 'SIGKILL', 'exit'] as const)(

@@ -101,6 +101,7 @@ export async function startDevChain({
     await client.setLoggingEnabled(false)
     await token.install()
     await client.setCode({ address: MULTICALL3_ADDRESS, bytecode: multicall3.deployedBytecode as Hex })
+    await catchUp(client)
     // The contracts are then part of a block that no reorg or rollback to genesis can take.
     await client.mine({ blocks: 1 })
     if (blockTimeSeconds) await setIntervalMining(blockTimeSeconds)
@@ -154,6 +155,20 @@ export async function startDevChain({
     deployWallet1271: (owner) => deployTestWallet(client, owner),
     transfersTo: token.transfersTo,
     stop: anvil.stop,
+  }
+}
+
+/** The whole seconds that anvil took to start, its clock would stay behind ours for good. */
+async function catchUp(client: DevClient): Promise<void> {
+  const nowSeconds = () => Math.floor(Date.now() / 1000)
+  for (;;) {
+    const before = nowSeconds()
+    const { timestamp } = await client.getBlock({ blockTag: 'pending' })
+    // A second that began meanwhile would hide as much of the lag.
+    if (nowSeconds() !== before) continue
+    const behind = before - Number(timestamp)
+    if (behind > 0) await client.increaseTime({ seconds: behind })
+    return
   }
 }
 

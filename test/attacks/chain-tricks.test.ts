@@ -125,7 +125,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       expect(answer.headers.get('payment-required')).not.toBeNull()
       expect(await world.sellerBalance()).toBe(before)
 
-      const anew = await world.pay(await world.sign(payer, required.accepts[0]!))
+      const anew = await world.payUntilDecided(await world.sign(payer, required.accepts[0]!))
       expect(anew).toMatchObject({ status: 200, body: { challengeId: required.challengeId } })
       expect(await world.flows(payer)).toEqual({ paid: [PRICE], refunded: [] })
       expect(await world.sellerBalance()).toBe(before + PRICE)

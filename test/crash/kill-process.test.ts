@@ -176,7 +176,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     const sending = rpc.hold('eth_getLogs')
     const lost = access(header).catch(() => undefined)
     await sending
-    expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(1)
+    await expect.poll(() => chain.transfersTo(chain.account(0).address)).toHaveLength(1)
     await killAndRestart()
     await lost
     await expectOneGrantForOnePayment(await resend(header))
