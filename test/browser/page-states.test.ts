@@ -43,6 +43,8 @@ describe.each(LOOKS)('%s', (look, options) => {
     const { page, close, complaints } = await openVisitor(browser, options)
     await page.goto(`${fresh.url}/setup?token=${FIXTURE_TOKEN}`)
     await page.getByLabel('Wallet address').fill('0x1234')
+    // It moves what is below it: a button must not be on its way while it is pressed.
+    await page.locator('#field-svc-wallet-address-message').waitFor()
     await page.getByRole('button', { name: 'Add a route' }).click()
     await page.getByLabel('Price per call').fill('a lot')
     await page.locator('#route-0-price-message').waitFor()
