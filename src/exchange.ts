@@ -60,7 +60,8 @@ export function exchange(
       // Any token is a method; undici's own type lists just the usual ones.
       const method = request.method as Dispatcher.HttpMethod
       agent.dispatch(
-        { ...request, method, body: request.body ?? null },
+        // The one clock above is enough.
+        { ...request, method, body: request.body ?? null, headersTimeout: 0, bodyTimeout: 0 },
         {
           onRequestStart(controller) {
             stop = (reason) => controller.abort(reason)

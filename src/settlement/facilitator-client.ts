@@ -49,7 +49,7 @@ export function createFacilitator({
     const auth = (await createAuthHeaders?.())?.[endpoint] ?? {}
     return fetchText(
       `the facilitator (${endpoint})`,
-      `${base}/${endpoint}`,
+      new URL(`${base}/${endpoint}`),
       {
         method: body === undefined ? 'GET' : 'POST',
         headers: { 'content-type': 'application/json', accept: 'application/json', ...auth },

@@ -13,12 +13,12 @@ const agent = new Agent()
  */
 export async function fetchText(
   what: string,
-  url: string,
+  url: URL,
   init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
   limits: ExchangeLimits,
 ): Promise<{ status: number; text: string }> {
   try {
-    const { origin, pathname, search } = new URL(url)
+    const { origin, pathname, search } = url
     const { status, bytes } = await exchange(agent, { ...init, origin, path: pathname + search }, limits)
     // Followed, it could carry a signed payment, or our keys, to another host.
     if (status >= 300 && status <= 399) throw new Error(`redirected with HTTP ${status}`)

@@ -32,7 +32,8 @@ const MAX_BATCH = 50
  * JSON-RPC over `fetch`. Calls of one turn of the event loop travel as one batch; nodes that refuse batches, or
  * take only small ones, get smaller ones.
  */
-export function createRpc(url: string, limits: ExchangeLimits): Rpc {
+export function createRpc(rpcUrl: string, limits: ExchangeLimits): Rpc {
+  const url = new URL(rpcUrl)
   let queue: Pending[] = []
   let batchLimit = MAX_BATCH
 
@@ -86,7 +87,7 @@ export function createRpc(url: string, limits: ExchangeLimits): Rpc {
 type Item = { id?: unknown; result?: unknown; error?: unknown }
 
 async function post(
-  url: string,
+  url: URL,
   what: string,
   batch: Pending[],
   limits: ExchangeLimits,

@@ -35,9 +35,6 @@ const entry = (event: string, at: number, more: Partial<AuditEntry> = {}): Audit
 /** Only purchases are looked at; everything else passes through as it is. */
 const engineOf = (purchase: Engine['purchase']): Engine => ({ purchase }) as Partial<Engine> as Engine
 
-/** What is observed is written down after whoever caused it has gone on. */
-const written = () => new Promise((resolve) => setImmediate(resolve))
-
 const required = { challengeId: 'http-1', requestId: 'r-1' }
 const challenge = { kind: 'challenge', required } as unknown as Outcome
 
@@ -51,7 +48,7 @@ test('committed steps become log lines and figures; a step that met a conflict d
   await store.commit({ puts: [], audit: [entry('paid', 3500, { txHash: '0xaa', details: { value: '5' } })] })
   await store.commit({ puts: [], audit: [entry('refund-failed', 4000)] })
   expect(lines).toEqual([])
-  await written()
+  await observer.close()
   expect(lines).toMatchObject([
     { level: 'debug', event: 'payment-claimed', challengeId: 'http-1', requestId: 'r-1' },
     { level: 'info', event: 'paid', message: 'paid', txHash: '0xaa', details: { value: '5' } },
@@ -93,7 +90,7 @@ test('purchases are counted by transport, mode and outcome, and throw as before'
   await engine.purchase({ transport: 'http', planId: 'basic' })
   await engine.purchase({ transport: 'mcp', routeId: 'weather', requestId: 'r-2' })
   await expect(engine.purchase({ transport: 'a2a', planId: 'basic' })).rejects.toThrow('the store is away')
-  await written()
+  await observer.close()
   expect(lines).toMatchObject([
     {
       level: 'info',
@@ -113,7 +110,7 @@ test('purchases are counted by transport, mode and outcome, and throw as before'
   observer.configure({ logLevel: 'debug', alertWebhookUrl: null })
   outcomes.push(challenge)
   await engine.purchase({ transport: 'http' })
-  await written()
+  await observer.close()
   expect(lines).toHaveLength(3)
 })
 
@@ -193,7 +190,7 @@ test('with a tracer: purchase, settle, deliver and refund, those of a sale below
   await store.commit({ puts: [], audit: [entry('paid', 2000)] })
   await store.commit({ puts: [], audit: [entry('delivery-failed', 2500)] })
   await store.commit({ puts: [], audit: [entry('refund-confirmed', 9000)] })
-  await written()
+  await observer.close()
   expect(spans).toMatchObject([
     { name: 'purchase', error: false },
     { name: 'settle', start: 1000, end: 2000, error: false },

@@ -1,5 +1,6 @@
 import type { Engine, Instruments } from '../../backstage.ts'
 import type { AlertKind, ChallengeRow, Store } from '../../ports.ts'
+import { catchUp } from './afterwards.ts'
 import { type AlertBook, createAlertBook } from './alert-book.ts'
 import { createAlertWebhook } from './alert-webhook.ts'
 import { createLog, type Logger } from './create-log.ts'
@@ -28,7 +29,7 @@ export interface Observer {
   setGauges(sources: GaugeSources): () => void
   /** Another level or webhook, while running. */
   configure(settings: { logLevel: string; alertWebhookUrl: string | null }): void
-  /** Resolves when every alert is delivered or given up. */
+  /** Writes down what is left, and resolves when every alert is delivered or given up. */
   close(): Promise<void>
 }
 
@@ -73,7 +74,10 @@ export function createObserver(options: {
   const observer: Observer = {
     log,
     alerts,
-    metrics: metrics.text,
+    metrics() {
+      catchUp()
+      return metrics.text()
+    },
     onAlert: alerts.raise,
     watchStore: (store) =>
       watchStore(store, ({ entries, unpaid }) => {
@@ -98,7 +102,10 @@ export function createObserver(options: {
       alertWebhookUrl = settings.alertWebhookUrl
       concealUrl(alertWebhookUrl)
     },
-    close: () => webhook.idle(),
+    close() {
+      catchUp()
+      return webhook.idle()
+    },
   }
   return observer
 }

@@ -20,22 +20,19 @@ export type Queries = ReturnType<typeof createQueries>
 /** Every statement that the store runs. Columns are named, so that a newer version may add some. */
 export function createQueries(dialect: Dialect) {
   const { inKeys, forUpdate, skipLocked } = dialect
+  const reads = new Map(
+    Object.entries(TABLE_NAMES).map(([table, name]) => {
+      const rows = `SELECT ${ROW_COLUMNS} FROM ${name} WHERE`
+      const [one, some] = [`${rows} key = ?`, `${rows} key ${inKeys}`]
+      return [table, { one, some, list: `${rows} ref = ? ORDER BY key` }]
+    }),
+  )
   return {
     get: (table: TableName, keys: readonly string[]): Query =>
       keys.length === 1
-        ? {
-            sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key = ?`,
-            params: [keys[0]!],
-            single: true,
-          }
-        : {
-            sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE key ${inKeys}`,
-            params: [JSON.stringify(keys)],
-          },
-    list: (table: TableName, ref: string): Query => ({
-      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE ref = ? ORDER BY key`,
-      params: [ref],
-    }),
+        ? { sql: reads.get(table)!.one, params: [keys[0]!], single: true }
+        : { sql: reads.get(table)!.some, params: [JSON.stringify(keys)] },
+    list: (table: TableName, ref: string): Query => ({ sql: reads.get(table)!.list, params: [ref] }),
     lockVersions: (table: TableName, keys: readonly string[]): Query => ({
       sql: `SELECT key, version FROM ${TABLE_NAMES[table]} WHERE key ${inKeys} ORDER BY key ${forUpdate}`,
       params: [JSON.stringify(keys)],

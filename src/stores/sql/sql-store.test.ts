@@ -33,7 +33,19 @@ beforeEach(() => {
       note(sql)
       return database.exec(sql)
     },
-    prepare: (sql) => database.prepare(sql),
+    prepare(sql) {
+      const statement = database.prepare(sql)
+      if (sql !== 'BEGIN IMMEDIATE' && sql !== 'COMMIT') return statement
+      return {
+        reader: false,
+        all: () => [],
+        get: () => undefined,
+        run(params) {
+          note(sql)
+          return statement.run(params)
+        },
+      }
+    },
     close: () => database.close(),
   }
   const driver = createSqliteDriver(watched, { flush: () => note('flush'), close: () => {} })

@@ -42,6 +42,9 @@ export interface Disk {
   close(): void
 }
 
+const BEGIN: Query = { sql: 'BEGIN IMMEDIATE', params: [] }
+const COMMIT: Query = { sql: 'COMMIT', params: [] }
+
 const NO_DISK: Disk = { flush: () => {}, close: () => {} }
 
 /** Runs each transaction in one go on one connection: no read can come in between and see half of it. */
@@ -77,12 +80,12 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
   }
 
   function committed<T>(script: () => Script<T>): T {
-    database.exec('BEGIN IMMEDIATE')
+    run(BEGIN)
     try {
       const steps = script()
       let turn = steps.next()
       while (!turn.done) turn = steps.next(turn.value.map(run))
-      database.exec('COMMIT')
+      run(COMMIT)
       return turn.value
     } catch (error) {
       try {

@@ -40,29 +40,28 @@ export function createWriteQueries(
 
 /** For a database within the process: a prepared statement per row costs less than unpacking a list. */
 function oneByOne(tableNames: Readonly<Record<TableName, string>>): WriteQueries {
+  const texts = new Map(Object.entries(tableNames).map(([table, name]) => [table, textsOf(name)]))
+  const append = `INSERT INTO audit (${AUDIT_ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
   const one = (sql: string, params: Param[]): Change => ({ query: { sql, params }, rows: 1 })
   return {
     writes: (writes) =>
       writes.map(({ table, key, version, row }) => {
-        const name = tableNames[table]
-        if (row === null) return one(`DELETE FROM ${name} WHERE key = ? AND version = ?`, [key, version])
+        const { insert, update, remove } = texts.get(table)!
+        if (row === null) return one(remove, [key, version])
         const { version: next, ref, dueAt, body } = row
         return version === 0
-          ? one(`INSERT INTO ${name} (${ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`, [
-              ...[key, next, ref, dueAt, body],
-            ])
-          : one(
-              `UPDATE ${name} SET version = ?, ref = ?, due_at = ?, body = ? WHERE key = ? AND version = ?`,
-              [next, ref, dueAt, body, key, version],
-            )
+          ? one(insert, [key, next, ref, dueAt, body])
+          : one(update, [next, ref, dueAt, body, key, version])
       }),
-    appendAudit: (entries) =>
-      entries.map((entry) =>
-        one(
-          `INSERT INTO audit (${AUDIT_ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          Object.values(auditRecord(entry)),
-        ),
-      ),
+    appendAudit: (entries) => entries.map((entry) => one(append, Object.values(auditRecord(entry)))),
+  }
+}
+
+function textsOf(name: string) {
+  return {
+    insert: `INSERT INTO ${name} (${ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
+    update: `UPDATE ${name} SET version = ?, ref = ?, due_at = ?, body = ? WHERE key = ? AND version = ?`,
+    remove: `DELETE FROM ${name} WHERE key = ? AND version = ?`,
   }
 }
 
