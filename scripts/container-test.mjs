@@ -9,6 +9,7 @@ import { developmentPackages, foreignFiles, sizeOf, writablePlaces } from '../te
 import { ensureStandIn } from '../test/container/stand-in.mjs'
 import { makeVolume, startContainer } from '../test/container/start-container.mjs'
 import { ensureBuilt, ensureInstalled, ensureSystem, PrepareError, root, runMain } from './prepare.mjs'
+import { ensureChain } from './prepare-chain.mjs'
 
 const IMAGE = 'localhost/paystile:test'
 const service = parse(readFileSync(join(root, 'docker/compose.yaml'), 'utf8')).services.paystile
@@ -20,6 +21,7 @@ let passed = 0
 
 await runMain(async () => {
   await ensureInstalled()
+  await ensureChain()
   await ensureSystem(['buildah', 'debootstrap', 'runc'])
   if (process.getuid?.() !== 0) {
     throw new PrepareError(
