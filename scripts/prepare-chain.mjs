@@ -20,6 +20,7 @@ export async function ensureChain() {
   const { qemu } = await ensureSystem(['qemu', 'libc', 'libgcc'])
   if (!existsSync(join(cache, 'anvil'))) await fetchForeign(qemu)
   process.env.PATH = [cache, process.env.PATH].join(delimiter)
+  process.env.EMULATED_CHAIN = 'yes'
 }
 
 function hasOwnBuild() {

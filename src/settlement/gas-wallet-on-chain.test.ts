@@ -98,11 +98,9 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
     expect(await parcel.send()).toEqual({ kind: 'sent' })
   }
   await sellerHas(3000n)
-  const { found } = await chain.uses(
-    auths.map(({ from: payer, nonce }) => ({ payer, nonce })),
-    from,
-  )
-  expect(found).toHaveLength(3)
+  const keys = auths.map(({ from: payer, nonce }) => ({ payer, nonce }))
+  // The balances of a new block are there a moment before its logs.
+  await expect.poll(async () => (await chain.uses(keys, from)).found).toHaveLength(3)
   await clock.advance(12_000)
   await wallet.tend()
   expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED'])
