@@ -10,8 +10,6 @@ export default defineConfig({
     isolate: false,
     // Alerts that a test provokes are only worth reading when it fails.
     silent: 'passed-only',
-    // Under emulation the chain is ten times slower than what it is read with; vitest names what it ran again.
-    retry: process.env.EMULATED_CHAIN === 'yes' ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     allowOnly: false,

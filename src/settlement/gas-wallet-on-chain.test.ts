@@ -100,7 +100,8 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
   await sellerHas(3000n)
   const keys = auths.map(({ from: payer, nonce }) => ({ payer, nonce }))
   // The balances of a new block are there a moment before its logs.
-  await expect.poll(async () => (await chain.uses(keys, from)).found).toHaveLength(3)
+  const found = async () => (await chain.uses(keys, from)).found
+  await expect.poll(found, { timeout: 10_000 }).toHaveLength(3)
   await clock.advance(12_000)
   await wallet.tend()
   expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED'])

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { DevAccount } from '../../src/testing/index.ts'
 import { PRICE, type Strategy, startWorld, type World } from '../e2e/world.ts'
 import { sendsOf } from './forge.ts'
 
@@ -18,11 +19,17 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
     const newPair = () =>
       Promise.all([world.chain.newBuyer({ micro: 5n * PRICE }), world.chain.newBuyer({ micro: 5n * PRICE })])
 
+    /** This gateway says "pending" after a second; the victim sends the same payload until it is served. */
+    async function buyPatiently(buyer: DevAccount, body: Record<string, unknown>) {
+      const { accepts } = await world.terms(body)
+      return world.payUntilDecided(await world.sign(buyer, accepts[0]!), body)
+    }
+
     test.sequential('attack 14: the victim’s requestId without a payment shows the challenge and never the grant', async () => {
       const [victim] = await newPair()
       const body = { planId: 'basic', requestId: 'attack-14' }
       const before = await world.terms(body)
-      const granted = await world.buy(victim, body)
+      const granted = await buyPatiently(victim, body)
       const answer = await world.access(body)
       expect(answer).toMatchObject({ status: 402, body: { challengeId: before.challengeId } })
       const said = JSON.stringify([answer.body, [...answer.headers], await world.status(before.challengeId)])
@@ -34,7 +41,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
     test.sequential('attack 15: the attacker’s own signature on a paid challenge is refused and not settled', async () => {
       const [victim, attacker] = await newPair()
       const body = { planId: 'basic', requestId: 'attack-15' }
-      const { body: grant } = await world.buy(victim, body)
+      const { body: grant } = await buyPatiently(victim, body)
       const books = await world.ledger(victim, attacker)
       const sends = await sendsOf(world)
       const answer = await world.buy(attacker, body)

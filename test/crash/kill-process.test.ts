@@ -176,7 +176,8 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     const sending = rpc.hold('eth_getLogs')
     const lost = access(header).catch(() => undefined)
     await sending
-    await expect.poll(() => chain.transfersTo(chain.account(0).address)).toHaveLength(1)
+    const mined = () => chain.transfersTo(chain.account(0).address)
+    await expect.poll(mined, { timeout: 10_000 }).toHaveLength(1)
     await killAndRestart()
     await lost
     await expectOneGrantForOnePayment(await resend(header))

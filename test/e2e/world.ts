@@ -51,7 +51,7 @@ export interface World {
   terms(body?: Record<string, unknown>): Promise<PaymentRequired>
   /** Signs for these terms, without sending. */
   sign(buyer: DevAccount, accepted: PaymentRequirements, overrides?: SignOverrides): Promise<string>
-  /** Terms, signature, payment; the same payload again while its outcome is not known yet. */
+  /** Terms, signature, payment. */
   buy(buyer: DevAccount, body?: Record<string, unknown>): Promise<Answer>
   status(challengeId: string): Promise<ChallengeStatus>
   /** Polls until the challenge is in this state; the test's own timeout bounds it. */
@@ -231,10 +231,7 @@ export async function startWorld(
     async buy(buyer, body = { planId: 'basic' }) {
       const required = await world.terms(body)
       const header = await world.sign(buyer, required.accepts[0]!)
-      return eventually(async () => {
-        const answer = await world.pay(header, body)
-        return answer.body.code !== 'SETTLEMENT_PENDING' && answer
-      })
+      return world.pay(header, body)
     },
     async status(challengeId) {
       const response = await fetch(`${baseUrl}/x402/challenges/${challengeId}`)
