@@ -88,9 +88,6 @@ const systemParts = {
   buildah: { programs: ['buildah'], debianPackage: 'buildah' },
   debootstrap: { programs: ['debootstrap'], debianPackage: 'debootstrap' },
   runc: { programs: ['runc'], debianPackage: 'runc' },
-  qemu: { programs: ['qemu-x86_64-static'], debianPackage: 'qemu-user-static' },
-  libc: { programs: ['libc.so.6'], folders: foreignLibraries, debianPackage: 'libc6-amd64-cross' },
-  libgcc: { programs: ['libgcc_s.so.1'], folders: foreignLibraries, debianPackage: 'libgcc-s1-amd64-cross' },
 }
 
 /**
@@ -253,11 +250,6 @@ function findSystemPart(name) {
   const { programs, folders } = systemParts[name]
   const places = [...(folders?.() ?? []), ...(process.env.PATH ?? '').split(delimiter)]
   return programs.flatMap((program) => places.map((place) => join(place, program))).find(existsSync)
-}
-
-/** Of x64, for programs under qemu. */
-function foreignLibraries() {
-  return ['/usr/x86_64-linux-gnu/lib']
 }
 
 function debianPostgresFolders() {
