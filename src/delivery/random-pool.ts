@@ -7,13 +7,13 @@ const POOL_BYTES = 4096
  * bytes. Every byte is given out once.
  */
 export function createRandomPool(fill: (pool: Uint8Array) => unknown = randomFillSync) {
-  let pool = new Uint8Array()
+  let pool = Buffer.alloc(0)
   let used = 0
   return {
-    bytes(length: number): Uint8Array {
+    bytes(length: number): Buffer {
       if (used + length > pool.length) {
         // A new pool each time: what was given out stays as it is.
-        pool = new Uint8Array(Math.max(POOL_BYTES, length))
+        pool = Buffer.alloc(Math.max(POOL_BYTES, length))
         fill(pool)
         used = 0
       }

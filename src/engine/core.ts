@@ -106,8 +106,8 @@ export async function getOne<N extends Parameters<Store['get']>[0]>(core: Core, 
 }
 
 export function randomText(core: Core, bytes: number): string {
-  const { buffer, byteOffset } = core.random.bytes(bytes)
-  return Buffer.from(buffer, byteOffset, bytes).toString('base64url')
+  const drawn = core.random.bytes(bytes)
+  return (Buffer.isBuffer(drawn) ? drawn : Buffer.from(drawn)).toString('base64url')
 }
 
 /** A fresh 402 for this challenge. */

@@ -36,15 +36,7 @@ class LightRequest {
   }
 
   [NATIVE_HEADER](name: string): string | null {
-    const { rawHeaders } = this.#incoming
-    let found: string | null = null
-    for (let index = 0; index < rawHeaders.length; index += 2) {
-      const given = rawHeaders[index]!
-      if (given.length !== name.length || given.toLowerCase() !== name) continue
-      const value = rawHeaders[index + 1]!
-      found = found === null ? value : `${found}, ${value}`
-    }
-    return found
+    return headerIn(this.#incoming.rawHeaders, name)
   }
 
   get headers(): Headers {
@@ -120,15 +112,28 @@ function pushParsed(parsedBody: unknown, sink: BodySink): () => void {
 }
 
 /** Whether all of it has arrived. Of a request without a body node says so only after it was handed out. */
-export const isWhole = (incoming: IncomingMessage): boolean =>
-  incoming.complete || !declaresBody(incoming.headers)
+export const isWhole = (incoming: IncomingMessage): boolean => incoming.complete || !declaresBody(incoming)
 
-function hasBody({ method, headers }: IncomingMessage): boolean {
-  return method !== 'GET' && method !== 'HEAD' && declaresBody(headers)
+function hasBody(incoming: IncomingMessage): boolean {
+  const { method } = incoming
+  return method !== 'GET' && method !== 'HEAD' && declaresBody(incoming)
 }
 
-function declaresBody(headers: IncomingMessage['headers']): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+function declaresBody({ rawHeaders }: IncomingMessage): boolean {
+  if (headerIn(rawHeaders, 'transfer-encoding') !== null) return true
+  return Number(headerIn(rawHeaders, 'content-length') ?? 0) > 0
+}
+
+/** Of a name in lower case, all that came. node's own `headers` is made from all of them at the first look. */
+function headerIn(rawHeaders: readonly string[], name: string): string | null {
+  let found: string | null = null
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index]!
+    if (given.length !== name.length || given.toLowerCase() !== name) continue
+    const value = rawHeaders[index + 1]!
+    found = found === null ? value : `${found}, ${value}`
+  }
+  return found
 }
 
 function pushBody(incoming: IncomingMessage, sink: BodySink): () => void {

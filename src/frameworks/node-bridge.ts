@@ -45,8 +45,8 @@ export function bridgeToNode(
       const response = answer(incoming)
       const written =
         response instanceof Promise
-          ? response.catch(unexpected).then((late) => writeResponse(incoming, outgoing, late, options))
-          : writeResponse(incoming, outgoing, response, options)
+          ? response.catch(unexpected).then((late) => write(incoming, outgoing, late, options))
+          : write(incoming, outgoing, response, options)
       return written?.catch(cut)
     } catch (error) {
       cut(error)
@@ -80,9 +80,17 @@ export function writeResponse(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   response: Response,
-  { closing }: Pick<NodeBridgeOptions, 'closing'> = {},
 ): Promise<void> | undefined {
   surviveDisconnect(incoming, outgoing)
+  return write(incoming, outgoing, response, {})
+}
+
+function write(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: Response,
+  { closing }: Pick<NodeBridgeOptions, 'closing'>,
+): Promise<void> | undefined {
   const plain = plainReplyOf(response)
   const isLast = closing?.() || !isWhole(incoming)
   if (!plain) return writeStream(incoming, outgoing, response, isLast)
@@ -92,9 +100,8 @@ export function writeResponse(
 
 /** Both fail when the client leaves; without listeners node would take that for a crash. */
 function surviveDisconnect(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  for (const end of [incoming, outgoing]) {
-    if (end.listenerCount('error', ignore) === 0) end.on('error', ignore)
-  }
+  if (incoming.listenerCount('error', ignore) === 0) incoming.on('error', ignore)
+  if (outgoing.listenerCount('error', ignore) === 0) outgoing.on('error', ignore)
 }
 
 /** The error body of every transport, for faults that no handler of ours has seen. */
@@ -131,12 +138,24 @@ function writePlain(
   outgoing.writeHead(status, list)
   // ASCII, as nearly always: the same bytes either way, but encoding them as UTF-8 costs more than sending them.
   const encoding = size === body?.length ? 'latin1' : 'utf8'
-  if (isWhole(incoming)) outgoing.end(body ?? undefined, encoding)
-  else {
+  if (isWhole(incoming)) {
+    if (body !== null) writeAtOnce(outgoing, body, encoding)
+    outgoing.end()
+  } else {
     if (body !== null) outgoing.write(body, encoding)
     else outgoing.flushHeaders()
     endAfterLinger(incoming, outgoing)
   }
+}
+
+/**
+ * Head and body go to the system in one piece, now. `end` with a body would queue an empty piece after them, and handing
+ * two pieces over costs a 402 a tenth of its time.
+ */
+function writeAtOnce(outgoing: ServerResponse, body: string, encoding: 'latin1' | 'utf8'): void {
+  outgoing.socket?.cork()
+  outgoing.write(body, encoding)
+  outgoing.socket?.uncork()
 }
 
 async function writeStream(

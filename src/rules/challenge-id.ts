@@ -27,6 +27,10 @@ export interface ParsedChallengeId {
   mac: Buffer
 }
 
+/** Where every id is put together: none outlives its making. */
+const draft = Buffer.alloc(HEAD_BYTES + MAC_BYTES)
+const draftHead = draft.subarray(0, HEAD_BYTES)
+
 const macs = new WeakMap<Uint8Array, ReturnType<typeof createMac>>()
 
 /** In hex. */
@@ -60,12 +64,11 @@ export function makeChallengeId(
   random: Uint8Array,
   terms: Terms,
 ): string {
-  const id = Buffer.alloc(HEAD_BYTES + MAC_BYTES)
-  id.writeUInt8(key.id, 0)
-  id.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
-  id.set(random, 6)
-  id.write(macOf(key.key, transport, id.subarray(0, HEAD_BYTES), terms), HEAD_BYTES, 'hex')
-  return `${transport}-${id.toString('base64url')}`
+  draft.writeUInt8(key.id, 0)
+  draft.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
+  draft.set(random, 6)
+  draft.write(macOf(key.key, transport, draftHead, terms), HEAD_BYTES, 'hex')
+  return `${transport}-${draft.toString('base64url')}`
 }
 
 /** Splits an id without judging it; undefined when it cannot be one of ours. */

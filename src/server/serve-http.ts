@@ -36,6 +36,8 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>
 }
 
+const IDLE_CHECK_MS = 20
+
 const CLIENT_FAULTS: Record<string, [number, string, string]> = {
   HPE_HEADER_OVERFLOW: [
     431,
@@ -69,9 +71,6 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
       const work = answered.finally(() => inFlight.delete(work))
       inFlight.add(work)
     }
-    outgoing.once('close', () => {
-      if (closing) server.closeIdleConnections()
-    })
   }
   server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // A small body comes with its head, and is there once node has read what it has: no need to wait for it later.
@@ -97,11 +96,11 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   const close = async (graceMs: number) => {
     closing = true
     const socketsGone = new Promise<void>((resolve) => server.close(() => resolve()))
-    server.closeIdleConnections()
+    // Connections that were busy just now are idle once their answer is out.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
     // A settlement whose client left has no socket any more, so the handlers are waited for as well.
     const finished = (async () => {
       while (inFlight.size > 0) await Promise.allSettled(inFlight)
-      server.closeIdleConnections()
       await socketsGone
     })()
     let timer: NodeJS.Timeout | undefined
@@ -110,6 +109,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
     })
     await Promise.race([finished, grace])
     clearTimeout(timer)
+    clearInterval(idle)
     server.closeAllConnections()
     await socketsGone
   }

@@ -22,7 +22,7 @@ export function createMetrics() {
     labelNames: ['transport', 'mode', 'outcome'],
     registers,
   })
-  const offers = new Map<string, { transport: string; mode: string; count: number }>()
+  const offers = new Map<string, Map<string, number>>()
   const settlement = new Histogram({
     name: 'svc_settlement_duration_seconds',
     help: 'From the claim of a payment to its confirmation on the chain',
@@ -68,8 +68,8 @@ export function createMetrics() {
 
   /** Offers are many: they are counted by hand, and handed over when somebody looks. */
   function flushOffers(): void {
-    for (const { transport, mode, count } of offers.values())
-      payments.inc({ transport, mode, outcome: 'challenge' }, count)
+    for (const [transport, counts] of offers)
+      for (const [mode, count] of counts) payments.inc({ transport, mode, outcome: 'challenge' }, count)
     offers.clear()
   }
 
@@ -77,10 +77,9 @@ export function createMetrics() {
     payments,
     /** A 402: `svc_payments_total` with the outcome `challenge`. */
     countOffer(transport: string, mode: string): void {
-      const key = `${transport} ${mode}`
-      const known = offers.get(key)
-      if (known) known.count += 1
-      else offers.set(key, { transport, mode, count: 1 })
+      const counts = offers.get(transport)
+      if (counts) counts.set(mode, (counts.get(mode) ?? 0) + 1)
+      else offers.set(transport, new Map([[mode, 1]]))
     },
     settlement,
     refunds,

@@ -14,7 +14,8 @@ interface Template {
 }
 
 export interface ChallengeJson {
-  json: string
+  /** All but the last brace: more may follow. */
+  open: string
   /** As many bytes as characters. False: perhaps. */
   isAscii: boolean
 }
@@ -38,15 +39,16 @@ export function createChallengeJson(): (required: PaymentRequired) => ChallengeJ
       templates.set(itemId, template)
     }
     const { url } = resource
-    if (!PLAIN.test(url + requestId + salt + challengeId)) return written(required)
+    const isPlain = PLAIN.test(url) && PLAIN.test(requestId) && PLAIN.test(salt) && PLAIN.test(challengeId)
+    if (!isPlain) return written(required)
     const [head, afterUrl, afterId, afterRequest, afterSalt, between, tail] = template.pieces
-    const json = `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
-    return { json, isAscii: template.isAscii }
+    const open = `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
+    return { open, isAscii: template.isAscii }
   }
 }
 
 const written = (required: PaymentRequired): ChallengeJson => ({
-  json: JSON.stringify(required),
+  open: openJson(required),
   isAscii: false,
 })
 
@@ -66,8 +68,10 @@ function piecesOf(required: PaymentRequired): string[] {
     challengeId: HOLE,
     requestId: HOLE,
   }
-  return JSON.stringify(holed).split(JSON.stringify(HOLE).slice(1, -1))
+  return openJson(holed).split(JSON.stringify(HOLE).slice(1, -1))
 }
+
+const openJson = (value: object): string => JSON.stringify(value).slice(0, -1)
 
 /** Do they differ in nothing but the holes? The catalog's own texts are compared by reference, nearly always. */
 function isAlike(one: PaymentRequired, other: PaymentRequired): boolean {

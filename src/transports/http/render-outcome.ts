@@ -40,8 +40,7 @@ export function createOutcomeRenderer(
 
   function challenge(required: PaymentRequired): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
-    const { json, isAscii } = jsonOf(required)
-    const open = json.slice(0, -1)
+    const { open, isAscii } = jsonOf(required)
     const inHeader = open + headerTail
     const svc = extensions.bodyJson(required)
     return {
