@@ -59,7 +59,7 @@ const clock: Clock = {
   sleep: (ms) => (ms > 0 ? sleep(ms, undefined, { ref: false }) : outgoing()),
 }
 
-/** Calls of one turn are gathered into a request; undici writes it in the turn after. */
+/** Calls that are made together become a request, which undici writes after a turn: by then it is out. */
 async function outgoing(): Promise<void> {
   await nextTurn()
   await nextTurn()

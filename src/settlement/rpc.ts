@@ -29,7 +29,7 @@ interface Pending {
 const MAX_BATCH = 50
 
 /**
- * JSON-RPC over `fetch`. Calls of one turn of the event loop travel as one batch; nodes that refuse batches, or
+ * JSON-RPC over `fetch`. Calls that are made together travel as one batch; nodes that refuse batches, or
  * take only small ones, get smaller ones.
  */
 export function createRpc(rpcUrl: string, limits: ExchangeLimits): Rpc {
@@ -69,7 +69,7 @@ export function createRpc(rpcUrl: string, limits: ExchangeLimits): Rpc {
 
   function attempt(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     return new Promise((resolve, reject) => {
-      if (queue.length === 0) setImmediate(flush)
+      if (queue.length === 0) queueMicrotask(flush)
       queue.push({ method, params, resolve, reject })
     })
   }

@@ -21,6 +21,7 @@ export function createSqlStore(driver: Driver): Store {
   // Only where nobody else can change them.
   const recent = driver.exclusive ? createRecentRows() : undefined
   let waiting: Waiting[] = []
+  let lastSize = 0
   /** Settles when everything that waits now has its answer. */
   let flushed = Promise.resolve()
   let closed: Promise<void> | undefined
@@ -37,10 +38,12 @@ export function createSqlStore(driver: Driver): Store {
   }
 
   async function flush(): Promise<void> {
-    // Whoever else was woken by the same turn joins in: one wait for the disk serves all of them.
-    await nextTurn()
+    // Whoever else was woken by the same turn joins in: one wait for the disk serves all of them. Who came alone the last
+    // time comes alone now, mostly.
+    if (lastSize !== 1) await nextTurn()
     const group = waiting
     waiting = []
+    lastSize = group.length
     try {
       const steps = group.map(({ step }) => step)
       const soft = steps.every((step) => step.soft)
