@@ -1,6 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runChild } from './child.mjs'
+import { PrepareError } from './prepare.mjs'
+
+/** What always helps. */
+export const BY_HAND = 'Install Foundry (https://getfoundry.sh) first.'
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 /** The emulator, the C library that it was built against, and what a program for x64 is linked to. */
@@ -10,23 +14,25 @@ const PACKAGES = ['box64', 'libc6', 'libc6-amd64-cross', 'libgcc-s1-amd64-cross'
  * Fetches box64, which runs programs for x64 on 64-bit ARM several times faster than qemu does. Debian has one that is
  * new enough in `testing` only, so it is unpacked into a folder of ours; nothing is installed.
  *
- * @returns {Promise<{ start: string, fault?: undefined } | { fault: string }>} how a shell script starts it, up to the
- * program's name
+ * @returns {Promise<string>} how a shell script starts it, up to the program's name
  */
 export async function fetchBox64(folder) {
-  if (!existsSync(KEYRING)) return { fault: `${KEYRING} is missing` }
+  const unavailable = (why) =>
+    new PrepareError(`There is no anvil here, and no box64 to run one. ${BY_HAND}\n${why}`)
+  if (!existsSync(KEYRING)) throw unavailable(`${KEYRING} is missing.`)
   const run = async (command, ...args) => {
-    const result = await runChild(command, args, { capture: true, cwd: folder })
-    if (result.interrupted) process.exit(130)
-    return result
+    const { code, output, interrupted } = await runChild(command, args, { capture: true, cwd: folder })
+    if (interrupted) process.exit(130)
+    if (code !== 0) throw unavailable(`${command} ${args.join(' ')} failed:\n${output}`)
+    return output
   }
   rmSync(folder, { recursive: true, force: true })
   for (const part of ['lists/partial', 'archives/partial']) {
     mkdirSync(join(folder, part), { recursive: true })
   }
-  const targets = await run('apt-get', 'indextargets', '--format', '$(SITE)', 'Created-By: Packages')
+  const sites = await run('apt-get', 'indextargets', '--format', '$(SITE)', 'Created-By: Packages')
   const sources = join(folder, 'sources.list')
-  writeFileSync(sources, `deb [signed-by=${KEYRING}] ${targets.output.split('\n')[0]} testing main\n`)
+  writeFileSync(sources, `deb [signed-by=${KEYRING}] ${sites.split('\n')[0]} testing main\n`)
   const settings = [
     `Dir::State::lists=${folder}/lists`,
     `Dir::Cache=${folder}`,
@@ -36,12 +42,10 @@ export async function fetchBox64(folder) {
     'APT::Sandbox::User=root',
   ].flatMap((setting) => ['-o', setting])
   for (const args of [['update'], ['download', ...PACKAGES]]) {
-    const { code, output } = await run('apt-get', '-qq', ...settings, ...args)
-    if (code !== 0) return { fault: `apt-get ${args[0]} failed:\n${output}` }
+    await run('apt-get', '-qq', ...settings, ...args)
   }
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
-    const { code, output } = await run('dpkg', '-x', file, 'root')
-    if (code !== 0) return { fault: `${file} cannot be unpacked:\n${output}` }
+    await run('dpkg', '-x', file, 'root')
   }
   const system = join(folder, 'root', 'usr')
   const libraries = join(system, 'lib/aarch64-linux-gnu')
@@ -55,7 +59,5 @@ export async function fetchBox64(folder) {
   const oneCore = 'taskset -c $(($$ % $(nproc)))'
   const loader = join(libraries, 'ld-linux-aarch64.so.1')
   const box64 = join(system, 'bin/box64')
-  return {
-    start: `exec env ${settingsOfBox.join(' ')} ${oneCore} '${loader}' --library-path '${libraries}' '${box64}'`,
-  }
+  return `exec env ${settingsOfBox.join(' ')} ${oneCore} '${loader}' --library-path '${libraries}' '${box64}'`
 }

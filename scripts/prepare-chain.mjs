@@ -3,21 +3,20 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { runChild } from './child.mjs'
-import { fetchBox64 } from './fetch-box64.mjs'
+import { BY_HAND, fetchBox64 } from './fetch-box64.mjs'
 import { PrepareError, root, runNpm } from './prepare.mjs'
 
 const FOREIGN = '@foundry-rs/anvil-linux-amd64'
-const BY_HAND = 'There is no anvil here: install Foundry (https://getfoundry.sh) first.'
 const cache = join(root, 'node_modules', '.cache', 'anvil-box64')
 
 /**
  * The local chain is anvil: built for this machine, from npm, or whatever is on the PATH. On 64-bit ARM Linux, where a
- * registry may lack that build, the one for x64 runs under an emulator: it is the same chain, a little slower.
+ * registry may lack that build, the one for x64 runs under an emulator: slower, but it is the same chain.
  */
 export async function ensureChain() {
   if (hasOwnBuild() || isOnPath()) return
   if (process.platform !== 'linux' || process.arch !== 'arm64') {
-    throw new PrepareError(BY_HAND)
+    throw new PrepareError(`There is no anvil here. ${BY_HAND}`)
   }
   if (!existsSync(join(cache, 'anvil'))) await fetchForeign()
   process.env.PATH = [cache, process.env.PATH].join(delimiter)
@@ -46,9 +45,7 @@ async function fetchForeign() {
   ]
   console.log('No anvil for this machine in the registry: the one for x64 will run under box64…')
   mkdirSync(cache, { recursive: true })
-  const emulator = await fetchBox64(join(cache, 'box64'))
-  if (emulator.fault !== undefined)
-    throw new PrepareError(`${BY_HAND}\nbox64 is not to be had: ${emulator.fault}`)
+  const start = await fetchBox64(join(cache, 'box64'))
   const packed = await runNpm('pack', `${FOREIGN}@${version}`, '--pack-destination', cache)
   const archive = join(cache, `foundry-rs-anvil-linux-amd64-${version}.tgz`)
   if (packed.code !== 0) throw new PrepareError(`npm pack ${FOREIGN} failed:\n${packed.output}`)
@@ -57,12 +54,12 @@ async function fetchForeign() {
     throw new PrepareError(`${FOREIGN} is not what package-lock.json names.`)
   const unpacked = await runChild('tar', ['-xzf', archive, '-C', cache], { capture: true })
   if (unpacked.code !== 0) throw new PrepareError(`${archive} cannot be unpacked:\n${unpacked.output}`)
-  const script = `#!/bin/sh\n${emulator.start} '${join(cache, 'package/bin/anvil')}' "$@"\n`
+  const script = `#!/bin/sh\n${start} '${join(cache, 'package/bin/anvil')}' "$@"\n`
   const untried = join(cache, 'anvil.new')
   writeFileSync(untried, script, { mode: 0o755 })
   const tried = await runChild(untried, ['--version'], { capture: true })
   if (tried.code !== 0)
-    throw new PrepareError(`${BY_HAND}\nUnder box64 anvil does not start:\n${tried.output}`)
+    throw new PrepareError(`Under box64 anvil does not start. ${BY_HAND}\n${tried.output}`)
   // Renamed last: its presence says that everything else is there.
   renameSync(untried, join(cache, 'anvil'))
 }

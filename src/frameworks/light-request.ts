@@ -121,7 +121,8 @@ function hasBody(incoming: IncomingMessage): boolean {
 
 function declaresBody({ rawHeaders }: IncomingMessage): boolean {
   if (headerIn(rawHeaders, 'transfer-encoding') !== null) return true
-  return Number(headerIn(rawHeaders, 'content-length') ?? 0) > 0
+  // Several come as one list: whatever is not all zeros announces a body.
+  return /[1-9]/.test(headerIn(rawHeaders, 'content-length') ?? '')
 }
 
 /** Of a name in lower case, all that came. node's own `headers` is made from all of them at the first look. */

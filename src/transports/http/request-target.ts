@@ -17,7 +17,6 @@ export function requestPath(request: Request): string {
 
 /** The target below a base path such as `/pay`; undefined when it lies elsewhere. */
 export function belowBasePath(target: string, basePath: string): string | undefined {
-  if (basePath === '') return target.startsWith('/') ? target : undefined
   return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : undefined
 }
 
