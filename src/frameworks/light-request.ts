@@ -5,6 +5,7 @@ import {
   NATIVE_BODY,
   NATIVE_BYTES,
   NATIVE_HEADER,
+  NATIVE_TARGET,
 } from '../transports/http/native-request.ts'
 
 const NO_BYTES = new Uint8Array()
@@ -15,15 +16,17 @@ const NO_BYTES = new Uint8Array()
  */
 class LightRequest {
   readonly method: string
-  readonly url: string
+  readonly [NATIVE_TARGET]: string
   readonly [NATIVE_BODY]: BodySource | undefined
+  readonly #origin: string
   readonly #incoming: IncomingMessage
   #headers: Headers | undefined
   #real: Request | undefined
 
-  constructor(incoming: IncomingMessage, url: string, source: BodySource | undefined) {
+  constructor(incoming: IncomingMessage, origin: string, target: string, source: BodySource | undefined) {
     this.method = incoming.method ?? 'GET'
-    this.url = url
+    this.#origin = origin
+    this[NATIVE_TARGET] = target
     this.#incoming = incoming
     this[NATIVE_BODY] = source
   }
@@ -37,6 +40,10 @@ class LightRequest {
 
   [NATIVE_HEADER](name: string): string | null {
     return headerIn(this.#incoming.rawHeaders, name)
+  }
+
+  get url(): string {
+    return this.#origin + this[NATIVE_TARGET]
   }
 
   get headers(): Headers {
@@ -72,7 +79,8 @@ export function toRequest(
 ): Request {
   return new LightRequest(
     incoming,
-    origin + pathOf(target),
+    origin,
+    pathOf(target),
     bodyOf(incoming, parsedBody),
   ) as unknown as Request
 }
@@ -121,8 +129,8 @@ function hasBody(incoming: IncomingMessage): boolean {
 
 function declaresBody({ rawHeaders }: IncomingMessage): boolean {
   if (headerIn(rawHeaders, 'transfer-encoding') !== null) return true
-  // Several come as one list: whatever is not all zeros announces a body.
-  return /[1-9]/.test(headerIn(rawHeaders, 'content-length') ?? '')
+  // Several come as one list, which is no number: whatever is not zero announces a body.
+  return Number(headerIn(rawHeaders, 'content-length')) !== 0
 }
 
 /** Of a name in lower case, all that came. node's own `headers` is made from all of them at the first look. */

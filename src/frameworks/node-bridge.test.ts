@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createHttpHandler } from '../transports/http/create-http-handler.ts'
+import { toResponse } from '../transports/http/reply.ts'
 import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from './node-bridge.ts'
 
 const servers: Server[] = []
@@ -193,6 +194,31 @@ test('a client that disconnects does not stop the handler, nor its signal', asyn
   finish()
   await done()
   expect(aborted).toBe(false)
+})
+
+test('clients that leave at any moment harm nobody, also where the answer is there at once', async () => {
+  const faults: unknown[] = []
+  const options = { onError: (error: unknown) => void faults.push(error) }
+  const { port, url, done } = await serve(() => new Response('x'.repeat(100_000)), options)
+  const plain = await serve(
+    (request) => toResponse({ status: 402, headers: {}, body: 'pay' }, request),
+    options,
+  )
+  for (const target of [port, plain.port])
+    for (let index = 0; index < 50; index++) {
+      const socket = connect(target, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(
+        'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n'.slice(0, index % 2 === 0 ? undefined : -3),
+      )
+      if (index % 3 > 0) socket.write('{}')
+      if (index % 5 > 0) await new Promise((soon) => setImmediate(soon))
+      socket.resetAndDestroy()
+    }
+  expect((await fetch(url)).status).toBe(200)
+  expect((await fetch(plain.url)).status).toBe(402)
+  await Promise.all([done(), plain.done()])
+  expect(faults).toEqual([])
 })
 
 describe('together with the gateway', () => {

@@ -36,18 +36,18 @@ export function bridgeToNode(
   const { origin = 'http://localhost', trustProxy = false, a2aOnAccess = false } = options
 
   return (incoming, outgoing) => {
-    surviveDisconnect(incoming, outgoing)
     const cut = (error: unknown): void => {
       options.onError?.(error)
       outgoing.destroy()
     }
     try {
       const response = answer(incoming)
-      const written =
-        response instanceof Promise
-          ? response.catch(unexpected).then((late) => write(incoming, outgoing, late, options))
-          : write(incoming, outgoing, response, options)
-      return written?.catch(cut)
+      if (!(response instanceof Promise)) return write(incoming, outgoing, response, options)?.catch(cut)
+      surviveDisconnect(incoming, outgoing)
+      return response
+        .catch(unexpected)
+        .then((late) => write(incoming, outgoing, late, options))
+        .catch(cut)
     } catch (error) {
       cut(error)
     }
@@ -81,7 +81,6 @@ export function writeResponse(
   outgoing: ServerResponse,
   response: Response,
 ): Promise<void> | undefined {
-  surviveDisconnect(incoming, outgoing)
   return write(incoming, outgoing, response, {})
 }
 
@@ -98,7 +97,7 @@ function write(
   return undefined
 }
 
-/** Both fail when the client leaves; without listeners node would take that for a crash. */
+/** Both may fail later, when the client leaves; without listeners node would take that for a crash. */
 function surviveDisconnect(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.listenerCount('error', ignore) === 0) incoming.on('error', ignore)
   if (outgoing.listenerCount('error', ignore) === 0) outgoing.on('error', ignore)
@@ -164,6 +163,7 @@ async function writeStream(
   response: Response,
   isLast: boolean,
 ): Promise<void> {
+  surviveDisconnect(incoming, outgoing)
   const headers = headersOf(response)
   if (isLast) headers.connection = 'close'
   const reader = response.body?.getReader()
@@ -202,6 +202,7 @@ async function roomOrGone(outgoing: ServerResponse): Promise<void> {
  * connection and the client would never read our answer; reading on for ever would be an attack. So: a moment.
  */
 function endAfterLinger(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  surviveDisconnect(incoming, outgoing)
   const finish = () => {
     clearTimeout(timer)
     outgoing.end()

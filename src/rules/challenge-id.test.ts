@@ -32,6 +32,17 @@ describe('a challenge id', () => {
     },
   )
 
+  test('does not prove fields that were cut elsewhere', () => {
+    const parsed = parseChallengeId(make())!
+    for (const [itemId, resourceId] of [
+      ['basi', 'cdefault'],
+      ['basicd', 'efault'],
+      ['basic7:default', ''],
+      ['', 'basic7:default'],
+    ] as const)
+      expect(provesTerms([key], parsed, { ...terms, itemId, resourceId })).toBe(false)
+  })
+
   test('no flipped bit passes', () => {
     const id = make()
     const bytes = Buffer.from(id.slice(5), 'base64url')

@@ -73,6 +73,28 @@ describe('what the engine is asked', () => {
     })
   })
 
+  test('words that were understood before are understood alike, and carry nothing of the last request', async () => {
+    const key = { 'idempotency-key': 'mine' }
+    const asked = { transport: 'http', planId: 'basic' }
+    expect(await intent({ planId: 'basic' }, key)).toEqual({ ...asked, requestId: 'mine' })
+    expect(await intent({ planId: 'basic' })).toEqual(asked)
+    const resource = { method: 'POST', path: '/a', body: { c: 1 } }
+    const first = await intent({ routeId: 'quote', resource })
+    first.call!.headers['x-mine'] = '1'
+    expect((await intent({ routeId: 'quote', resource })).call!.headers).not.toHaveProperty('x-mine')
+    for (let index = 0; index < 250; index++)
+      expect(await intent({ planId: `p-${index}` })).toEqual({ transport: 'http', planId: `p-${index}` })
+    expect(await intent({ planId: 'basic' })).toEqual(asked)
+  })
+
+  test('bytes that are no UTF-8 are not taken for what they look like', async () => {
+    const bytes = (text: string, encoding: BufferEncoding) => new Response(Buffer.from(text, encoding)).body!
+    const agent = '{"planId":"basic","clientAgentId":"é"}'
+    expect((await fault(bytes(agent, 'latin1'))).error.message).toContain('not UTF-8')
+    expect(await intent(bytes(agent, 'utf8'))).toMatchObject({ clientAgentId: 'é' })
+    expect((await fault(bytes(agent, 'latin1'))).error.message).toContain('not UTF-8')
+  })
+
   test.each(['base64', 'base64url'] as const)(
     'with an empty body a %s payment brings all ids',
     async (encoding) => {

@@ -5,6 +5,7 @@
 export const NATIVE_BODY = Symbol('paystile.native-body')
 export const NATIVE_BYTES = Symbol('paystile.native-bytes')
 export const NATIVE_HEADER = Symbol('paystile.native-header')
+export const NATIVE_TARGET = Symbol('paystile.native-target')
 
 /** Receives a body piece by piece. */
 export interface BodySink {
@@ -33,6 +34,11 @@ export function takeArrived(request: Request): Uint8Array | undefined {
 export function headerOf(request: Request, name: string): string | null {
   if (!(NATIVE_HEADER in request)) return request.headers.get(name)
   return (request[NATIVE_HEADER] as (name: string) => string | null)(name)
+}
+
+/** The path with query as it was sent; undefined where only `request.url` is left of it. */
+export function targetOf(request: Request): string | undefined {
+  return NATIVE_TARGET in request ? (request[NATIVE_TARGET] as string) : undefined
 }
 
 export function acceptsLightResponse(request: Request): boolean {

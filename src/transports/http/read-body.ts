@@ -17,7 +17,9 @@ export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
 /** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
 export function readBody(request: Request, limits: BodyLimits): Soon<BodyRead> {
-  return andThen(readBytes(request, limits), (read) => (read.kind === 'fault' ? read : decode(read.bytes)))
+  return andThen(readBytes(request, limits), (read) =>
+    read.kind === 'fault' ? read : decodeBody(read.bytes),
+  )
 }
 
 const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
@@ -72,7 +74,8 @@ function push(source: BodySource, maxBodyBytes: number, requestTimeoutMs: number
   })
 }
 
-function decode(bytes: Uint8Array): BodyRead {
+/** UTF-8, and not nested absurdly deep. */
+export function decodeBody(bytes: Uint8Array): BodyRead {
   if (!isUtf8(bytes)) {
     return {
       kind: 'fault',

@@ -1,10 +1,14 @@
 import { isPlainPath } from '../../rules/resource-path.ts'
+import { targetOf } from './native-request.ts'
 
 /**
  * The path with query exactly as the client sent it, where the request comes from our own node:http bridge. `URL`
  * would mend dot segments and backslashes, and a route would then be matched by something else than was asked.
  */
-export function requestTarget({ url }: Request): string {
+export function requestTarget(request: Request): string {
+  const sent = targetOf(request)
+  if (sent !== undefined) return sent
+  const { url } = request
   const start = url.indexOf('/', url.indexOf('://') + 3)
   return start === -1 ? '/' : url.slice(start)
 }
