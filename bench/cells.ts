@@ -24,6 +24,8 @@ export interface Cell {
 
 const MIB = 2 ** 20
 const WARM_UP_REQUESTS = 20_000
+/** As many as ever pay at once. */
+const PAYERS = 256
 
 /** How many terms per second a server hands out: one request for terms after another, nothing is paid. */
 export async function measureUnpaid(
@@ -77,7 +79,7 @@ export async function measurePaid(
   const warmUp = Math.min(concurrency, 16)
   let target: Target | undefined
   try {
-    const payments = await preparePayments(chain, seller, count + warmUp)
+    const payments = await preparePayments(chain, seller, count + warmUp, PAYERS)
     target = await start(chain)
     const { url, asking, usage } = target
     const work: Parameters<typeof runLoad>[3] = (connection, index) =>

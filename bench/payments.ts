@@ -31,14 +31,14 @@ export interface Payment {
 const payers: Payer[] = []
 
 /**
- * Buyers with money, and signatures of theirs: made before the clock starts. Every payment has a payer of its own, unless
- * fewer are asked for: the local chain slows down with every account that it knows.
+ * Buyers with money, who take turns, and signatures of theirs: made before the clock starts. The local chain slows down
+ * with every account that it knows, so cells that are compared have equally many.
  */
 export async function preparePayments(
   chain: DevChain,
   payTo: Address,
   count: number,
-  payerCount = count,
+  payerCount: number,
 ): Promise<Payment[]> {
   while (payers.length < payerCount) {
     const privateKey = generatePrivateKey()

@@ -2,7 +2,7 @@ import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow, Step } from '../p
 import { plainOrdinalOf } from '../rules/authorization-key.ts'
 import { receiptRole, type TransferUse } from '../rules/judge-attempt.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from './apply-event.ts'
-import { type Core, commit, stored } from './core.ts'
+import { type Core, commit, getOne, stored } from './core.ts'
 import { attemptDelivery, deliverLeased } from './deliver.ts'
 import { refundableAt, routeLease } from './deliver-route.ts'
 import { outboxRow, tellSeller } from './outbox.ts'
@@ -27,25 +27,17 @@ type MovedMoney = Pick<TransferUse, 'from' | 'value' | 'txHash' | 'logIndex' | '
  */
 export async function confirmPayments(core: Core, confirmed: readonly Confirmed[]): Promise<Set<string>> {
   if (confirmed.length === 0) return new Set()
-  const [challenges, receipts] = await Promise.all([
-    core.store.get(
-      'challenges',
-      confirmed.map(({ attempt }) => attempt.challengeId),
-    ),
-    core.store.get(
-      'receipts',
-      confirmed.map(({ attempt }) => attempt.key),
-    ),
-  ])
+  const challenges = await core.store.get(
+    'challenges',
+    confirmed.map(({ attempt }) => attempt.challengeId),
+  )
   const settled = new Set<string>()
   await Promise.all(
     confirmed.map(async (item, index) => {
       const challenge = challenges[index]
       if (!challenge) return tellLost(core, item)
-      const known = receipts[index]
-      const applied = known
-        ? await relocate(core, item, challenge, known)
-        : await confirmPayment(core, item, challenge)
+      // Hardly any has a receipt already, and the step is refused if it does.
+      const applied = (await confirmPayment(core, item, challenge)) || (await relocate(core, item, challenge))
       if (applied) settled.add(item.attempt.key)
     }),
   )
@@ -174,13 +166,10 @@ async function deliverInstantly(core: Core, paid: Change, facts: EventFacts): Pr
   return applyEvent(paid, 'delivered', facts, { result: delivered.sealed, leaseUntil: null, dueAt })
 }
 
-/** A reorganisation moved the transfer: the receipt follows it. */
-async function relocate(
-  core: Core,
-  { attempt, use }: Confirmed,
-  challenge: ChallengeRow,
-  known: ReceiptRow,
-): Promise<boolean> {
+/** A reorganisation moved the transfer: the receipt follows it. False: it has none to move, or somebody else was first. */
+async function relocate(core: Core, { attempt, use }: Confirmed, challenge: ChallengeRow): Promise<boolean> {
+  const known = await getOne(core, 'receipts', attempt.key)
+  if (!known) return false
   const receipt = { ...known, ...receiptAt(core, attempt, use, known.role), version: known.version }
   const puts: Put[] = [
     { table: 'receipts', row: receipt },

@@ -18,8 +18,17 @@ export type PaidIntent = Intent & { payment: PaymentPayload }
 export type Found =
   /** This very authorization was claimed before, for this challenge. */
   | { kind: 'bound'; attempt: AuthorizationRow; challenge: ChallengeRow }
-  /** `inserts` must be stored with the claim: the challenge has lived in its id alone so far. */
-  | { kind: 'open'; challenge: ChallengeRow; inserts: Put[]; released?: AuthorizationRow | undefined }
+  /**
+   * `inserts` must be stored with the claim: the challenge has lived in its id alone so far. Where that is guessed, the
+   * claim proves it, and nothing else may be concluded.
+   */
+  | {
+      kind: 'open'
+      challenge: ChallengeRow
+      inserts: Put[]
+      guessed?: boolean
+      released?: AuthorizationRow | undefined
+    }
   | { kind: 'failed'; error: GatewayError }
 
 type Ids = Pick<Intent, 'planId' | 'routeId' | 'requestId' | 'resourceId' | 'challengeId'>
@@ -33,7 +42,8 @@ export function attemptKey(core: Core, payment: PaymentPayload): string {
   return authorizationKey(network.chainId, network.asset, from, nonce)
 }
 
-export async function findChallenge(core: Core, intent: PaidIntent): Promise<Found> {
+/** With `guess`, a challenge that hardly anybody can have stored yet is not looked for. */
+export async function findChallenge(core: Core, intent: PaidIntent, guess: boolean): Promise<Found> {
   const echo: Ids = intent.payment.accepted?.extra ?? {}
   const attempt = await getOne(core, 'authorizations', attemptKey(core, intent.payment))
   if (attempt && attempt.phase !== 'RELEASED') {
@@ -54,7 +64,8 @@ export async function findChallenge(core: Core, intent: PaidIntent): Promise<Fou
   const sold = findSubject(core.config.catalog, named)
   if (sold instanceof GatewayError) return fail(sold)
   const found =
-    (await byOwnName(core, intent, sold)) ??
+    (guess && unstored(core, intent, named, sold)) ||
+    (await byOwnName(core, intent, sold)) ||
     (named.challengeId === undefined
       ? await byRequestId(core, intent, named.requestId, sold)
       : await byChallengeId(core, intent, named, named.challengeId, sold))
@@ -73,6 +84,15 @@ function otherName({ paymentId }: Intent, requestId: string): Found {
   return invalid(
     `payment-identifier ${paymentId} differs from requestId ${requestId}; send the same, or one.`,
   )
+}
+
+/** We made up its name, so nobody could ask for it by name, and it was not stored when it was offered. */
+function unstored(core: Core, intent: PaidIntent, named: Ids, sold: Sold): Found | undefined {
+  const { challengeId, requestId } = named
+  if (challengeId === undefined || !OUR_NAME.test(requestId ?? '') || ownName(intent) !== undefined)
+    return undefined
+  const challenge = provenDraft(core, intent, named, challengeId, sold)
+  return challenge && { kind: 'open', challenge, inserts: [requestPointer(challenge)], guessed: true }
 }
 
 /** What the payment calls itself, whatever the 402 called the request. */

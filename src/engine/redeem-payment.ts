@@ -38,7 +38,7 @@ export async function redeemPayment(
   const waiting = { deadline, handover: handoverOf(intent) }
   let verified = false
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const found = await findChallenge(core, intent)
+    const found = await findChallenge(core, intent, round === 0)
     if (found.kind === 'failed') return failed(core, found.error)
     const { challenge } = found
     if (found.kind === 'bound') {
@@ -58,6 +58,9 @@ export async function redeemPayment(
       continue
     }
     const closed = closedError(core, challenge)
+    const disagreement = checkAgreement(payment, challenge)
+    // What is stored may say something else, and has to be asked before anybody is sent away.
+    if (found.guessed && (closed || disagreement)) continue
     if (closed) {
       // Stored before it is said: should an abandoned attempt land after all, it must find the challenge expired and
       // go back, because the buyer was told to start anew.
@@ -65,7 +68,6 @@ export async function redeemPayment(
       if (unsaid && !(await expireChallenge(core, challenge))) continue
       return failed(core, closed)
     }
-    const disagreement = checkAgreement(payment, challenge)
     if (disagreement) return failed(core, disagreement, challenge)
     const auth: SignedAuthorization = {
       ...payment.payload.authorization,

@@ -9,8 +9,9 @@ import { withResolvers } from './signals.ts'
 
 /** How much longer than the chain a buyer may wait, at most: the share of the time so far after which it is asked again. */
 const PATIENCE = 1 / 8
-/** A node that answers within a millisecond or so is asked so often without a pause. */
-const HASTY_LOOKS = 10
+/** A node that answers within a millisecond or so is near, and is asked so often without a pause. */
+const NEAR_MS = 1
+const HASTY_LOOKS = 20
 
 /** An abandoned attempt is looked at this often until it can no longer land. */
 const ABANDONED_RECHECK_MS = 60_000
@@ -41,9 +42,10 @@ export function createResolver(core: Core): Resolver {
     let wholeLookAt = core.clock.now()
     let pokedAt = wholeLookAt
     let hasty = 0
+    let quickestMs = pollIntervalMs
     while (hot.size > 0 && !stopped) {
       // A poke that came while we looked counts as well.
-      const atOnce = poked || (pauseMs <= 1 && hasty-- > 0)
+      const atOnce = poked || (quickestMs <= NEAR_MS && hasty-- > 0)
       if (!atOnce) {
         const called = withResolvers()
         wake = called.resolve
@@ -53,6 +55,7 @@ export function createResolver(core: Core): Resolver {
       if (poked) {
         pokedAt = lookedAt
         hasty = HASTY_LOOKS
+        quickestMs = pollIntervalMs
       }
       poked = false
       const glance = lookedAt - wholeLookAt < pollIntervalMs
@@ -72,10 +75,11 @@ export function createResolver(core: Core): Resolver {
         // Chain or store cannot be asked: nothing is decided, and we ask again.
         core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
       }
-      // What was just sent is soon mined: asked again after as long as the answer took, and so often that a buyer waits
-      // little longer than the chain took.
+      // What was just sent is soon mined: asked again after as long as an answer takes (one that is late for once may be
+      // the node's making our block), and so often that a buyer waits little longer than the chain took.
       const answeredAt = core.clock.now()
-      pauseMs = Math.min(pollIntervalMs, Math.max(answeredAt - lookedAt, (answeredAt - pokedAt) * PATIENCE))
+      quickestMs = Math.min(quickestMs, answeredAt - lookedAt)
+      pauseMs = Math.min(pollIntervalMs, Math.max(quickestMs, (answeredAt - pokedAt) * PATIENCE))
     }
     running = undefined
   }

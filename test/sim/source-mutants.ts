@@ -95,6 +95,13 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: 'if (unsaid === undefined)',
   },
   {
+    name: 'a guess of what is stored is enough to tell the buyer "expired"',
+    storm: 'clocks that disagree on what has expired',
+    file: 'engine/redeem-payment',
+    from: 'if (found.guessed && (closed || disagreement))',
+    to: 'if (found === undefined)',
+  },
+  {
     name: 'a search that ended below the final block decides',
     file: 'engine/final-uses',
     from: 'if (at.number < finalized.number)',
