@@ -4,7 +4,7 @@ import type { AuthorizationRow, Parcelable, SimResult, Store } from '../ports.ts
 import { newChallenge, termsOf } from '../rules/terms.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
-import { broadcast, type Sink } from './broadcast.ts'
+import { broadcast, createBroadcaster, type Sink } from './broadcast.ts'
 import type { Core } from './core.ts'
 import { createSignals, withResolvers } from './signals.ts'
 
@@ -58,7 +58,7 @@ async function setUp({ exclusive = true } = {}) {
     poke: () => {},
     progress: () => undefined,
   }
-  return { core, events, look, run: () => broadcast(core, sink, attempts) }
+  return { core, events, look, attempts, sink, run: () => broadcast(core, sink, attempts) }
 }
 
 async function claimed(core: Core, key: string): Promise<AuthorizationRow> {
@@ -125,4 +125,23 @@ test('where others wait for their turn with the wallet, it is packed after the l
   look.resolve([OK, OK])
   await running
   expect(events).toEqual(['look', 'pack a+b', 'send a+b'])
+})
+
+test('of a claim that waited until it lapsed, and was made again, only the newest is sent', async () => {
+  const { core, attempts, sink, look, events } = await setUp({ exclusive: false })
+  const [a, b] = attempts as [AuthorizationRow, AuthorizationRow]
+  const broadcaster = createBroadcaster(core, sink)
+  const first = broadcaster.add(a)
+  await expect.poll(() => events).toEqual(['look'])
+  const waiting = broadcaster.add(b)
+  const anew = { ...b, dueAt: 2 }
+  await core.store.commit({ puts: [{ table: 'authorizations', row: anew }] })
+  const again = broadcaster.add({ ...anew, version: 2 })
+  look.resolve([OK, OK])
+  expect(await Promise.all([first, waiting, again])).toEqual([
+    { kind: 'broadcast' },
+    { kind: 'taken' },
+    { kind: 'broadcast' },
+  ])
+  expect(events).toEqual(['look', 'pack a', 'send a', 'look', 'pack b', 'send b'])
 })

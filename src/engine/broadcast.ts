@@ -3,6 +3,7 @@ import type { AuditEntry, AuthorizationRow, ChallengeRow, Parcel, Parcelable, Si
 import { explainReason, validityFault } from '../rules/check-payment.ts'
 import { claimedEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
+import { type Look, lookAtChain } from './look-at-chain.ts'
 import { alreadyRedeemed, cannotSettle, paymentFailed } from './refusals.ts'
 import { withResolvers } from './signals.ts'
 
@@ -36,7 +37,6 @@ export interface Sink {
 const MAX_BATCH = 200
 /** So few share little gas, and do not wait for more than a moment. */
 const FEW = 8
-const STALE_LOOKS = 5
 /** Instances that share a gas wallet meet at the insert of a nonce: whoever lost waits a little, each another while. */
 const NONCE_RACES = 32
 const LONGEST_STAND_OFF_MS = 160
@@ -45,7 +45,7 @@ const RELEASED_KEPT_MS = 24 * 3_600_000
 
 export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   const { packs } = core.settlement
-  let queue: Array<{ attempt: AuthorizationRow; resolve: (looked: Looked) => void }> = []
+  const queue = new Map<string, { attempt: AuthorizationRow; resolve: (looked: Looked) => void }>()
   let busy = false
   let full: (() => void) | undefined
 
@@ -63,9 +63,9 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
       decided = true
     })
     let before = 0
-    while (!decided && queue.length < packs && core.clock.now() < untilMs) {
-      if (queue.length === before && before < FEW) return
-      before = queue.length
+    while (!decided && queue.size < packs && core.clock.now() < untilMs) {
+      if (queue.size === before && before < FEW) return
+      before = queue.size
       const filled = withResolvers()
       full = filled.resolve
       await Promise.race([filled.promise, moved, core.clock.sleep(quietMs)])
@@ -77,10 +77,10 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
     busy = true
     // One microtask turn, so that claims of one tick travel together.
     await Promise.resolve()
-    while (queue.length > 0) {
+    while (queue.size > 0) {
       await gather()
-      const batch = queue.slice(0, MAX_BATCH)
-      queue = queue.slice(MAX_BATCH)
+      const batch = [...queue.values()].slice(0, MAX_BATCH)
+      for (const { attempt } of batch) queue.delete(attempt.key)
       const looked = await broadcast(
         core,
         sink,
@@ -97,9 +97,11 @@ export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   return {
     add(attempt) {
       const { promise, resolve } = withResolvers<Looked>()
-      queue.push({ attempt, resolve })
+      // It waited so long that its lease lapsed, and it was claimed again: only the newest claim may be sent.
+      queue.get(attempt.key)?.resolve({ kind: 'taken' })
+      queue.set(attempt.key, { attempt, resolve })
       if (!busy) void drain()
-      else if (queue.length >= packs) full?.()
+      else if (queue.size >= packs) full?.()
       return promise
     },
   }
@@ -113,7 +115,10 @@ export async function broadcast(
 ): Promise<Map<string, Looked>> {
   const looked = new Map<string, Looked>()
   let look: Look
-  const looking = lookAtChain(core, attempts)
+  const looking = lookAtChain(
+    core,
+    attempts.map(({ auth }) => auth),
+  )
   // Where no other instance waits for its turn meanwhile, they are packed while the chain looks.
   const packing = core.store.exclusive ? packAhead(core, attempts) : undefined
   try {
@@ -163,28 +168,6 @@ async function packAhead(core: Core, attempts: readonly AuthorizationRow[]): Pro
 
 function dropAll(parcels: readonly Parcel[] = []): void {
   for (const parcel of parcels) parcel.drop()
-}
-
-interface Look {
-  at: { number: number; timestamp: number }
-  results: SimResult[]
-  finalizedHeight: number
-}
-
-/** Read after the claim was stored, at a block not below any seen before: only so does "unused" mean unused. */
-async function lookAtChain(core: Core, attempts: readonly AuthorizationRow[]): Promise<Look> {
-  for (let turn = 0; turn < STALE_LOOKS; turn++) {
-    const [{ finalized }, { at, results }] = await Promise.all([
-      core.chain.head(),
-      core.chain.simulate(attempts.map((attempt) => attempt.auth)),
-    ])
-    if (at.number >= core.highest.number) {
-      core.highest.number = at.number
-      return { at, results, finalizedHeight: Math.min(finalized.number, at.number) }
-    }
-    await core.clock.sleep(core.config.pollIntervalMs)
-  }
-  throw new Error(`the RPC answers from a block below ${core.highest.number}`)
 }
 
 function refusalOf(

@@ -7,6 +7,7 @@ import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
 import type { Handover } from './deliver-route.ts'
 import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
+import { lookAtChain } from './look-at-chain.ts'
 import { expireChallenge } from './open-challenge.ts'
 import type { Intent, Outcome } from './outcome.ts'
 import type { PayerBudget } from './payer-budget.ts'
@@ -190,7 +191,7 @@ async function releaseToPayer(
   waiting: { deadline: number; handover: Handover },
 ): Promise<Outcome> {
   if (challenge.payer !== auth.from || challenge.receipt === null) return failed(core, otherPayer(challenge))
-  const { results } = await core.chain.simulate([auth])
+  const { results } = await lookAtChain(core, [auth])
   if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
   const outcome = await settledOutcome(core, {
     ...waiting,

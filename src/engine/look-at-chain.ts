@@ -1,0 +1,32 @@
+import { UnavailableError } from '../errors.ts'
+import type { Block, SignedAuthorization, SimResult } from '../ports.ts'
+import type { Core } from './core.ts'
+
+const STALE_LOOKS = 5
+
+export interface Look {
+  at: Pick<Block, 'number' | 'timestamp'>
+  results: SimResult[]
+  finalizedHeight: number
+}
+
+/**
+ * What the chain says of these authorizations, at a block not below any seen before, also by the other half of this
+ * look: a node that is behind shows as unused what everybody can read. Asked after the claim is stored, for only so does
+ * "unused" mean unused.
+ */
+export async function lookAtChain(core: Core, auths: readonly SignedAuthorization[]): Promise<Look> {
+  for (let turn = 0; turn < STALE_LOOKS; turn++) {
+    // The first time, a block may just have come between the two answers.
+    if (turn > 1) await core.clock.sleep(core.config.pollIntervalMs)
+    const [{ latest, finalized }, { at, results }] = await Promise.all([
+      core.chain.head(),
+      core.chain.simulate(auths),
+    ])
+    core.highest.number = Math.max(core.highest.number, latest.number, at.number)
+    if (at.number === core.highest.number) {
+      return { at, results, finalizedHeight: Math.min(finalized.number, at.number) }
+    }
+  }
+  throw new UnavailableError(`an RPC node that has block ${core.highest.number}`)
+}
