@@ -81,6 +81,8 @@ export function writeResponse(
   outgoing: ServerResponse,
   response: Response,
 ): Promise<void> | undefined {
+  // Frameworks run on more than node:http: of their own messages we do not know that they keep quiet.
+  surviveDisconnect(incoming, outgoing)
   return write(incoming, outgoing, response, {})
 }
 

@@ -39,7 +39,7 @@ export function createChallengeJson(): (required: PaymentRequired) => ChallengeJ
       templates.set(itemId, template)
     }
     const { url } = resource
-    if (!PLAIN.test(`${url}${requestId}${salt}${challengeId}`)) return written(required)
+    if (!PLAIN.test(url + requestId + salt + challengeId)) return written(required)
     const [head, afterUrl, afterId, afterRequest, afterSalt, between, tail] = template.pieces
     const open = `${head}${url}${afterUrl}${challengeId}${afterId}${requestId}${afterRequest}${salt}${afterSalt}${challengeId}${between}${requestId}${tail}`
     return { open, isAscii: template.isAscii }
