@@ -55,6 +55,10 @@ export interface ChallengeRow extends RowBase {
   expiresAt: number
   /** A payment was claimed for it at some time: such a record is never swept. */
   claimed: boolean
+  /** How many different authorizations were claimed for it so far. */
+  tries?: number
+  /** The hold that counts it as undelivered while it is in flight, and after a failure. */
+  undelivered?: string
   /** The one authorization that may be in flight; PENDING does not expire while it is set. */
   liveAuth: string | null
   /** The receipt that paid it. */
@@ -103,6 +107,10 @@ export interface AuthorizationRow extends RowBase {
   /** At most so many neighbours in one transaction; halves when a whole batch reverted. */
   packLimit: number | null
   reason: string | null
+  /** The hold that its challenge takes in its payer's budget for undelivered calls. */
+  undelivered?: string
+  /** The holds that it takes in the budgets for lost gas: its payer's, and the one of all payers. */
+  gasHolds?: string[]
 }
 
 /** key = the authorization's key, or chainId:txHash:plain-N for the N-th plain transfer to the seller in a transaction. */
@@ -120,12 +128,20 @@ export interface ReceiptRow extends RowBase {
   lost: boolean
 }
 
-/**
- * key = chainId:txHash:logIndex. One on-chain transfer serves one receipt, or proves one refund. Also
- * undelivered:challengeId, grouped by payer and day: see engine/refund-cap.ts.
- */
+/** key = chainId:txHash:logIndex. One on-chain transfer serves one receipt, or proves one refund. */
 export interface SeenRow extends RowBase {
   receipt: string
+}
+
+/**
+ * key = the budget and a random text; ref = the budget, for one day. What may be lost is held before it is risked,
+ * so that no number of requests at once passes the budget; afterwards it is given back, or spent until the day is over.
+ */
+export interface HoldRow extends RowBase {
+  /** What it was taken for: the key of a challenge, or of an authorization. */
+  subject: string
+  amount: number
+  spent: boolean
 }
 
 export type RefundPhase = 'WAITING' | 'BROADCAST' | 'DONE' | 'FAILED' | 'VOID'
@@ -179,6 +195,7 @@ export interface Tables {
   refunds: RefundRow
   walletTxs: WalletTxRow
   outbox: OutboxRow
+  holds: HoldRow
 }
 export type TableName = keyof Tables
 
@@ -210,8 +227,11 @@ export interface AuthKey {
 }
 
 export type SimResult =
-  /** `alone`: the payer has code (EIP-1271, EIP-7702) and could burn a batch's gas. */
-  { kind: 'ok'; alone: boolean } | { kind: 'used' } | { kind: 'fails'; reason: string }
+  /**
+   * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn a batch's gas; `gas` is then a limit within which
+   * the simulated call fits.
+   */
+  { kind: 'ok'; alone: boolean; gas?: number } | { kind: 'used' } | { kind: 'fails'; reason: string }
 
 /** What became of an authorization on chain: the event, and the Transfer at the very next log index. */
 export type Use =

@@ -145,6 +145,7 @@ export async function createGateway(
       deliveryLeaseMs,
       payerFailuresPerMinute: 30,
       payerUndeliveredPerDay: 20,
+      lostGasPerDay: { perPayer: 1_500_000, inAll: 30_000_000 },
       ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )

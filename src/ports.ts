@@ -47,6 +47,7 @@ export type AlertKind =
   | 'request-failed'
   | 'store-not-durable'
   | 'refund-farming'
+  | 'gas-wasted'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -142,8 +143,11 @@ export interface SeenUses {
 
 export interface Chain {
   head(): Promise<{ latest: Block; finalized: Block }>
-  /** All in one call at the latest block, in order. */
-  simulate(auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }>
+  /** All in one call at the latest block, in order; payers with code as if `sender` sent the transaction. */
+  simulate(
+    auths: readonly SignedAuthorization[],
+    sender?: Address,
+  ): Promise<{ at: Block; results: SimResult[] }>
   /**
    * Uses in canonical blocks from `fromHeight` up to `at`, and which of these transactions of ours are mined. One that is
    * mined up to `at` has shown all its uses.
@@ -205,6 +209,8 @@ export interface Parcelable {
   key: string
   auth: SignedAuthorization
   alone: boolean
+  /** The gas limit of one that goes alone. */
+  gas?: number
   packLimit: number | null
 }
 
@@ -225,6 +231,8 @@ export interface Parcel {
 export interface Settlement {
   /** How many payments one transaction can carry at most. */
   readonly packs: number
+  /** A wallet of ours that pays the gas; undefined where somebody else does. */
+  readonly gasWallet?: Address | undefined
   /** Why nothing can be sent now (an empty gas wallet), or undefined. */
   unavailable(): Promise<string | undefined>
   pack(items: readonly Parcelable[]): Promise<Parcel[]>

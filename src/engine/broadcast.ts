@@ -3,15 +3,19 @@ import type { AuditEntry, AuthorizationRow, ChallengeRow, Parcel, Parcelable, Si
 import { explainReason, validityFault } from '../rules/check-payment.ts'
 import { claimedEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
+import { holdGas } from './gas-budget.ts'
+import { settleHolds } from './holds.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
+import type { OverBudget } from './over-budget.ts'
+import { refuseUndelivered } from './refund-cap.ts'
 import { alreadyRedeemed, cannotSettle, paymentFailed } from './refusals.ts'
 import { withResolvers } from './signals.ts'
 
 /** What became of a claim before it was sent. */
 export type Looked =
   | { kind: 'broadcast' }
-  /** Nothing was sent and the claim is gone. */
-  | { kind: 'released'; error: GatewayError }
+  /** Nothing was sent and the claim is gone. `later`: it may be claimed again once others in flight are decided. */
+  | { kind: 'released'; error: GatewayError; later?: boolean }
   /** Somebody else took the claim over. */
   | { kind: 'taken' }
 
@@ -40,8 +44,8 @@ const FEW = 8
 /** Instances that share a gas wallet meet at the insert of a nonce: whoever lost waits a little, each another while. */
 const NONCE_RACES = 32
 const LONGEST_STAND_OFF_MS = 160
-/** Far longer than any stale holder of the claim can live. */
-const RELEASED_KEPT_MS = 24 * 3_600_000
+/** Longer than any stale holder of the claim can live, also by a clock that is ten minutes off. */
+const RELEASED_KEPT_MS = 30 * 60_000
 
 export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   const { packs } = core.settlement
@@ -119,17 +123,22 @@ export async function broadcast(
     core,
     attempts.map(({ auth }) => auth),
   )
+  const capped = refuseUndelivered(core, attempts)
+  // Whoever fails first is heard first; the other must not be an unhandled rejection.
+  capped.catch(() => {})
   // Where no other instance waits for its turn meanwhile, they are packed while the chain looks.
   const packing = core.store.exclusive ? packAhead(core, attempts) : undefined
+  let refused: Map<string, OverBudget>
   try {
     look = await looking
+    refused = await capped
   } catch {
     dropAll(await packing)
     // Nothing was sent: the claims go back, and the buyer is told to send the same payload again.
     await releaseAll(core, attempts, looked)
     return looked
   }
-  const good: Item[] = []
+  const sound: Item[] = []
   await Promise.all(
     attempts.map(async (attempt, index) => {
       const result = look.results[index]!
@@ -144,10 +153,14 @@ export async function broadcast(
         ...attempt,
         fromHeight: attempt.phase === 'CLAIMED' ? look.finalizedHeight : attempt.fromHeight,
       }
-      const alone = result.kind === 'ok' && result.alone
-      good.push({ key: row.key, auth: row.auth, alone, packLimit: row.packLimit, row })
+      const over = refused.get(attempt.key)
+      if (over) return release(core, attempt, over.error, looked, over.later)
+      const { alone, gas } = result.kind === 'ok' ? result : { alone: false }
+      const { key, auth, packLimit } = row
+      sound.push({ key, auth, alone, packLimit, row, ...(gas !== undefined && { gas }) })
     }),
   )
+  const good = await withinGasBudget(core, sink, sound, looked)
   const packed = await packing
   const asPacked = good.length === attempts.length && good.every(({ alone }) => !alone)
   if (!asPacked) dropAll(packed)
@@ -157,6 +170,25 @@ export async function broadcast(
 
 /** A claim that may be sent. */
 type Item = Parcelable & { row: AuthorizationRow }
+
+/** Those whose gas may be risked. The others are released, or given up where an earlier transaction came to nothing. */
+async function withinGasBudget(
+  core: Core,
+  sink: Sink,
+  items: readonly Item[],
+  looked: Map<string, Looked>,
+): Promise<Item[]> {
+  const { held, over } = await holdGas(core, items)
+  await Promise.all(
+    held.map(async ({ row }) => {
+      const refusal = over.get(row.key)
+      if (!refusal) return
+      if (row.phase === 'CLAIMED') return release(core, row, refusal.error, looked, refusal.later)
+      if (row.walletTx !== null) await sink.refused(row, refusal.error.message)
+    }),
+  )
+  return held.filter(({ key }) => !over.has(key))
+}
 
 /** As if the chain had nothing against any of them. Undefined: it did not work out, and is tried again after the look. */
 async function packAhead(core: Core, attempts: readonly AuthorizationRow[]): Promise<Parcel[] | undefined> {
@@ -197,20 +229,23 @@ export async function release(
   attempt: AuthorizationRow,
   error: GatewayError,
   looked: Map<string, Looked>,
+  later = false,
 ): Promise<void> {
   if (attempt.phase !== 'CLAIMED') return
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
   const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
   const dueAt = core.clock.now() + RELEASED_KEPT_MS
-  const released: AuthorizationRow = { ...attempt, phase: 'RELEASED', dueAt, reason }
+  const { gasHolds = [], undelivered, ...rest } = attempt
+  const released: AuthorizationRow = { ...rest, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
       putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
       { table: 'authorizations', row: released },
     ],
   })
-  looked.set(attempt.key, applied ? { kind: 'released', error } : { kind: 'taken' })
+  looked.set(attempt.key, applied ? { kind: 'released', error, later } : { kind: 'taken' })
+  if (applied) await settleHolds(core, undelivered ? [...gasHolds, undelivered] : gasHolds, 'returned')
 }
 
 /** A challenge for which nothing was ever sent may be forgotten once it has expired, however often it was tried. */
@@ -222,8 +257,9 @@ async function wasSent(core: Core, challenge: ChallengeRow): Promise<boolean> {
 /** The challenge may be paid again, or expire. */
 export function withoutLive(challenge: ChallengeRow, authKey: string): ChallengeRow {
   if (challenge.liveAuth !== authKey) return challenge
+  const { undelivered: _, ...rest } = challenge
   return {
-    ...challenge,
+    ...rest,
     liveAuth: null,
     dueAt: challenge.state === 'PENDING' ? challenge.expiresAt : challenge.dueAt,
   }

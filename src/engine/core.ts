@@ -1,4 +1,5 @@
 import type {
+  AlertKind,
   Alerts,
   Backend,
   Chain,
@@ -22,6 +23,7 @@ import type { PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 import type { Catalog } from '../rules/catalog.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
 import { type ChallengeTerms, paymentRequired } from '../rules/requirements.ts'
+import type { PayerRoom } from './payer-room.ts'
 import type { Signals } from './signals.ts'
 
 export interface EngineConfig {
@@ -52,8 +54,10 @@ export interface EngineConfig {
   deliveryLeaseMs: number
   /** Failing payments per payer and minute before RATE_LIMITED. */
   payerFailuresPerMinute: number
-  /** Undelivered calls per payer and day (UTC) before RATE_LIMITED; absent: no limit. */
+  /** Undelivered calls per payer and day (UTC) before RATE_LIMITED, those in flight included; absent: no limit. */
   payerUndeliveredPerDay?: number
+  /** Gas that our wallets may lose a day (UTC) to payments that fail on chain: of one payer, and in all. */
+  lostGasPerDay?: { perPayer: number; inAll: number }
   /** Age, counted from the payment, at which results are taken away; absent: never. */
   retentionMs?: number
 }
@@ -79,6 +83,18 @@ export interface Core extends Ports {
   signals: Signals
   /** Highest block seen by this instance: a look below it would be a look into the past. */
   highest: { number: number }
+  payers: PayerRoom
+  /** What the operator was told once and need not be told again. */
+  told: Set<string>
+}
+
+const MAX_TOLD = 1000
+
+export function alertOnce(core: Core, about: string, kind: AlertKind, message: string): void {
+  if (core.told.has(about)) return
+  if (core.told.size >= MAX_TOLD) core.told.clear()
+  core.told.add(about)
+  core.alerts.raise(kind, message)
 }
 
 /**

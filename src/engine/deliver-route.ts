@@ -1,8 +1,9 @@
 import type { ChallengeRow, RouteCall } from '../ports.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne, orderOf, paymentOf, settledReceipt, stored } from './core.ts'
+import { settleHolds } from './holds.ts'
 import type { Outcome } from './outcome.ts'
-import { countUndelivered, uncountUndelivered } from './refund-cap.ts'
+import { countUndelivered } from './refund-cap.ts'
 import { refunded, settlementPending } from './refusals.ts'
 import { pruneAt } from './retention.ts'
 
@@ -112,21 +113,26 @@ export async function finishRoute(
     const challenge = (race === 0 && known) || (await getOne(core, 'challenges', challengeId))
     if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return false
     const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
-    const { row, audit } = result.ok
-      ? applyEvent(challenge, 'delivered', facts, {
-          leaseUntil: null,
-          dueAt: pruneAt(core, challenge.paidAt),
-          result: result.sealed ?? null,
-        })
-      : applyEvent(
-          challenge,
-          'backend-failed',
-          { ...facts, details: { reason: result.reason.slice(0, 300) } },
-          { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: result.reason.slice(0, 300) },
-        )
-    const puts = [putChallenge(row), ...(result.ok ? [] : await countUndelivered(core, challenge, facts.at))]
-    const removes = result.ok ? await uncountUndelivered(core, challenge) : []
-    if (await commit(core, { puts, removes, audit })) return true
+    if (result.ok) {
+      const { undelivered, ...counted } = challenge
+      const { row, audit } = applyEvent(counted, 'delivered', facts, {
+        leaseUntil: null,
+        dueAt: pruneAt(core, challenge.paidAt),
+        result: result.sealed ?? null,
+      })
+      if (!(await commit(core, { puts: [putChallenge(row)], audit }))) continue
+      if (undelivered !== undefined) void settleHolds(core, [undelivered], 'returned')
+      return true
+    }
+    const reason = result.reason.slice(0, 300)
+    const counted = await countUndelivered(core, challenge)
+    const { row, audit } = applyEvent(
+      challenge,
+      'backend-failed',
+      { ...facts, details: { reason } },
+      { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: reason, ...counted.change },
+    )
+    if (await commit(core, { puts: [putChallenge(row), ...counted.puts], audit })) return true
   }
   return false
 }

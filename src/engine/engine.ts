@@ -8,11 +8,10 @@ import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
 import { offerTerms, openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
-import { createPayerBudget } from './payer-budget.ts'
+import { createPayerRoom } from './payer-room.ts'
 import { proveRefund } from './prove-refund.ts'
 import { redeemPayment } from './redeem-payment.ts'
 import { redeemTransfer } from './redeem-transfer.ts'
-import { createRefundCap } from './refund-cap.ts'
 import { challengeClosed, settlementPending } from './refusals.ts'
 import { createResolver } from './resolve.ts'
 import { createRetention } from './retention.ts'
@@ -23,12 +22,17 @@ const MAX_RACES = 8
 
 /** The one engine behind every transport: ports in, outcomes out. */
 export function createEngine(ports: Ports, config: EngineConfig): Engine {
-  const core: Core = { ...ports, config, signals: createSignals(), highest: { number: 0 } }
+  const core: Core = {
+    ...ports,
+    config,
+    signals: createSignals(),
+    highest: { number: 0 },
+    payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
+    told: new Set(),
+  }
   const unsubscribe = core.store.onCommitted?.((ids) => ids.forEach(core.signals.notify))
   const resolver = createResolver(core)
   const broadcaster = createBroadcaster(core, resolver)
-  const budget = createPayerBudget(core.clock, config.payerFailuresPerMinute)
-  const refundCap = createRefundCap(core)
   const markOld = createRetention(core)
   let jobs: Promise<void> | undefined
   let stopped = false
@@ -58,7 +62,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       if (offered) return offered
       const { payment, proof } = intent
       if (proof) return redeemTransfer(core, { ...intent, proof })
-      if (payment) return redeemPayment(core, { broadcaster, budget, refundCap }, { ...intent, payment })
+      if (payment) return redeemPayment(core, broadcaster, { ...intent, payment })
       return openChallenge(core, intent)
     },
     async status(challengeId) {

@@ -5,6 +5,7 @@ import { type Core, commit, getOne } from './core.ts'
 import { deliverPlan } from './deliver.ts'
 import { refundableAt } from './deliver-route.ts'
 import { followReceipts } from './follow-receipts.ts'
+import { reviewHold } from './holds.ts'
 import { expireChallenge } from './open-challenge.ts'
 import { tellSeller } from './outbox.ts'
 import { runRefunds } from './refund.ts'
@@ -42,6 +43,7 @@ export async function runJobs(core: Core, resolver: Resolver): Promise<void> {
   )
   await forDue(core, 'refunds', refundIntervalMs, (rows) => runRefunds(core, rows))
   await forDue(core, 'outbox', leaseMs, (rows) => each(core, 'outbox', rows, (row) => tellSeller(core, row)))
+  await forDue(core, 'holds', leaseMs, (rows) => each(core, 'holds', rows, (row) => reviewHold(core, row)))
 }
 
 /** A job that fails is told and tried again when its rows are due again; it never stops the others. */
@@ -111,13 +113,16 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
       const receipt =
         challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
       if (!receipt) throw new Error(`challenge ${challenge.key} is PAID without a receipt`)
+      const counted = await countUndelivered(core, challenge)
       const { row, audit } = applyEvent(challenge, 'delivery-failed', facts, {
         leaseUntil: null,
         dueAt: null,
+        ...counted.change,
       })
-      const puts = [putChallenge(row), refundOf(receipt, true, facts.at)]
-      puts.push(...(await countUndelivered(core, challenge, facts.at)))
-      await commit(core, { puts, audit })
+      await commit(core, {
+        puts: [putChallenge(row), refundOf(receipt, true, facts.at), ...counted.puts],
+        audit,
+      })
       return
     }
     case 'DELIVERED':

@@ -23,6 +23,7 @@ function setUp(looks: Array<{ latest: number; at: number; result?: SimResult }>,
     },
     highest: { number: highest },
     config: { pollIntervalMs: 10 },
+    settlement: {},
     chain: {
       head: async () => ({ latest: block(looks[asked]!.latest), finalized: block(90) }),
       async simulate() {

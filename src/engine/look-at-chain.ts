@@ -21,7 +21,7 @@ export async function lookAtChain(core: Core, auths: readonly SignedAuthorizatio
     if (turn > 1) await core.clock.sleep(core.config.pollIntervalMs)
     const [{ latest, finalized }, { at, results }] = await Promise.all([
       core.chain.head(),
-      core.chain.simulate(auths),
+      core.chain.simulate(auths, core.settlement.gasWallet),
     ])
     core.highest.number = Math.max(core.highest.number, latest.number, at.number)
     if (at.number === core.highest.number) {

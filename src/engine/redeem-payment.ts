@@ -7,11 +7,12 @@ import type { Broadcaster } from './broadcast.ts'
 import { type Core, commit, getOne, stored } from './core.ts'
 import type { Handover } from './deliver-route.ts'
 import { attemptKey, type Found, findChallenge, type PaidIntent } from './find-challenge.ts'
+import { putHold } from './holds.ts'
 import { lookAtChain } from './look-at-chain.ts'
 import { expireChallenge } from './open-challenge.ts'
 import type { Intent, Outcome } from './outcome.ts'
-import type { PayerBudget } from './payer-budget.ts'
-import type { RefundCap } from './refund-cap.ts'
+import type { Place } from './payer-room.ts'
+import { holdUndelivered } from './refund-cap.ts'
 import {
   alreadyRedeemed,
   cannotSettle,
@@ -19,11 +20,16 @@ import {
   otherPayer,
   refunded,
   settlementPending,
+  triedTooOften,
 } from './refusals.ts'
 import { failed, settledOutcome, waitForChange } from './settled-outcome.ts'
 
 /** One request goes round at most so often: each round, somebody else made progress. */
 const MAX_ROUNDS = 1000
+/** While others are in flight a payment asks again and again, each time after twice as long, so often. */
+const LONGEST_PAUSE = 3
+/** Each leaves a row for a while; whoever failed so often may ask for another challenge. */
+const MAX_TRIES = 20
 
 /**
  * Redeems a payment: find, check, claim (T1), hand over to the broadcaster, wait for the chain's word. Every way to
@@ -31,8 +37,23 @@ const MAX_ROUNDS = 1000
  */
 export async function redeemPayment(
   core: Core,
-  parts: { broadcaster: Broadcaster; budget: PayerBudget; refundCap: RefundCap },
+  broadcaster: Broadcaster,
   intent: PaidIntent,
+): Promise<Outcome> {
+  const places: Place[] = []
+  try {
+    return await redeem(core, broadcaster, intent, places)
+  } finally {
+    for (const place of places) place.leave()
+  }
+}
+
+/** `places` takes the place that the payment has in its payer's room. */
+async function redeem(
+  core: Core,
+  broadcaster: Broadcaster,
+  intent: PaidIntent,
+  places: Place[],
 ): Promise<Outcome> {
   const deadline = core.clock.now() + core.config.settleWaitMs
   const { payment } = intent
@@ -84,7 +105,7 @@ export async function redeemPayment(
           challenge,
         )
       }
-      const limited = parts.budget.refusal(auth.from)
+      const limited = core.payers.refusal(auth.from)
       if (limited) return failed(core, limited)
       verified = true
     }
@@ -98,19 +119,27 @@ export async function redeemPayment(
       await waitForChange(core, subscription, deadline).finally(subscription.close)
       continue
     }
-    const [unavailable, capped] = await Promise.all([
-      core.settlement.unavailable(),
-      parts.refundCap.refusal(challenge, auth.from),
-    ])
-    if (capped) return failed(core, capped)
+    if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
+    const unavailable = await core.settlement.unavailable()
     if (unavailable) return failed(core, cannotSettle(unavailable))
+    if (places.length === 0) {
+      const place = await core.payers.enter(auth.from, placesFor(core, challenge), deadline)
+      if (place instanceof GatewayError) return failed(core, place)
+      places.push(place)
+    }
+    const [place] = places
     const attempt = await claim(core, found, auth, intent)
     if (!attempt) continue
     const watched = core.signals.subscribe(challenge.key, attempt.key)
-    const looked = await parts.broadcaster.add(attempt)
+    const looked = await broadcaster.add(attempt)
     if (looked.kind === 'released') {
       watched.close()
-      if (looked.error.code !== 'SETTLEMENT_PENDING') parts.budget.countFailure(auth.from)
+      if (looked.later && core.clock.now() < deadline) {
+        places.pop()?.leave()
+        await core.clock.sleep(core.config.storePollMs * 2 ** Math.min(round, LONGEST_PAUSE))
+        continue
+      }
+      if (costsAPlace(looked.error)) place?.fail()
       return failed(core, looked.error, looked.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
     }
     const outcome = await settledOutcome(core, {
@@ -123,12 +152,21 @@ export async function redeemPayment(
       sent: looked.kind === 'broadcast',
     })
     if (outcome) {
-      if (outcome.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED')
-        parts.budget.countFailure(auth.from)
+      if (outcome.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED') place?.fail()
       return outcome
     }
   }
   return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this payment.'))
+}
+
+/** What says nothing against the payer is not held against it. */
+function costsAPlace({ code }: GatewayError): boolean {
+  return code !== 'SETTLEMENT_PENDING' && code !== 'RATE_LIMITED'
+}
+
+/** Calls in flight count as undelivered: beyond the cap they wait for each other instead of being refused. */
+function placesFor({ config }: Core, { kind }: ChallengeRow): number {
+  return (kind === 'route' && config.payerUndeliveredPerDay) || Number.POSITIVE_INFINITY
 }
 
 /** Routes without a call never get as far as a delivery: they are refused as RESOURCE_REQUIRED. */
@@ -144,6 +182,7 @@ async function claim(
   intent: PaidIntent,
 ): Promise<AuthorizationRow | undefined> {
   const at = core.clock.now()
+  const hold = holdUndelivered(core, challenge, auth.from)
   const attempt: AuthorizationRow = {
     key: attemptKey(core, intent.payment),
     version: released?.version ?? 0,
@@ -159,11 +198,24 @@ async function claim(
     sends: 0,
     packLimit: null,
     reason: null,
+    ...(hold && { undelivered: hold.key }),
   }
-  const clientAgentId = challenge.clientAgentId ?? intent.clientAgentId ?? null
-  const claimed = { ...challenge, claimed: true, liveAuth: attempt.key, dueAt: null, clientAgentId }
+  const claimed: ChallengeRow = {
+    ...challenge,
+    claimed: true,
+    liveAuth: attempt.key,
+    dueAt: null,
+    clientAgentId: challenge.clientAgentId ?? intent.clientAgentId ?? null,
+    tries: (challenge.tries ?? 0) + (released ? 0 : 1),
+    ...(hold && { undelivered: hold.key }),
+  }
   const applied = await commit(core, {
-    puts: [putChallenge(claimed), { table: 'authorizations', row: attempt }, ...inserts],
+    puts: [
+      putChallenge(claimed),
+      { table: 'authorizations', row: attempt },
+      ...inserts,
+      ...(hold ? [putHold(hold)] : []),
+    ],
     // Nothing is sent before T1b, which makes this one last as well.
     soft: true,
   })

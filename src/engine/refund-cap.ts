@@ -1,61 +1,83 @@
 import { GatewayError } from '../errors.ts'
-import type { ChallengeRow, Put, SeenRow } from '../ports.ts'
+import type { AuthorizationRow, ChallengeRow, HoldRow, Put } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
-import { type Core, getOne } from './core.ts'
-
-const DAY_MS = 24 * 3_600_000
-const MAX_TOLD = 1000
-
-const dayOf = (at: number): number => Math.floor(at / DAY_MS)
-const groupOf = (payer: Address, at: number): string => `undelivered:${payer}:${dayOf(at)}`
-const keyOf = (challengeId: string): string => `undelivered:${challengeId}`
+import { alertOnce, type Core, getOne } from './core.ts'
+import { budgetOf, dayOf, newHold, putHold, secondsUntilTomorrow, spentHold, withinBudget } from './holds.ts'
+import type { OverBudget } from './over-budget.ts'
 
 /**
  * A call that the backend refuses is refunded, and the gas is ours: who makes calls fail on purpose would spend our
- * money with theirs. So a payer gets so many undelivered calls a day (UTC), counted in the store for all instances.
+ * money with theirs. So a payer gets so many undelivered calls a day (UTC), those in flight included, counted in the
+ * store for all instances.
  */
-export interface RefundCap {
-  /** Asked before anything is claimed or sent; refunds that are owed already are always paid. */
-  refusal(challenge: ChallengeRow, payer: Address): Promise<GatewayError | undefined>
+export function holdUndelivered(core: Core, challenge: ChallengeRow, payer: Address): HoldRow | undefined {
+  if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'route') return undefined
+  return newHold(core, budgetName(payer, core.clock.now()), challenge.key, 1)
 }
 
-export function createRefundCap(core: Core): RefundCap {
-  const told = new Set<string>()
-  return {
-    async refusal(challenge, payer) {
-      const cap = core.config.payerUndeliveredPerDay
-      if (cap === undefined || challenge.kind !== 'route') return undefined
-      const now = core.clock.now()
-      const group = groupOf(payer, now)
-      const undelivered = await core.store.list('seen', group)
-      if (undelivered.length < cap) return undefined
-      if (!told.has(group)) {
-        if (told.size >= MAX_TOLD) told.clear()
-        told.add(group)
-        const what = `${undelivered.length} calls of ${payer} came to nothing today and are refunded`
-        core.alerts.raise('refund-farming', `${what}; further calls of this payer are refused until tomorrow`)
+const budgetName = (payer: Address, at: number): string => `undelivered:${payer}:${dayOf(at)}`
+
+/** Which of these claims go beyond their payer's cap. Refunds that are owed already are always paid. */
+export async function refuseUndelivered(
+  core: Core,
+  attempts: readonly AuthorizationRow[],
+): Promise<Map<string, OverBudget>> {
+  const cap = core.config.payerUndeliveredPerDay
+  const refused = new Map<string, OverBudget>()
+  const claims = attempts.filter(({ phase, undelivered }) => phase === 'CLAIMED' && undelivered !== undefined)
+  if (cap === undefined || claims.length === 0) return refused
+  const own = new Set(claims.map(({ undelivered }) => undelivered!))
+  await Promise.all(
+    [...new Set([...own].map(budgetOf))].map(async (budget) => {
+      const { over, spent } = await withinBudget(core, budget, cap, own)
+      for (const claim of claims) {
+        const verdict = over.get(claim.undelivered!)
+        if (verdict) refused.set(claim.key, overCap(core, claim, verdict.later, spent))
       }
-      const message =
-        `${undelivered.length} calls that you paid today could not be delivered and are refunded to you. ` +
-        'No more are sold to this payer until tomorrow (UTC). Nothing was charged.'
-      const retryAfterSeconds = Math.ceil(((dayOf(now) + 1) * DAY_MS - now) / 1000)
-      return new GatewayError('RATE_LIMITED', message, { challengeId: challenge.key, retryAfterSeconds })
-    },
+    }),
+  )
+  return refused
+}
+
+function overCap(
+  core: Core,
+  { challengeId, auth }: AuthorizationRow,
+  later: boolean,
+  spent: number,
+): OverBudget {
+  const details = { challengeId, retryAfterSeconds: 1 }
+  if (later) {
+    const message = `So many calls of ${auth.from} are in flight that no more are taken now. Nothing was charged.`
+    return { later, error: new GatewayError('RATE_LIMITED', message, details) }
+  }
+  const now = core.clock.now()
+  alertOnce(
+    core,
+    budgetName(auth.from, now),
+    'refund-farming',
+    `${spent} calls of ${auth.from} came to nothing today and are refunded; further calls of this payer are refused until tomorrow`,
+  )
+  const message =
+    `${spent} calls that you paid today could not be delivered and are refunded to you. ` +
+    'No more are sold to this payer until tomorrow (UTC). Nothing was charged.'
+  const retryAfterSeconds = secondsUntilTomorrow(now)
+  return {
+    later,
+    error: new GatewayError('RATE_LIMITED', message, { ...details, retryAfterSeconds }),
   }
 }
 
-/** Counts a paid call that was not delivered; goes into the step that says so. */
-export async function countUndelivered(core: Core, challenge: ChallengeRow, at: number): Promise<Put[]> {
-  const { payer, receipt } = challenge
-  const key = keyOf(challenge.key)
-  if (payer === null || receipt === null || (await getOne(core, 'seen', key))) return []
-  const row: SeenRow = { key, version: 0, ref: groupOf(payer, at), dueAt: null, receipt }
-  return [{ table: 'seen', row }]
-}
-
-/** A retry delivered it after all: it no longer counts. */
-export async function uncountUndelivered(core: Core, challenge: ChallengeRow) {
-  // Most calls are delivered at the first try, and need no look.
-  const row = challenge.failure === null ? undefined : await getOne(core, 'seen', keyOf(challenge.key))
-  return row ? [{ table: 'seen' as const, key: row.key, version: row.version }] : []
+/** A paid call was not delivered: its hold is spent, in the step that says so. */
+export async function countUndelivered(
+  core: Core,
+  challenge: ChallengeRow,
+): Promise<{ puts: Put[]; change: Pick<ChallengeRow, 'undelivered'> }> {
+  const { payer, undelivered } = challenge
+  const nothing = { puts: [], change: {} }
+  if (payer === null || core.config.payerUndeliveredPerDay === undefined) return nothing
+  const held = undelivered === undefined ? undefined : await getOne(core, 'holds', undelivered)
+  if (held?.spent) return nothing
+  // A plain transfer was never claimed; and a store that failed over may have lost the hold.
+  const hold = held ?? newHold(core, budgetName(payer, core.clock.now()), challenge.key, 1)
+  return { puts: [putHold(spentHold(core, hold))], change: { undelivered: hold.key } }
 }

@@ -86,3 +86,8 @@ export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: stri
   const message = `The payment was not settled: ${reason}. No money moved.`
   return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
 }
+
+export function triedTooOften(challenge: ChallengeRow): GatewayError {
+  const message = `${challenge.tries} payments of challenge ${challenge.key} came to nothing, and no more are taken for it. Ask for a new challenge, without its requestId. Nothing was charged.`
+  return new GatewayError('RATE_LIMITED', message, { challengeId: challenge.key })
+}

@@ -5,6 +5,8 @@ import { broadcast, type Sink, withoutLive } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { type Core, commit } from './core.ts'
 import { finalUses } from './final-uses.ts'
+import { settleGas } from './gas-budget.ts'
+import { settleHolds } from './holds.ts'
 import { withResolvers } from './signals.ts'
 
 /** How much longer than the chain a buyer may wait, at most: the share of the time so far after which it is asked again. */
@@ -163,6 +165,11 @@ export async function resolveAttempts(
     else if (verdict.kind !== 'wait' || row.phase !== 'BROADCAST') failures.push({ row, verdict, use })
   }
   const paid = await confirmPayments(core, confirmed)
+  void settleGas(
+    core,
+    rows.filter(({ key }) => paid.has(key)),
+    'returned',
+  )
   const done = await Promise.all(
     failures.map(({ row, verdict, use }) => settleFailure(core, row, verdict, use, finalized)),
   )
@@ -216,9 +223,20 @@ async function abandon(core: Core, row: AuthorizationRow, reason: string): Promi
   if (!challenge)
     return commit(core, { puts: [{ table: 'authorizations', row: { ...row, phase: 'DEAD', dueAt: null } }] })
   const at = core.clock.now()
-  const abandoned: AuthorizationRow = { ...row, phase: 'ABANDONED', reason, dueAt: at + ABANDONED_RECHECK_MS }
-  return commit(core, {
+  const { undelivered, ...rest } = row
+  const abandoned: AuthorizationRow = {
+    ...rest,
+    phase: 'ABANDONED',
+    reason,
+    dueAt: at + ABANDONED_RECHECK_MS,
+  }
+  const applied = await commit(core, {
     puts: [{ table: 'authorizations', row: abandoned }, putChallenge(withoutLive(challenge, row.key))],
     audit: [auditEntry(challenge, 'payment-abandoned', { at, actor: 'gateway', details: { reason } })],
   })
+  if (applied) {
+    await settleGas(core, [row], 'spent')
+    await settleHolds(core, undelivered ? [undelivered] : [], 'returned')
+  }
+  return applied
 }

@@ -1,5 +1,5 @@
 import { UnavailableError } from '../errors.ts'
-import type { Chain, Submitted } from '../ports.ts'
+import type { Chain, Submitted, WalletState } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createTransferSearch } from './find-transfers.ts'
@@ -40,9 +40,31 @@ export function createChainClient({
   const { asset } = network
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES })
   const blockBy = (tag: string) => rpc.attempt('eth_getBlockByNumber', [tag, false])
+  const lastStates = new Map<Address, WalletState>()
+
+  async function walletState(address: Address): Promise<WalletState> {
+    const [nonce, balance, block, tip] = await Promise.all([
+      rpc.call('eth_getTransactionCount', [address, 'latest']),
+      rpc.call('eth_getBalance', [address, 'latest']),
+      rpc.call('eth_getBlockByNumber', ['latest', false]),
+      rpc.attempt('eth_maxPriorityFeePerGas', []),
+    ])
+    const state = {
+      nonce: readNumber(nonce, 'nonce'),
+      balanceWei: readBig(balance, 'balance'),
+      baseFeeWei: readBig(readRecord(block, 'block').baseFeePerGas, 'base fee'),
+      priorityFeeWei: tip.ok ? readBig(tip.result, 'priority fee') : DEFAULT_PRIORITY_FEE_WEI,
+    }
+    lastStates.set(address, state)
+    return state
+  }
 
   return {
-    simulate: createSimulation(rpc, asset),
+    simulate: createSimulation(
+      rpc,
+      asset,
+      async (wallet) => lastStates.get(wallet) ?? (await walletState(wallet)),
+    ),
     ...createUseSearch(rpc, asset),
     transfers: createTransferSearch(rpc, asset),
 
@@ -65,20 +87,7 @@ export function createChainClient({
       return answer.ok ? 'accepted' : submittedOf(answer.error.message)
     },
 
-    async wallet(address) {
-      const [nonce, balance, block, tip] = await Promise.all([
-        rpc.call('eth_getTransactionCount', [address, 'latest']),
-        rpc.call('eth_getBalance', [address, 'latest']),
-        rpc.call('eth_getBlockByNumber', ['latest', false]),
-        rpc.attempt('eth_maxPriorityFeePerGas', []),
-      ])
-      return {
-        nonce: readNumber(nonce, 'nonce'),
-        balanceWei: readBig(balance, 'balance'),
-        baseFeeWei: readBig(readRecord(block, 'block').baseFeePerGas, 'base fee'),
-        priorityFeeWei: tip.ok ? readBig(tip.result, 'priority fee') : DEFAULT_PRIORITY_FEE_WEI,
-      }
-    },
+    wallet: walletState,
 
     async balanceOf(account) {
       const answer = await rpc.call('eth_call', [{ to: asset, data: encodeBalanceOf(account) }, 'latest'])

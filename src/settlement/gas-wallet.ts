@@ -89,7 +89,7 @@ export function createGasWallet({
   async function makeParcel(lane: Lane, group: readonly Parcelable[], nonce: number): Promise<Parcel> {
     const calls = group.map(({ auth }) => auth)
     const members = group.map(({ key }) => key)
-    const gas = group.some(({ alone }) => alone) ? ALONE_GAS : gasOf(calls.length)
+    const gas = group.some(({ alone }) => alone) ? (group[0]!.gas ?? ALONE_GAS) : gasOf(calls.length)
     const fees = firstFees(await lane.state(), maxFeePerGasWei)
     const { raw, hash } = await lane.signer.sign({ nonce, calls, gas, ...fees })
     const nowMs = clock.now()
@@ -139,6 +139,7 @@ export function createGasWallet({
 
   return {
     packs: maxCalls,
+    gasWallet: signers[0]?.address,
     async unavailable() {
       const surveyed = await survey()
       if (surveyed.some(({ funded }) => funded)) {

@@ -1,7 +1,8 @@
 import { UnavailableError } from '../errors.ts'
-import type { Block, SignedAuthorization, SimResult } from '../ports.ts'
+import type { Block, SignedAuthorization, SimResult, WalletState } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
-import { ALONE_GAS } from './gas-limits.ts'
+import { firstFees } from './gas-fees.ts'
+import { ALONE_GAS, aloneGasLimit } from './gas-limits.ts'
 import {
   BLOCK_NUMBER_CALL,
   BLOCK_TIMESTAMP_CALL,
@@ -20,13 +21,22 @@ const NEUTRAL_SENDER = '0x000000000000000000000000000000000000dead'
 /** About 10 million gas: below what nodes grant one `eth_call`. */
 const MAX_PER_CALL = 100
 const MAX_KNOWN = 10_000
+/** A simulation pays nothing. */
+const NO_CAP = 2n ** 128n
 
 /**
  * Runs authorizations at the latest block: those of plain accounts together in one Multicall3 call, those of payers
  * with code each in a call of its own, so that none can burn the gas of the others. Which payers have code is asked
  * in the same batch; a payer of whom that was not known costs one more round, in which it is kept apart.
+ *
+ * Code can tell a simulation from a transaction by its sender and gas price. So calls of payers with code are made as if
+ * `sender` sent them, at the fees that it would offer.
  */
-export function createSimulation(rpc: Rpc, asset: Address) {
+export function createSimulation(
+  rpc: Rpc,
+  asset: Address,
+  walletState: (wallet: Address) => Promise<WalletState>,
+) {
   const withCode = new Set<Address>()
 
   /** Does a payer have code that this round does not keep apart? */
@@ -45,7 +55,11 @@ export function createSimulation(rpc: Rpc, asset: Address) {
   }
 
   /** In a Multicall3 call; all states are read before the first transfer, or our own would look like a use. */
-  async function runChunk(chunk: readonly SignedAuthorization[], alone: ReadonlySet<Address>) {
+  async function runChunk(
+    chunk: readonly SignedAuthorization[],
+    alone: ReadonlySet<Address>,
+    sender: Address | undefined,
+  ) {
     const together = chunk.filter(({ from }) => !alone.has(from))
     const calls: Call[] = [
       { to: MULTICALL3, data: BLOCK_NUMBER_CALL },
@@ -56,7 +70,7 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     const request = { from: NEUTRAL_SENDER, to: MULTICALL3, data: encodeAggregate3(calls) }
     const [answer, ...apart] = await Promise.all([
       rpc.call('eth_call', [request, 'latest']),
-      ...chunk.map((auth) => (alone.has(auth.from) ? runAlone(auth) : undefined)),
+      ...chunk.map((auth) => (alone.has(auth.from) ? runAlone(auth, sender) : undefined)),
     ])
     const items = decodeAggregate3(readHex(answer, 'Multicall3 answer'), calls.length)
     if (!items) throw new UnavailableError(`the RPC (no Multicall3 at ${MULTICALL3})`)
@@ -79,20 +93,34 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     }
   }
 
-  async function runAlone(auth: SignedAuthorization): Promise<SimResult> {
+  async function runAlone(auth: SignedAuthorization, sender: Address | undefined): Promise<SimResult> {
     const request = {
       from: NEUTRAL_SENDER,
       to: asset,
       data: encodeTransfer(auth),
       gas: toQuantity(ALONE_GAS),
+      ...(sender && (await sentBy(sender))),
     }
-    const answer = await rpc.attempt('eth_call', [request, 'latest'])
-    if (answer.ok) return { kind: 'ok', alone: true }
+    const answer = await rpc.attempt('eth_estimateGas', [request, 'latest'])
+    if (answer.ok) {
+      return { kind: 'ok', alone: true, gas: aloneGasLimit(readNumber(answer.result, 'gas estimate')) }
+    }
     const { error } = answer
+    // Says something about our wallet, not about the payer.
+    if (/insufficient funds for gas/i.test(error.message)) throw new UnavailableError('the gas wallet')
     if (isRevert(error)) return { kind: 'fails', reason: reasonOfRevert(error.data ?? '', error.message) }
     if (isBusy(error)) throw new UnavailableError(`the RPC (eth_call: ${error.message})`)
     // Code that trips the node up in a way of its own must spoil this one payment, not everybody's simulation.
     return { kind: 'fails', reason: 'simulation_failed' }
+  }
+
+  async function sentBy(sender: Address) {
+    const fees = firstFees(await walletState(sender), NO_CAP)
+    return {
+      from: sender,
+      maxFeePerGas: toQuantity(fees.maxFeePerGas),
+      maxPriorityFeePerGas: toQuantity(fees.maxPriorityFeePerGas),
+    }
   }
 
   /** The very block that a call ran on: usually the one that came with it. */
@@ -104,7 +132,11 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     return block
   }
 
-  async function simulateOnce(auths: readonly SignedAuthorization[], payers: readonly Address[]) {
+  async function simulateOnce(
+    auths: readonly SignedAuthorization[],
+    payers: readonly Address[],
+    sender: Address | undefined,
+  ) {
     const alone = new Set(withCode)
     const chunks: SignedAuthorization[][] = []
     for (let from = 0; from < auths.length; from += MAX_PER_CALL) {
@@ -113,7 +145,7 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     const [news, latest, ...ran] = await Promise.all([
       learnCode(payers, alone),
       rpc.call('eth_getBlockByNumber', ['latest', false]).then(readBlock),
-      ...chunks.map((chunk) => runChunk(chunk, alone)),
+      ...chunks.map((chunk) => runChunk(chunk, alone, sender)),
     ])
     if (news) return undefined
     if (ran.length === 0) return { at: latest, results: [] }
@@ -122,11 +154,14 @@ export function createSimulation(rpc: Rpc, asset: Address) {
     return { at: await identify(lowest, latest), results: ran.flatMap(({ results }) => results) }
   }
 
-  return async (auths: readonly SignedAuthorization[]): Promise<{ at: Block; results: SimResult[] }> => {
+  return async (
+    auths: readonly SignedAuthorization[],
+    sender?: Address,
+  ): Promise<{ at: Block; results: SimResult[] }> => {
     const sound = auths.filter(isEncodable)
     const payers = [...new Set(sound.map(({ from }) => from))]
     for (let round = 0; round < 3; round++) {
-      const answer = await simulateOnce(sound, payers)
+      const answer = await simulateOnce(sound, payers, sender)
       if (!answer) continue
       const results = auths.map((auth): SimResult => {
         return isEncodable(auth)

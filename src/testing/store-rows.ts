@@ -94,6 +94,7 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
     createdAt: 1_750_000_000_000,
   },
   outbox: { challengeId: 'challenge-1', event: 'payment-received' },
+  holds: { subject: 'challenge-1', amount: 300_000, spent: false },
 }
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]

@@ -37,7 +37,7 @@ async function revertedSince(start: bigint) {
   return failed
 }
 
-test.each<WalletMode>(['refuses-on-chain', 'burns-gas'])(
+test.each<WalletMode>(['refuses', 'burns-gas'])(
   'attack 21: a wallet that %s after the check fails alone; everybody beside it is served',
   async (mode) => {
     const hostile = await newWallet()
@@ -52,7 +52,6 @@ test.each<WalletMode>(['refuses-on-chain', 'burns-gas'])(
       signFor(honest),
       ...buyers.map(async (buyer) => world.sign(buyer, (await world.terms()).accepts[0]!)),
     ])
-    if (mode === 'refuses-on-chain') await hostile.wallet.setMode(mode)
     const sends = await sendsOf(world)
     await world.chain.setAutomine(false)
     const answers = Promise.all(headers.map((header) => world.pay(header)))
@@ -87,3 +86,12 @@ test.each<WalletMode>(['refuses', 'burns-gas'])(
     expect(await world.flows(hostile.wallet)).toEqual({ paid: [], refunded: [] })
   },
 )
+
+test('attack 21: a wallet that refuses where it sees a gas price is refused by the check, and costs no gas', async () => {
+  const hostile = await newWallet()
+  const header = await signFor(hostile)
+  await hostile.wallet.setMode('refuses-on-chain')
+  const sends = await sendsOf(world)
+  expect(await world.pay(header)).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
+  expect(await sendsOf(world)).toBe(sends)
+})

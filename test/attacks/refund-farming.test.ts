@@ -57,3 +57,45 @@ describe('attack 35: calls that fail on purpose, to be refunded at our cost', ()
     expect(await books.changes()).toMatchObject({ buyers: [0n] })
   }, 180_000)
 })
+
+describe('attack 42: failing calls at once, to pass the cap on undelivered calls', () => {
+  let routes: RoutesWorld
+  beforeAll(async () => {
+    routes = await startRoutesWorld({ options: { settleWaitSeconds: 5 } })
+  })
+  afterAll(() => routes.stop())
+
+  test('of many at once no more reach the backend than may stay undelivered, and nothing is charged for the others', async () => {
+    const { world, backend } = routes
+    const farmer = await world.chain.newBuyer({ micro: CALL_PRICE * 60n })
+    const books = await world.ledger(farmer)
+    backend.answer = (_call, response) => response.writeHead(404).end()
+    const headers = await Promise.all(
+      Array.from(
+        { length: 60 },
+        async (_, turn) => (await routes.signFor(farmer, `/weather/${turn}`)).header,
+      ),
+    )
+    const answers = await Promise.all(
+      headers.map((header, turn) => routes.call(`/weather/${turn}`, {}, header)),
+    )
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(CAP)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(60 - CAP)
+    expect(backend.seen).toHaveLength(CAP)
+    expect(await books.changes()).toMatchObject({ buyers: [-CALL_PRICE * BigInt(CAP)] })
+  }, 120_000)
+
+  test('an honest payer with as many calls at once gets them all', async () => {
+    const { world, backend } = routes
+    const payer = await world.chain.newBuyer({ micro: CALL_PRICE * 60n })
+    backend.answer = sunny
+    const headers = await Promise.all(
+      Array.from({ length: 60 }, async (_, turn) => (await routes.signFor(payer, `/weather/${turn}`)).header),
+    )
+    const answers = await Promise.all(
+      headers.map((header, turn) => routes.call(`/weather/${turn}`, {}, header)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  }, 120_000)
+})

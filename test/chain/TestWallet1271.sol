@@ -8,21 +8,24 @@ contract TestWallet1271 {
         Honest, // accepts what the owner signed
         Refuses, // accepts nothing
         RefusesOnChain, // accepts in eth_call, refuses in a transaction: a simulation proves nothing
-        BurnsGas // consumes all gas that it is given
+        BurnsGas, // consumes all gas that it is given
+        BurnsLater // accepts up to the block `agreesUntil`, and consumes all gas after it
     }
 
     address public owner;
     Mode public mode;
+    uint256 public agreesUntil;
 
     bytes4 private constant ACCEPTED = 0x1626ba7e;
     bytes4 private constant REFUSED = 0xffffffff;
 
     function setMode(Mode next) external {
         mode = next;
+        agreesUntil = block.number;
     }
 
     function isValidSignature(bytes32 digest, bytes calldata signature) external view returns (bytes4) {
-        if (mode == Mode.BurnsGas) {
+        if (mode == Mode.BurnsGas || (mode == Mode.BurnsLater && block.number > agreesUntil)) {
             // invalid() takes all forwarded gas at once; a loop would take the test machine's time as well.
             assembly {
                 invalid()

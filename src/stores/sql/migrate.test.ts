@@ -65,6 +65,9 @@ describe('migrations', () => {
       const [sqlite, postgres] = [driver.dialect, postgresDialect].map((one) => digest(migration, one))
       return `${migration.id} ${migration.name} ${sqlite} ${postgres}`
     })
-    expect(lines).toEqual(['1 first-tables aea842756a86bacc b1d1bdd7990e69f6'])
+    expect(lines).toEqual([
+      '1 first-tables aea842756a86bacc b1d1bdd7990e69f6',
+      '2 holds 9dec0d3660b5cf1f 444f0074b7193150',
+    ])
   })
 })

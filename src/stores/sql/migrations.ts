@@ -13,9 +13,11 @@ export interface Migration {
 /** Only ever appended to, with names spelled out: what was released has run in someone's database. */
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: 'first-tables', since: '0.1.0', breaking: true, up: firstTables },
+  { id: 2, name: 'holds', since: '0.2.0', breaking: false, up: (dialect) => rowTable('holds', dialect) },
 ]
 
-function firstTables({ text, counter, appendOnly }: Dialect): string[] {
+function firstTables(dialect: Dialect): string[] {
+  const { text, counter, appendOnly } = dialect
   return [
     ...[
       'challenges',
@@ -26,15 +28,19 @@ function firstTables({ text, counter, appendOnly }: Dialect): string[] {
       'refunds',
       'wallet_txs',
       'outbox',
-    ].flatMap((table) => [
-      `CREATE TABLE ${table} (key ${text} PRIMARY KEY NOT NULL, version BIGINT NOT NULL, ref ${text}, due_at BIGINT, body TEXT NOT NULL)`,
-      `CREATE INDEX ${table}_by_ref ON ${table} (ref) WHERE ref IS NOT NULL`,
-      `CREATE INDEX ${table}_by_due_at ON ${table} (due_at) WHERE due_at IS NOT NULL`,
-    ]),
+    ].flatMap((table) => rowTable(table, dialect)),
     `CREATE TABLE audit (
       seq ${counter}, at BIGINT NOT NULL, challenge_id ${text} NOT NULL, request_id TEXT NOT NULL, event TEXT NOT NULL,
       from_state TEXT, to_state TEXT, actor TEXT NOT NULL, tx_hash TEXT, details TEXT)`,
     'CREATE INDEX audit_by_challenge_id ON audit (challenge_id, seq)',
     ...appendOnly('audit', 'seq'),
+  ]
+}
+
+function rowTable(table: string, { text }: Dialect): string[] {
+  return [
+    `CREATE TABLE ${table} (key ${text} PRIMARY KEY NOT NULL, version BIGINT NOT NULL, ref ${text}, due_at BIGINT, body TEXT NOT NULL)`,
+    `CREATE INDEX ${table}_by_ref ON ${table} (ref) WHERE ref IS NOT NULL`,
+    `CREATE INDEX ${table}_by_due_at ON ${table} (due_at) WHERE due_at IS NOT NULL`,
   ]
 }

@@ -13,6 +13,7 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   refunds: 'refunds',
   walletTxs: 'wallet_txs',
   outbox: 'outbox',
+  holds: 'holds',
 }
 
 export type Queries = ReturnType<typeof createQueries>

@@ -14,6 +14,7 @@ const TABLES: readonly TableName[] = [
   'refunds',
   'walletTxs',
   'outbox',
+  'holds',
 ]
 
 /** The one store of a history, which survives every crash, and what happened to it. */

@@ -1,0 +1,126 @@
+import { GatewayError } from '../errors.ts'
+import type { AuthorizationRow } from '../ports.ts'
+import { alertOnce, type Core, commit, stored } from './core.ts'
+import {
+  dayOf,
+  newHold,
+  putHold,
+  secondsUntilTomorrow,
+  settleHolds,
+  spentHold,
+  withinBudget,
+} from './holds.ts'
+import type { OverBudget } from './over-budget.ts'
+
+/** About what a plain account's transfer costs that fails. */
+const FAILED_CALL_GAS = 60_000
+
+/** A payment that is about to be sent. */
+export interface Risk {
+  row: AuthorizationRow
+  /** The payer has code. It may agree in every simulation and still burn the gas when it is mined. */
+  alone: boolean
+  gas?: number
+}
+
+const payerBudget = (payer: string, at: number): string => `gas:${payer}:${dayOf(at)}`
+const allBudget = (at: number): string => `gas:all:${dayOf(at)}`
+
+/**
+ * Takes the gas that could be lost from the stored budgets before anything is sent: of payers with code, and of plain
+ * accounts whose payments failed lately. The budget of all payers refuses those with code only, so that nobody can keep
+ * plain accounts from buying. Answers the risks with their rows as stored, and which of them are over budget.
+ */
+export async function holdGas<R extends Risk>(
+  core: Core,
+  risks: readonly R[],
+): Promise<{ held: R[]; over: Map<string, OverBudget> }> {
+  const limits = core.settlement.gasWallet === undefined ? undefined : core.config.lostGasPerDay
+  const over = new Map<string, OverBudget>()
+  const needsHold = ({ row, alone }: R): boolean =>
+    row.gasHolds === undefined && (alone || core.payers.hasFailed(row.auth.from))
+  if (!limits || !risks.some(needsHold)) return { held: [...risks], over }
+  const now = core.clock.now()
+  const held = await Promise.all(
+    risks.map(async (risk) => {
+      if (!needsHold(risk)) return [risk]
+      const amount = risk.alone ? (risk.gas ?? limits.perPayer) : FAILED_CALL_GAS
+      if (risk.alone) core.payers.limit(risk.row.auth.from, Math.max(1, Math.floor(limits.perPayer / amount)))
+      const holds = [payerBudget(risk.row.auth.from, now), allBudget(now)].map((budget) =>
+        newHold(core, budget, risk.row.key, amount),
+      )
+      const row = { ...risk.row, gasHolds: holds.map(({ key }) => key) }
+      // The send that follows makes it last as well.
+      const puts = [{ table: 'authorizations' as const, row }, ...holds.map(putHold)]
+      return (await commit(core, { puts, soft: true })) ? [{ ...risk, row: stored(row) }] : []
+    }),
+  ).then((taken) => taken.flat())
+
+  const own = new Set(held.flatMap(({ row }) => row.gasHolds ?? []))
+  const verdicts = new Map<string, { later: boolean; what: string }>()
+  async function review(budget: string, limit: number, whose: string, what: string): Promise<void> {
+    const { over: refused, spent } = await withinBudget(core, budget, limit, own)
+    for (const [key, { later }] of refused) {
+      verdicts.set(key, { later, what })
+      if (!later) alertOnce(core, budget, 'gas-wasted', wasted(whose, spent, limit))
+    }
+  }
+  const payers = new Set(held.filter(({ row }) => row.gasHolds).map(({ row }) => row.auth.from))
+  await Promise.all([
+    review(allBudget(now), limits.inAll, 'payments that failed', TOO_MANY_FAILED),
+    ...[...payers].map((payer) =>
+      review(
+        payerBudget(payer, now),
+        limits.perPayer,
+        `payments of ${payer}`,
+        `Payments of ${payer} failed on chain too often today.`,
+      ),
+    ),
+  ])
+  for (const { row, alone } of held) {
+    const [ofPayer, ofAll] = row.gasHolds ?? []
+    const verdict = verdicts.get(ofPayer ?? '') ?? (alone ? verdicts.get(ofAll ?? '') : undefined)
+    if (verdict) over.set(row.key, refusal(core, row, verdict))
+  }
+  return { held, over }
+}
+
+const TOO_MANY_FAILED =
+  'Too many payments of smart wallets failed on chain today: pay from an account without code.'
+
+function refusal(core: Core, row: AuthorizationRow, { later, what }: { later: boolean; what: string }) {
+  const message = later
+    ? 'So many payments that could fail are in flight that no more are taken now. Nothing was charged.'
+    : `${what} No more are taken until tomorrow (UTC). Nothing was charged.`
+  const retryAfterSeconds = later ? 1 : secondsUntilTomorrow(core.clock.now())
+  const details = { challengeId: row.challengeId, retryAfterSeconds }
+  return { later, error: new GatewayError('RATE_LIMITED', message, details) }
+}
+
+function wasted(whose: string, spent: number, limit: number): string {
+  return `${whose} lost ${spent} of the ${limit} gas that may be lost a day; more such payments are refused until tomorrow (UTC)`
+}
+
+/** What became of payments that were sent: the gas of those that landed is given back, of the others it is lost. */
+export async function settleGas(
+  core: Core,
+  rows: readonly AuthorizationRow[],
+  as: 'returned' | 'spent',
+): Promise<void> {
+  await settleHolds(
+    core,
+    rows.flatMap(({ gasHolds = [] }) => gasHolds),
+    as,
+  )
+  if (as === 'spent') await Promise.all(rows.map((row) => countLost(core, row)))
+}
+
+/** A plain account's payment, for which nothing was held, failed after it was sent. */
+async function countLost(core: Core, { key, auth, gasHolds, walletTx }: AuthorizationRow): Promise<void> {
+  if (gasHolds !== undefined || walletTx === null || core.config.lostGasPerDay === undefined) return
+  const now = core.clock.now()
+  const holds = [payerBudget(auth.from, now), allBudget(now)].map((budget) =>
+    spentHold(core, newHold(core, budget, key, FAILED_CALL_GAS)),
+  )
+  await commit(core, { puts: holds.map(putHold), soft: true }).catch(() => false)
+}
