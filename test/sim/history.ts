@@ -18,15 +18,18 @@ import { ID_KEY } from './secrets.ts'
 import type { Storm } from './storms.ts'
 import { drawWeather, type Weather } from './weather.ts'
 import {
+  ALONE_GAS,
   address,
   createWorld,
   DEARER_PLANS,
+  LOST_PER_DAY,
   NETWORK,
   PAY_TO,
   PLANS,
   REFUND_WALLET,
   ROUTES,
   START_MS,
+  UNDELIVERED_PER_DAY,
   type World,
 } from './world.ts'
 
@@ -119,6 +122,8 @@ function configOf(weather: Weather): EngineConfig {
     refundMinAgeMs: 10_000,
     refundMaxAttempts: 5,
     payerFailuresPerMinute: 0,
+    payerUndeliveredPerDay: UNDELIVERED_PER_DAY,
+    lostGasPerDay: { perPayer: LOST_PER_DAY * ALONE_GAS, inAll: 1_000 * ALONE_GAS },
   }
 }
 

@@ -158,8 +158,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a challenge that was once paid for is forgotten when it expires',
     file: 'engine/redeem-payment',
-    from: 'claimed: true, liveAuth: attempt.key',
-    to: 'claimed: false, liveAuth: attempt.key',
+    from: 'claimed: true,',
+    to: 'claimed: false,',
   },
   {
     name: 'a retry that names the request as its 402 did finds nothing',
@@ -216,5 +216,26 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/refund',
     from: "return void (await putRefund(core, { ...row, phase: 'BROADCAST', auth }))",
     to: "return giveUp(core, row, 'its nonce is spent')",
+  },
+  {
+    name: 'smart wallets may lose any amount of our gas',
+    storm: 'payers that waste our gas, and farm refunds, with many payments at once',
+    file: 'engine/gas-budget',
+    from: '(alone || core.payers.hasFailed(row.auth.from))',
+    to: 'core.payers.hasFailed(row.auth.from)',
+  },
+  {
+    name: 'a budget counts what is lost, and not what is in flight',
+    storm: 'payers that waste our gas, and farm refunds, with many payments at once',
+    file: 'engine/holds',
+    from: 'if (used + amount > limit)',
+    to: 'if (spent + amount > limit)',
+  },
+  {
+    name: 'calls in flight are not counted as undelivered',
+    storm: 'payers that waste our gas, and farm refunds, with many payments at once',
+    file: 'engine/refund-cap',
+    from: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'route')",
+    to: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'plan')",
   },
 ]

@@ -88,4 +88,18 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       config: { refundIntervalMs: 10_000, jobIntervalMs: 4_000 },
     },
   },
+  {
+    name: 'payers that waste our gas, and farm refunds, with many payments at once',
+    counts: 'payments at once',
+    weather: {
+      cast: ['wastes', 'farms'],
+      rush: false,
+      team: false,
+      strategy: 'gas-wallet',
+      buyers: 3,
+      deliveryFails: 0.9,
+      inclusion: 0.7,
+      config: { challengeTtlMs: 300_000 },
+    },
+  },
 ]

@@ -7,6 +7,10 @@ import type { Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
 
 export const START_MS = 1_700_000_000_000
+/** What one payer may cost us in a day: failed transactions of a wallet with code, each of so much gas; undelivered calls. */
+export const LOST_PER_DAY = 3
+export const ALONE_GAS = 100_000
+export const UNDELIVERED_PER_DAY = 4
 export const NETWORK: Network = NETWORKS[1]!
 export const PLANS = [
   { planId: 'basic', unitAmount: '$1' },

@@ -4,6 +4,7 @@ import { address, PLANS, type World } from '../world.ts'
 import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
 import {
   broadcastItself,
+  buyManyAtOnce,
   cancelMeanwhile,
   cancelOrder,
   drainMeanwhile,
@@ -11,7 +12,7 @@ import {
   payOnceForTwo,
   tamper,
 } from './hostile.ts'
-import { buyCall, buyEmbedded, callAnother } from './routes.ts'
+import { buyCall, buyEmbedded, callAnother, callManyAtOnce } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
 import { authorizationsIn, intrude, type Public, steal } from './thief.ts'
 import { claimStrangersTransfer, payByTransfer, proveForTwo } from './transfers.ts'
@@ -50,6 +51,8 @@ function rolesFor(known: Public): Role[] {
     { kind: 'one-for-two', honest: false, act: payOnceForTwo },
     { kind: 'late', honest: true, act: payLate },
     { kind: 'tampers', honest: false, act: tamper },
+    { kind: 'wastes', honest: false, code: 'burns', act: buyManyAtOnce },
+    { kind: 'farms', honest: false, act: callManyAtOnce },
     { kind: 'thief', honest: false, act: steal(known) },
     { kind: 'intruder', honest: false, act: intrude(known) },
   ]

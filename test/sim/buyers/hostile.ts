@@ -59,6 +59,19 @@ export async function payOnceForTwo(shop: Shop, buyer: Buyer): Promise<void> {
   await Promise.all([payment, copy].map((one) => payUntilKnown(shop, buyer, one)))
 }
 
+/** Many purchases of its own at once: whatever one may cost us, all of them together would cost so often. */
+export async function buyManyAtOnce(shop: Shop, buyer: Buyer): Promise<void> {
+  await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      const one = { ...buyer, requestId: undefined }
+      const terms = await askTerms(shop, one)
+      if (!terms) return
+      shop.world.count('payments at once')
+      await payUntilKnown(shop, one, sign(shop, one, terms))
+    }),
+  )
+}
+
 /** Lets the challenge, or the validity of its own signature, run out before it pays. */
 export async function payLate(shop: Shop, buyer: Buyer): Promise<void> {
   const { dice, scheduler, weather } = shop.world

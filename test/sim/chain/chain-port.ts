@@ -1,7 +1,7 @@
 import { UnavailableError } from '../../../src/errors.ts'
 import type { AuthKey, Block, Chain, MinedTx, SimResult, TransferTx, Use } from '../../../src/ports.ts'
 import type { Hex } from '../../../src/protocol/hex.ts'
-import type { World } from '../world.ts'
+import { ALONE_GAS, type World } from '../world.ts'
 import { blockAt, type Mined, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
 import type { SimChain } from './sim-chain.ts'
 import { refusal } from './token.ts'
@@ -36,7 +36,8 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     const reason = refusal(chain.token, at, at.block.timestamp, auth)
     if (reason !== undefined) return { kind: 'fails', reason }
     const code = chain.token.codes.get(auth.from) ?? 'none'
-    return { kind: 'ok', alone: code === 'flips' || code === 'burns' }
+    const alone = code === 'flips' || code === 'burns'
+    return { kind: 'ok', alone, ...(alone && { gas: ALONE_GAS }) }
   }
 
   async function uses(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[] = []) {

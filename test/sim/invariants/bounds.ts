@@ -1,9 +1,11 @@
+import { checkBudgets } from './budgets.ts'
 import { checkGas } from './gas.ts'
 import type { Scene } from './scene.ts'
 
 /** I10: gas, memory and questions are bounded by what was bought, and nothing is kept of what came to nothing. */
 export async function checkBounds(scene: Scene): Promise<void> {
   checkGas(scene)
+  checkBudgets(scene)
   checkMemory(scene)
   await checkTraces(scene)
 }

@@ -47,11 +47,11 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   let waiting = 0
   let commits = 0
 
-  /** A released claim only waits to be swept, and a refund without a key for the operator. */
+  /** A released claim and a spent hold only wait to be swept, and a refund without a key for the operator. */
   function isIdle(table: TableName, row: object): boolean {
     const phase = 'phase' in row ? row.phase : undefined
     const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
-    return phase === 'RELEASED' || waitsForKey
+    return phase === 'RELEASED' || waitsForKey || ('spent' in row && row.spent === true)
   }
 
   function setDue(table: TableName, key: string, due: number | null | undefined): void {
