@@ -110,6 +110,17 @@ test.each<[string, SimResult, string]>([
   )
 })
 
+test('a claim that was never sent is forgotten within the hour', async () => {
+  const { core, run, look } = await setUp()
+  look.resolve([POOR, POOR])
+  await run()
+  const rows = await core.store.get('authorizations', ['a', 'b'])
+  for (const row of rows) {
+    expect(row!.dueAt! - core.clock.now()).toBeGreaterThan(20 * 60_000)
+    expect(row!.dueAt! - core.clock.now()).toBeLessThanOrEqual(60 * 60_000)
+  }
+})
+
 test('where the chain cannot be asked, what was packed is dropped and the claims go back', async () => {
   const { core, run, events } = await setUp()
   core.chain.simulate = () => Promise.reject(new Error('unreachable'))

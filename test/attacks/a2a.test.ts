@@ -172,3 +172,16 @@ test('a seller may opt out of transfer hashes', async () => {
   const answer = await agent.rpc('message/send', await proof(buyer, id, `0x${'1'.repeat(64)}`))
   expect(answer.error).toMatchObject({ code: -32602, message: expect.stringContaining('no transfer hashes') })
 })
+
+test('attack 44: payments of empty keys on one task are taken so often, and its answer stays small', async () => {
+  const { id, required } = await opened('hammered')
+  const broke = await Promise.all(Array.from({ length: 25 }, () => world.chain.newBuyer({ micro: 0n })))
+  for (const key of broke) await agent.pay(await payloadFor(key, required), { taskId: id })
+  const funded = await world.chain.newBuyer({ micro: PRICE })
+  const refused = await agent.pay(await payloadFor(funded, required), { taskId: id })
+  expect(JSON.stringify(refused)).toContain('Ask for a new challenge')
+  expect(JSON.stringify(await agent.get(id)).length).toBeLessThan(32_768)
+  expect(await world.flows(funded)).toEqual({ paid: [], refunded: [] })
+  const again = await opened('hammered-no-more')
+  expect(said(await agent.pay(await payloadFor(funded, again.required)))).toEqual(COMPLETED)
+})
