@@ -181,7 +181,11 @@ export async function createGateway(
     limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
     uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
     ready: () =>
-      checkReadiness({ store: () => store.ping(), chain: domain.ready, settlement: settlementReady }),
+      checkReadiness({
+        store: () => store.ping(),
+        chain: () => domain.ready().then(engine.ready),
+        settlement: settlementReady,
+      }),
     ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
     ...(config.guardedPath !== null &&
       served?.forward && {

@@ -44,6 +44,7 @@ export type AlertKind =
   | 'job-failed'
   | 'delivery-failed'
   | 'chain-unreachable'
+  | 'chain-inconsistent'
   | 'request-failed'
   | 'store-not-durable'
   | 'refund-farming'

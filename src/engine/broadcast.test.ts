@@ -5,6 +5,7 @@ import { newChallenge, termsOf } from '../rules/terms.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
 import { broadcast, createBroadcaster, type Sink } from './broadcast.ts'
+import { createChainHead } from './chain-head.ts'
 import type { Core } from './core.ts'
 import { createSignals, withResolvers } from './signals.ts'
 
@@ -22,7 +23,7 @@ async function setUp({ exclusive = true } = {}) {
     store,
     clock,
     signals: createSignals(),
-    highest: { number: 0 },
+    head: createChainHead({ clock, alerts: { raise() {} } }),
     config: { leaseMs: 1000, pollIntervalMs: 10 },
     alerts: { raise: (kind: string, message: string) => events.push(`${kind}: ${message}`) },
     chain: {

@@ -23,6 +23,7 @@ import type { PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 import type { Catalog } from '../rules/catalog.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
 import { type ChallengeTerms, paymentRequired } from '../rules/requirements.ts'
+import type { ChainHead } from './chain-head.ts'
 import type { PayerRoom } from './payer-room.ts'
 import type { Signals } from './signals.ts'
 
@@ -81,8 +82,7 @@ export interface Ports {
 export interface Core extends Ports {
   config: EngineConfig
   signals: Signals
-  /** Highest block seen by this instance: a look below it would be a look into the past. */
-  highest: { number: number }
+  head: ChainHead
   payers: PayerRoom
   /** What the operator was told once and need not be told again. */
   told: Set<string>

@@ -2,10 +2,12 @@ import { GatewayError } from '../errors.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
 import { applyEvent, lasting, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
+import { createChainHead } from './chain-head.ts'
 import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
 import { finishEmbedded, renewLease } from './deliver-route.ts'
 import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
+import { lookAtChain } from './look-at-chain.ts'
 import { offerTerms, openChallenge, sweepAt } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerRoom } from './payer-room.ts'
@@ -26,7 +28,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     ...ports,
     config,
     signals: createSignals(),
-    highest: { number: 0 },
+    head: createChainHead(ports),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     told: new Set(),
   }
@@ -80,6 +82,9 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
+    async ready() {
+      await lookAtChain(core, [])
+    },
     runJobs: pass,
     async start() {
       if (core.store.exclusive) await voidLeases(core)

@@ -2,6 +2,7 @@ import { UnavailableError } from '../errors.ts'
 import type { AuthKey, Block, SeenUses } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Core } from './core.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
 
 /**
  * Uses, and the block up to which they are final. The two answers may come from different nodes: the finalized block
@@ -16,6 +17,7 @@ export async function finalUses(
   const { finalized } = await core.chain.head()
   const seen = await core.chain.uses(keys, fromHeight, hashes)
   refuseOlderView(seen.at, finalized)
+  refuseDoubtful(core, seen.at)
   return { ...seen, finalized }
 }
 

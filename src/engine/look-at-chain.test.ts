@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Block, SignedAuthorization, SimResult } from '../ports.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
+import { createChainHead } from './chain-head.ts'
 import type { Core } from './core.ts'
 import { lookAtChain } from './look-at-chain.ts'
 
@@ -13,15 +14,20 @@ const block = (number: number): Block => ({ number, hash: '0x7', timestamp: numb
 function setUp(looks: Array<{ latest: number; at: number; result?: SimResult }>, highest = 0) {
   const clock = createFakeClock()
   const waits: number[] = []
+  const alerts: string[] = []
   let asked = 0
+  const raise = (kind: string) => alerts.push(kind)
+  const head = createChainHead({ clock, alerts: { raise } })
+  if (highest > 0) head.weigh(block(highest), block(highest))
   const core = {
+    alerts: { raise },
+    head,
     clock: {
       ...clock,
       async sleep(ms: number) {
         waits.push(ms)
       },
     },
-    highest: { number: highest },
     config: { pollIntervalMs: 10 },
     settlement: {},
     chain: {
@@ -32,7 +38,7 @@ function setUp(looks: Array<{ latest: number; at: number; result?: SimResult }>,
       },
     },
   } as unknown as Core
-  return { core, waits, asked: () => asked }
+  return { core, waits, alerts, asked: () => asked }
 }
 
 test('an answer from a block below the head of the same look is not believed', async () => {
@@ -58,7 +64,22 @@ test('nor is one below what this instance saw before', async () => {
 })
 
 test('a node that stays behind decides nothing, and is not asked without pauses', async () => {
-  const { core, waits } = setUp(Array.from({ length: 9 }, () => ({ latest: 112, at: 100 })))
+  const { core, waits, alerts } = setUp(Array.from({ length: 9 }, () => ({ latest: 112, at: 100 })))
   await expect(lookAtChain(core, [auth])).rejects.toThrow('an RPC node that has block 112 is unavailable')
   expect(waits).toEqual([10, 10, 10])
+  expect(alerts, 'the operator is told').toEqual(['chain-inconsistent'])
+})
+
+test('a block far in the future that the node names once is left out of the next look, and told', async () => {
+  const { core, waits, alerts } = setUp([
+    { latest: 100, at: 100 },
+    { latest: 0x7fff_ffff, at: 101 },
+    { latest: 101, at: 101 },
+    { latest: 102, at: 102 },
+  ])
+  await lookAtChain(core, [auth])
+  expect((await lookAtChain(core, [auth])).at.number).toBe(101)
+  expect((await lookAtChain(core, [auth])).at.number).toBe(102)
+  expect(waits).toEqual([])
+  expect(alerts).toEqual(['chain-inconsistent'])
 })

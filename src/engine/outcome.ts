@@ -104,6 +104,8 @@ export interface Engine {
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction of the operator's own that the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
+  /** Rejects, with the reason, while the chain does not let anything be sold. */
+  ready(): Promise<void>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
   runJobs(): Promise<void>
   /** Resolves when what a crash left is picked up; the jobs then run until `stop`, which waits for what is in flight. */

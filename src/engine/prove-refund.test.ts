@@ -4,6 +4,8 @@ import type { Block, ChallengeRow, RefundRow, SignedAuthorization, TransferTx, U
 import { NETWORKS } from '../protocol/network.ts'
 import { newChallenge, termsOf } from '../rules/terms.ts'
 import { createMemoryStore } from '../stores/memory.ts'
+import { createFakeClock } from '../testing/fake-clock.ts'
+import { createChainHead } from './chain-head.ts'
 import type { Core } from './core.ts'
 import { proveRefund } from './prove-refund.ts'
 import { createSignals } from './signals.ts'
@@ -45,6 +47,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
     clock: { now: () => 1000 },
     hooks: {},
     config: { network },
+    head: createChainHead({ clock: createFakeClock(), alerts: { raise() {} } }),
     refundSigner: { address: seller, nonceOf: () => nonce, sign: () => Promise.reject(new Error('no')) },
     chain: {
       head: async () => ({ latest: block(100), finalized }),

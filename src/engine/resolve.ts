@@ -7,6 +7,7 @@ import { type Core, commit } from './core.ts'
 import { finalUses } from './final-uses.ts'
 import { settleGas } from './gas-budget.ts'
 import { settleHolds } from './holds.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
 import { withResolvers } from './signals.ts'
 
 /** How much longer than the chain a buyer may wait, at most: the share of the time so far after which it is asked again. */
@@ -148,7 +149,7 @@ export async function resolveAttempts(
   if (!seen) return []
   const { at, found, mined, finalized } = seen
   const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
-  core.highest.number = Math.max(core.highest.number, at.number)
+  if (!finalized) refuseDoubtful(core, at)
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
 
   const failures: Array<{ row: AuthorizationRow; verdict: Verdict; use: Use | undefined }> = []

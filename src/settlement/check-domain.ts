@@ -39,7 +39,6 @@ export function createDomainCheck(network: Network, chain: Chain & { domain(): P
     async ready() {
       const fault = await unfit()
       if (fault) throw new Error(fault)
-      await chain.head()
     },
   }
 }

@@ -21,6 +21,7 @@ import {
   startFacilitator,
   type TestFacilitator,
 } from '../../src/testing/index.ts'
+import { type RemoteRpc, startRemoteRpc } from './remote-rpc.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 import { type ServerProcess, startServerProcess } from './world-process.ts'
 
@@ -38,6 +39,7 @@ export interface World {
   apart: boolean
   facilitator: TestFacilitator | undefined
   proxy: RpcProxy | undefined
+  remote: RemoteRpc | undefined
   baseUrl: string
   seller: DevAccount
   dataDir: string
@@ -123,6 +125,8 @@ export async function startWorld(
     blockTimeSeconds?: number
     /** The gateway alone reaches the chain through `world.proxy`, which can be cut. */
     proxied?: boolean
+    /** The gateway alone reaches the chain through `world.remote`, which is slow, busy or lies. */
+    remote?: Parameters<typeof startRemoteRpc>[1]
     options?: Partial<GatewayOptions>
     /** Where the gateway is mounted, for example `/pay`. Default: the root. */
     basePath?: string
@@ -141,6 +145,7 @@ export async function startWorld(
   const chain = await startDevChain({ ...(blockTimeSeconds && { blockTimeSeconds }) })
   const facilitator = strategy === 'facilitator' ? await startFacilitator({ chain }) : undefined
   const proxy = settings.proxied ? await startRpcProxy(chain.rpcUrl) : undefined
+  const remote = settings.remote && (await startRemoteRpc(chain.rpcUrl, settings.remote))
   const seller = chain.account(0)
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-e2e-'))
   const port = await freePort()
@@ -150,7 +155,7 @@ export async function startWorld(
     walletAddress: seller.address,
     network: 'testnet',
     baseUrl,
-    rpcUrl: proxy?.url ?? chain.rpcUrl,
+    rpcUrl: proxy?.url ?? remote?.url ?? chain.rpcUrl,
     plans: [
       { planId: 'basic', unitAmount: '$1.00', description: 'One hour of everything' },
       { planId: 'pro', unitAmount: '$2.50' },
@@ -197,6 +202,7 @@ export async function startWorld(
     rssBytes: () => ('rssBytes' in server ? server.rssBytes() : process.memoryUsage().rss),
     facilitator,
     proxy,
+    remote,
     baseUrl,
     seller,
     dataDir,
@@ -284,6 +290,7 @@ export async function startWorld(
       await close()
       await facilitator?.stop()
       await proxy?.stop()
+      await remote?.stop()
       await chain.stop()
       await rm(dataDir, { recursive: true, force: true })
     },
