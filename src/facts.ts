@@ -161,6 +161,8 @@ export interface RefundRow extends RowBase {
   walletTx: string | null
   txHash: Hex | null
   reason: string | null
+  /** What a facilitator said that would not send it: the operator was told. */
+  refusal?: string | null
 }
 
 /** key = wallet:evmNonce, zero-padded. The insert allocates the nonce. */

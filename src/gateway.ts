@@ -97,6 +97,7 @@ export async function createGateway(
   const turns = config.settlement.kind === 'gas-wallet' ? await openTurns(config.store) : undefined
   const {
     settlement,
+    refundSubmitters,
     gasWallets,
     ready: settlementReady,
   } = await buildSettlement(config, { chain, store, alerts, clock, turns })
@@ -115,6 +116,7 @@ export async function createGateway(
       store,
       chain,
       settlement: domain.guard(settlement),
+      refundSubmitters: refundSubmitters.map(domain.guard),
       signatures: createSignatures({ rpcUrl: config.network.rpcUrl, network: config.network }),
       delivery,
       ...(served && { backend: served.backend }),

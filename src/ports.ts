@@ -39,6 +39,7 @@ export type AlertKind =
   | 'gas-wallet-empty'
   | 'refund-key-missing'
   | 'refund-failed'
+  | 'refund-refused'
   | 'receipt-lost'
   | 'hook-failed'
   | 'job-failed'
@@ -198,7 +199,8 @@ export interface Signatures {
 export type FacilitatorAnswer =
   | { kind: 'hint'; txHash?: Hex }
   | { kind: 'refused'; reason: string }
-  | { kind: 'unknown'; reason: string }
+  /** `declined`: it said no, in words that do not prove that nothing was sent. */
+  | { kind: 'unknown'; reason: string; declined?: true }
 
 export interface Facilitator {
   settle(auth: SignedAuthorization): Promise<FacilitatorAnswer>
@@ -215,7 +217,11 @@ export interface Parcelable {
   packLimit: number | null
 }
 
-export type Sent = { kind: 'sent' } | { kind: 'refused'; reason: string } | { kind: 'unknown' }
+export type Sent =
+  | { kind: 'sent' }
+  | { kind: 'refused'; reason: string }
+  /** `declined`: the words of a no that proves nothing. */
+  | { kind: 'unknown'; declined?: string }
 
 /** Authorizations that go out together. `puts` are stored in the same step that marks the members BROADCAST. */
 export interface Parcel {

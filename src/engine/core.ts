@@ -67,6 +67,8 @@ export interface Ports {
   store: Store
   chain: Chain
   settlement: Settlement
+  /** Who may send refunds, in this order; absent: whoever sends payments. `settlement` tends them all. */
+  refundSubmitters?: readonly Settlement[]
   signatures: Signatures
   delivery: Delivery
   /** Needed for routes, unless they are all embedded. */

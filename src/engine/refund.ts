@@ -5,10 +5,10 @@ import { type Core, commit, getOne } from './core.ts'
 import { finalUses } from './final-uses.ts'
 import { outboxRow } from './outbox.ts'
 import { pruneAt } from './retention.ts'
+import { type SendableRefund, submitRefunds } from './submit-refunds.ts'
 
 /** How long a refund's authorization is valid. Longer waits only delay the next try of one that cannot land. */
 const REFUND_VALIDITY_SECONDS = 900
-const NONCE_RACES = 8
 
 /** Moves refunds on: signs and sends those that wait, and decides those that were sent, from the chain. */
 export async function runRefunds(core: Core, rows: readonly RefundRow[]): Promise<void> {
@@ -45,15 +45,17 @@ async function sendRefunds(core: Core, waiting: readonly RefundRow[]): Promise<v
     ready.map(async (row) => ({ row, auth: await signRefund(signer, row, latest.timestamp) })),
   )
   const { results } = await core.chain.simulate(signed.map(({ auth }) => auth))
+  const sendable: SendableRefund[] = []
   await Promise.all(
     signed.map(async ({ row, auth }, index) => {
       const result = results[index]!
       if (result.kind === 'fails') return failAttempt(core, row, result.reason)
       // Its nonce is spent: this refund was sent before, by us or by a life of ours that lost its store.
       if (result.kind === 'used') return void (await putRefund(core, { ...row, phase: 'BROADCAST', auth }))
-      await sendRefund(core, row, auth, result.alone)
+      sendable.push({ row, auth, alone: result.alone })
     }),
   )
+  await submitRefunds(core, sendable)
 }
 
 async function signRefund(
@@ -72,24 +74,6 @@ async function signRefund(
   return { ...auth, signature: await signer.sign(auth) }
 }
 
-/** T4: the signed intent is stored, with the wallet's transaction, before anything is sent. */
-async function sendRefund(
-  core: Core,
-  row: RefundRow,
-  auth: SignedAuthorization,
-  alone: boolean,
-): Promise<void> {
-  for (let race = 0; race < NONCE_RACES; race++) {
-    const [parcel] = await core.settlement.pack([{ key: row.key, auth, alone, packLimit: 1 }])
-    if (!parcel) return
-    const next: RefundRow = { ...row, phase: 'BROADCAST', auth, walletTx: parcel.walletTx }
-    const result = await core.store.commit({ puts: [{ table: 'refunds', row: next }, ...parcel.puts] })
-    if (result.kind === 'applied') return void (await parcel.send())
-    parcel.drop()
-    if (result.table === 'refunds') return
-  }
-}
-
 async function resolveRefunds(core: Core, sent: readonly RefundRow[]): Promise<void> {
   if (sent.length === 0) return
   const keys = sent.map((row) => ({ payer: row.auth!.from, nonce: row.auth!.nonce }))
@@ -99,6 +83,7 @@ async function resolveRefunds(core: Core, sent: readonly RefundRow[]): Promise<v
     'walletTxs',
     sent.map((row) => row.walletTx ?? ''),
   )
+  const unattended: RefundRow[] = []
   await Promise.all(
     sent.map(async (row, index) => {
       const auth = row.auth!
@@ -106,10 +91,22 @@ async function resolveRefunds(core: Core, sent: readonly RefundRow[]): Promise<v
       if (use) return decideRefund(core, row, auth, use, finalized.number)
       if (BigInt(finalized.timestamp) >= BigInt(auth.validBefore))
         return failAttempt(core, row, 'the refund expired unsent')
-      const unattended = row.walletTx === null || walletTxs[index]?.phase === 'REPLACED'
-      if (unattended) await sendRefund(core, row, auth, true)
+      // Nothing else keeps it moving.
+      if (row.walletTx === null || walletTxs[index]?.phase === 'REPLACED') unattended.push(row)
     }),
   )
+  await sendAgain(core, unattended)
+}
+
+/** The very same authorization, as long as it is valid and the chain would still take it. */
+async function sendAgain(core: Core, rows: readonly RefundRow[]): Promise<void> {
+  if (rows.length === 0) return
+  const { results } = await core.chain.simulate(rows.map((row) => row.auth!))
+  const sendable = rows.flatMap((row, index) => {
+    const result = results[index]!
+    return result.kind === 'ok' ? [{ row, auth: row.auth!, alone: result.alone }] : []
+  })
+  await submitRefunds(core, sendable)
 }
 
 async function decideRefund(

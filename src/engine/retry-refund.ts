@@ -31,7 +31,8 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
       row = change.row
       audit.push(...change.audit)
     } else audit.push(auditEntry(challenge, 'surplus-refund-retried', facts))
-    return { table: 'refunds', row: { ...refund, phase: 'WAITING', attempts: 0, reason: null, dueAt: at } }
+    const anew = { phase: 'WAITING', attempts: 0, reason: null, refusal: null, dueAt: at } as const
+    return { table: 'refunds', row: { ...refund, ...anew } }
   })
   if (row !== challenge) puts.push(putChallenge(row))
   if (await commit(core, { puts, audit })) return statusOf(row)

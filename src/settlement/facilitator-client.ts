@@ -99,12 +99,23 @@ function settleRequest(network: Network, { signature, ...authorization }: Signed
   }
 }
 
+/** Too slow, too early, too often: no verdict on what was asked. */
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429])
+
 function readAnswer(auth: SignedAuthorization, status: number, text: string): FacilitatorAnswer {
   const unknown = (reason: string): FacilitatorAnswer => ({ kind: 'unknown', reason: printable(reason) })
+  const declined = (reason: string): FacilitatorAnswer => ({
+    kind: 'unknown',
+    reason: printable(reason),
+    declined: true,
+  })
   // A server that failed may have sent before it did, whatever its body says.
   if (status >= 500) return unknown(`HTTP ${status}`)
   const parsed = SettleAnswerSchema.safeParse(parseJson(text))
-  if (!parsed.success) return unknown(`HTTP ${status} without a settlement answer`)
+  if (!parsed.success) {
+    const words = `HTTP ${status} without a settlement answer`
+    return status >= 400 && !TRANSIENT.has(status) ? declined(words) : unknown(words)
+  }
   const { success, errorReason, transaction, payer } = parsed.data
   if (success) {
     const hash = Bytes32Schema.safeParse(transaction)
@@ -114,7 +125,7 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
   if (transaction) return unknown(`${reason}, yet with a transaction`)
   if (payer && !sameHex(payer, auth.from)) return unknown('an answer about another payer')
   const word = certainRefusal(reason)
-  return word === undefined ? unknown(reason) : { kind: 'refused', reason: word }
+  return word === undefined ? declined(reason) : { kind: 'refused', reason: word }
 }
 
 function parseJson(text: string): unknown {

@@ -27,6 +27,6 @@ function sentOf(answer: FacilitatorAnswer): Sent {
     case 'refused':
       return { kind: 'refused', reason: answer.reason }
     case 'unknown':
-      return { kind: 'unknown' }
+      return { kind: 'unknown', ...(answer.declined && { declined: answer.reason }) }
   }
 }

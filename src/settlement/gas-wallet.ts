@@ -39,6 +39,7 @@ export function createGasWallet({
   maxCallsPerTx = 100,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
+  alsoTends = [],
 }: {
   chain: Chain
   store: Store
@@ -50,12 +51,14 @@ export function createGasWallet({
   maxCallsPerTx?: number
   maxFeePerGasWei?: bigint
   bumpAfterMs?: number
-}): Settlement {
+  /** Lanes of another wallet in the same store: whoever tends takes every stored transaction, and must be able to sign it again. */
+  alsoTends?: readonly Lane[]
+}): Settlement & { lanes: readonly Lane[] } {
   const lanes = signers.map((signer) => createLane(signer, { chain, store, clock, turns }))
   const maxCalls = Math.max(1, Math.min(maxCallsPerTx, Math.floor((MAX_TX_GAS - OVERHEAD_GAS) / gasPerCall)))
   const gasOf = (calls: number): number => OVERHEAD_GAS + calls * gasPerCall
   const settings: GasSettings = { maxFeePerGasWei, bumpAfterMs, fillGas: gasOf(0) }
-  const tender = createTender({ chain, store, clock, lanes, settings })
+  const tender = createTender({ chain, store, clock, lanes: [...lanes, ...alsoTends], settings })
   let alerted = false
 
   /** Lanes that can be read, with what a full transaction may cost there at most. */
@@ -138,6 +141,7 @@ export function createGasWallet({
   }
 
   return {
+    lanes,
     packs: maxCalls,
     gasWallet: signers[0]?.address,
     async unavailable() {

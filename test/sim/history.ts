@@ -77,6 +77,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     mutation,
     chainIsDown: drawOutages(world),
     told: new Set(),
+    refusedRefunds: new Set(),
     alerts: [],
     chainCalls: 0,
   }
@@ -156,7 +157,14 @@ function drawOutages({ dice, scheduler, weather }: World): () => boolean {
   return () => windows.some(({ from, to }) => scheduler.now() >= from && scheduler.now() < to)
 }
 
-function fundGas({ dice, scheduler, weather }: World, chain: SimChain): void {
+function fundGas({ dice, fate, scheduler, weather }: World, chain: SimChain): void {
+  const { refundEther, refunds } = weather
+  const refunder = refunds === 'seller' ? PAY_TO : REFUND_WALLET
+  // A wallet that is not listed here stays without ETH when the faults are over.
+  if (refundEther !== 'none') chain.ether.set(refunder, refundEther === 'some' ? ETHER : 0n)
+  if (refundEther === 'late') {
+    scheduler.after(fate.int(0, weather.horizonMs), () => chain.ether.set(refunder, ETHER), true)
+  }
   for (let index = 1; index <= weather.gasWallets; index++) {
     const wallet = address('gaswallt', index)
     const empty = dice.chance(0.1)

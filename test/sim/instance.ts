@@ -1,9 +1,9 @@
 import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
 import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
-import type { Alerts, Chain, Clock, RefundSigner, Settlement, Store } from '../../src/ports.ts'
-import { createFacilitatorSettlement } from '../../src/settlement/facilitator-settlement.ts'
-import { createGasWallet } from '../../src/settlement/gas-wallet.ts'
+import type { Alerts, Chain, Clock, RefundSigner, Store } from '../../src/ports.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import { createSubmitters } from '../../src/settlement/submitters.ts'
 import { createChainPort } from './chain/chain-port.ts'
 import { createSimRefundSigner, createSimTxSigner, isSigned, signText } from './keys.ts'
 import type { Outside } from './outside.ts'
@@ -194,10 +194,12 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     submit: (raw) => call('submit', () => direct.submit(raw)),
     wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
   }
+  const submitters = createSettlement(outside, host, chainPort, store, clock, alerts)
   const ports: Ports = {
     store,
     chain: chainPort,
-    settlement: mutation.settlement(createSettlement(outside, host, chainPort, store, clock, alerts)),
+    settlement: mutation.settlement(submitters.settlement),
+    refundSubmitters: submitters.refundSubmitters.map(mutation.settlement),
     signatures: {
       async check(auth) {
         if (!host.alive) return never()
@@ -232,22 +234,32 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
 function refundSigner({ world, mutation }: Outside): RefundSigner | undefined {
   const { refunds } = world.weather
   if (refunds === 'no-key') return undefined
-  const signer = createSimRefundSigner(refunds === 'seller' ? PAY_TO : REFUND_WALLET)
+  const signer = createSimRefundSigner(refundWalletIn(world))
   return mutation.refundSigner(withPrivateKey(signer))
 }
 
+function refundWalletIn({ weather }: World): Address {
+  return weather.refunds === 'seller' ? PAY_TO : REFUND_WALLET
+}
+
 function createSettlement(
-  { world, chain }: Outside,
+  outside: Outside,
   host: Host,
   chainPort: Chain,
   store: Store,
   clock: Clock,
   alerts: Alerts,
-): Settlement {
-  const { strategy, gasWallets } = world.weather
-  if (strategy === 'facilitator') return createFacilitatorSettlement(createSimFacilitator(world, chain, host))
+): ReturnType<typeof createSubmitters> {
+  const { world } = outside
+  const { strategy, gasWallets, refunds } = world.weather
+  const parts = { chain: chainPort, store, clock, alerts }
+  const refunder = refunds === 'no-key' ? undefined : withPrivateKey(createSimTxSigner(refundWalletIn(world)))
+  if (strategy === 'facilitator') {
+    const facilitator = createSimFacilitator(outside, host)
+    return createSubmitters(parts, { kind: 'facilitator', facilitator }, refunder)
+  }
   const signers = Array.from({ length: gasWallets }, (_, index) =>
     withPrivateKey(createSimTxSigner(address('gaswallt', index + 1))),
   )
-  return createGasWallet({ chain: chainPort, store, clock, alerts, signers })
+  return createSubmitters(parts, { kind: 'gas-wallet', signers }, refunder)
 }

@@ -1,5 +1,6 @@
 import type { EngineConfig, Ports } from '../../src/engine/core.ts'
 import type { Chain, Random, RefundSigner, Settlement, Store } from '../../src/ports.ts'
+import type { Hex } from '../../src/protocol/hex.ts'
 import type { StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
@@ -17,6 +18,8 @@ export interface Outside {
   chainIsDown: () => boolean
   /** Challenges whose payment, or refund, the seller was told of. */
   told: Set<string>
+  /** Nonces of refunds that a facilitator refused, where the engine heard it. */
+  refusedRefunds: Set<Hex>
   /** All that operators were told. */
   alerts: string[]
   /** Questions to the chain, and transactions for it. */

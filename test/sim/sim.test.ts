@@ -38,6 +38,7 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['refund transfers', 80],
     ['refunds retried', 3],
     ['refunds FAILED', 2],
+    ['refunds refused by the facilitator', 20],
     ['surplus receipts', 10],
     ['receipts lost', 4],
     ['crashes', 2000],

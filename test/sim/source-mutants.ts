@@ -212,6 +212,24 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: '[claimedEntry(challengeId, claim, auth.signature)]',
   },
   {
+    name: 'a refund has one submitter',
+    file: 'engine/submit-refunds',
+    from: 'of refundSubmitters ?? [settlement]',
+    to: 'of [settlement]',
+  },
+  {
+    name: 'a refund that was refused is told to nobody',
+    file: 'engine/submit-refunds',
+    from: 'if (refusal !== undefined)',
+    to: 'if (refusal === null)',
+  },
+  {
+    name: 'the wallet that refunds sends payments too',
+    file: 'settlement/submitters',
+    from: 'settlement: { ...facilitator, tend: self.tend }',
+    to: 'settlement: self',
+  },
+  {
     name: 'a refund that a lost commit had sent is called failed',
     file: 'engine/refund',
     from: "return void (await putRefund(core, { ...row, phase: 'BROADCAST', auth }))",

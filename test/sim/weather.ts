@@ -33,6 +33,10 @@ export interface Weather {
   instant: boolean
   deliveryFails: number
   refunds: 'funded' | 'poor' | 'no-key' | 'seller'
+  /** ETH of the wallet that refunds: with some it sends refunds itself. */
+  refundEther: 'some' | 'late' | 'none'
+  /** The facilitator sends payments, and never a refund. */
+  refusesRefunds: boolean
   /** When the seller raises a price; null: never. */
   dearerAfterMs: number | null
   /** All buyers pay for one order: only one of them can have it. */
@@ -106,5 +110,7 @@ export function drawWeather(dice: Dice, fate: Dice): Weather {
       leaseMs: pick([1_000, 5_000, 20_000]),
       deliveryLeaseMs: pick([1_000, 5_000, 20_000]),
     },
+    refundEther: fate.pick(['some', 'some', 'late', 'none']),
+    refusesRefunds: fate.chance(0.4),
   }
 }

@@ -1,3 +1,4 @@
+import type { RefundRow } from '../../../src/ports.ts'
 import type { Scene } from './scene.ts'
 
 const OVER = ['DELIVERED', 'EXPIRED', 'CANCELLED', 'REFUNDED', 'REFUND_FAILED']
@@ -26,11 +27,26 @@ export function checkEnding(scene: Scene): void {
     world.count(`refunds ${phase}`)
     const over = phase === 'DONE' || phase === 'FAILED' || phase === 'VOID' || (phase === 'WAITING' && noKey)
     if (!over) world.violate('I12', `refund ${key.slice(-6)} stays ${phase}`)
+    checkSubmitted(scene, refund)
   }
   for (const { nonce, phase } of walletTxs) {
     if (phase === 'SENT') world.violate('I12', `wallet transaction ${nonce} stays ${phase}`)
   }
   for (const { name, done } of buyers) if (!done) world.violate('I12', `${name} waits for ever`)
+}
+
+/**
+ * Whoever can send a refund does: it fails for want of money alone, or where a facilitator that refuses it is the only one.
+ * And the operator was told of the refusal.
+ */
+function checkSubmitted({ world, outside }: Scene, { key, phase, auth, challengeId }: RefundRow): void {
+  const { refunds, strategy, refusesRefunds, refundEther } = world.weather
+  const sendable = strategy === 'gas-wallet' || !refusesRefunds || refundEther !== 'none'
+  if (phase === 'FAILED' && sendable && refunds !== 'poor')
+    world.violate('I12', `refund ${key.slice(-6)} is FAILED although somebody could have sent it`)
+  const told = (alert: string): boolean => alert.startsWith('refund-refused') && alert.includes(challengeId)
+  if (auth && outside.refusedRefunds.has(auth.nonce) && !outside.alerts.some(told))
+    world.violate('I12', `refund ${key.slice(-6)} was refused, and nobody was told`)
 }
 
 /**

@@ -30,6 +30,10 @@ export function checkGas(scene: Scene): void {
       if (!isSigned(action.auth) || !(isRefund || (to === PAY_TO && isPrice(value)))) {
         world.violate('I10', `gas was spent on ${value} from ${from.slice(-3)} to ${to.slice(-3)}`)
       }
+      const payer = mined.tx.lane!.wallet
+      if (!isRefund && (payer === PAY_TO || payer === REFUND_WALLET)) {
+        world.violate('I10', `the refund wallet spent its gas on a payment from ${from.slice(-3)}`)
+      }
       const key = `${isRefund ? 'refund' : 'payment'} ${from}:${nonce}`
       tries.set(key, [...(tries.get(key) ?? []), mined])
     }

@@ -1,8 +1,8 @@
 import type { Facilitator, FacilitatorAnswer, SignedAuthorization } from '../../../src/ports.ts'
 import { useOf } from '../chain/branch.ts'
-import type { SimChain } from '../chain/sim-chain.ts'
 import { refusal } from '../chain/token.ts'
-import type { World } from '../world.ts'
+import type { Outside } from '../outside.ts'
+import { PAY_TO } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
 
 const MOODS = [
@@ -20,7 +20,8 @@ export type Mood = (typeof MOODS)[number]
 const HANG_MS = 30_000
 
 /** A facilitator that may do anything but sign for the buyer. */
-export function createSimFacilitator(world: World, chain: SimChain, host: Host): Facilitator {
+export function createSimFacilitator(outside: Outside, host: Host): Facilitator {
+  const { world, chain } = outside
   const { dice, scheduler } = world
   const { facilitator } = world.weather
   const moods: readonly Mood[] = facilitator === 'moody' ? ['honest', 'honest', ...MOODS] : [facilitator]
@@ -68,9 +69,20 @@ export function createSimFacilitator(world: World, chain: SimChain, host: Host):
     }
   }
 
+  /** "Not to this payTo": for ever, and in words that may or may not prove that nothing was sent. */
+  async function refuseRefund({ nonce }: SignedAuthorization): Promise<FacilitatorAnswer> {
+    if (!world.calm) await scheduler.sleep(dice.skewed(10, 3_000))
+    if (!host.alive) return never()
+    world.count('refunds refused by the facilitator')
+    outside.refusedRefunds.add(nonce)
+    const reason = 'this payTo is not served'
+    return dice.chance(0.5) ? { kind: 'refused', reason } : { kind: 'unknown', reason, declined: true }
+  }
+
   return {
     settle(auth) {
       if (!host.alive) return never()
+      if (world.weather.refusesRefunds && auth.to !== PAY_TO) return refuseRefund(auth)
       if (world.calm) return Promise.resolve(honest(auth))
       return new Promise((resolve) => {
         scheduler.after(dice.skewed(10, 3_000), () => {
