@@ -68,7 +68,7 @@ export interface GatewayOptions {
   cdpApiKeySecret?: string
   /** Settles by ourselves: one key, or several (an array, or separated by commas) that share the work. */
   gasWalletPrivateKey?: string | readonly string[]
-  /** Signs refunds; normally the key of `walletAddress`. Without it refunds wait. */
+  /** Signs refunds, and sends them where no gas wallet can and it holds ETH; normally the key of `walletAddress`. Without it refunds wait. */
   refundWalletPrivateKey?: string
   /** Default: the network's public RPC. */
   rpcUrl?: string

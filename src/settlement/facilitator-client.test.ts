@@ -147,6 +147,20 @@ test.each<[string, string | undefined]>([
   expect(await settle({ payer: SELLER })).toMatchObject({ kind: 'unknown' })
 })
 
+test.each<[number, string, true | undefined]>([
+  [200, '{"success":false,"errorReason":"this payTo is not served"}', true],
+  [400, '{"success":false}', true],
+  [403, 'Forbidden', true],
+  [429, 'slow down', undefined],
+  [502, '{"success":false,"errorReason":"this payTo is not served"}', undefined],
+  [200, '{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used"}', undefined],
+  [200, '{"success":false,"errorReason":"settlement_pending"}', undefined],
+])('HTTP %i %s: a no that proves nothing is marked as one (%s)', async (status, body, declined) => {
+  stubAnswer = { status, body }
+  const answer = await createFacilitator({ url: stubUrl(), network }).settle(await authorize(0n))
+  expect(answer).toEqual({ kind: 'unknown', reason: expect.any(String), ...(declined && { declined }) })
+})
+
 test('auth headers go to their endpoint; without them nothing is sent', async () => {
   const auth = await authorize(0n)
   stubAnswer = { status: 200, body: '{"success":true,"transaction":"not a hash"}' }
@@ -170,18 +184,25 @@ test('as settlement each authorization is a parcel of its own, with nothing to s
     { kind: 'hint' },
     { kind: 'refused', reason: 'paused' },
     { kind: 'unknown', reason: 'x' },
+    { kind: 'unknown', reason: 'not to this payTo', declined: true },
   ] as const
   let next = 0
   const settlement = createFacilitatorSettlement({ settle: async () => answers[next++]! })
   const auth = await authorize(0n)
-  const items = ['a', 'b', 'c'].map((key) => ({ key, auth, alone: false, packLimit: null }))
+  const keys = ['a', 'b', 'c', 'd']
+  const items = keys.map((key) => ({ key, auth, alone: false, packLimit: null }))
   const parcels = await settlement.pack(items)
   expect(parcels.map(({ members, puts, walletTx }) => ({ members, puts, walletTx }))).toEqual(
-    ['a', 'b', 'c'].map((key) => ({ members: [key], puts: [], walletTx: null })),
+    keys.map((key) => ({ members: [key], puts: [], walletTx: null })),
   )
   const sent = []
   for (const parcel of parcels) sent.push(await parcel.send())
-  expect(sent).toEqual([{ kind: 'sent' }, { kind: 'refused', reason: 'paused' }, { kind: 'unknown' }])
+  expect(sent).toEqual([
+    { kind: 'sent' },
+    { kind: 'refused', reason: 'paused' },
+    { kind: 'unknown' },
+    { kind: 'unknown', declined: 'not to this payTo' },
+  ])
   expect(await settlement.unavailable()).toBeUndefined()
   await settlement.tend()
 })

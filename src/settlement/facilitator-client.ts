@@ -4,7 +4,7 @@ import type { Facilitator, FacilitatorAnswer, SignedAuthorization } from '../por
 import { Bytes32Schema, sameHex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../protocol/payment.ts'
-import { certainRefusal } from './facilitator-reasons.ts'
+import { certainRefusal, saysNo } from './facilitator-reasons.ts'
 import { fetchText } from './http-text.ts'
 import { printable } from './rpc.ts'
 
@@ -125,7 +125,8 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
   if (transaction) return unknown(`${reason}, yet with a transaction`)
   if (payer && !sameHex(payer, auth.from)) return unknown('an answer about another payer')
   const word = certainRefusal(reason)
-  return word === undefined ? declined(reason) : { kind: 'refused', reason: word }
+  if (word !== undefined) return { kind: 'refused', reason: word }
+  return saysNo(reason) ? declined(reason) : unknown(reason)
 }
 
 function parseJson(text: string): unknown {

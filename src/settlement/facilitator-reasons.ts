@@ -22,6 +22,14 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid|unsupported)_(scheme|network|x402_version|payment_requirements|payload|payload_type)$/, ''],
 ]
 
+/** Words of somebody who may have sent it: a used nonce, a transaction that failed or is not confirmed. */
+const PERHAPS_SENT = /nonce|already|pending|unconfirmed|unexpected|transfer_event|transaction_(?!simulation)/
+
+/** Does it say no, whatever that proves? */
+export function saysNo(errorReason: string): boolean {
+  return !PERHAPS_SENT.test(errorReason)
+}
+
 /** Our word for a refusal that proves that nothing was sent; undefined if it proves nothing. */
 export function certainRefusal(errorReason: string): string | undefined {
   for (const [pattern, word] of CERTAIN) if (pattern.test(errorReason)) return word || errorReason

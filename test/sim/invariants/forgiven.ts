@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 /**
  * Whom a store that lost its last second excuses: everything that a lost commit spoke of, the buyers of it, and the
  * other purchases of those buyers. For them alone these are not checked: I1 and the promise to buyers, one charge per
- * requestId where several authorizations were signed, I8, I9, and I4 for plain transfers, which have no nonce. A payment
+ * requestId where several authorizations were signed, I8, I9, which transaction a record names, and I4 for plain transfers, which have no nonce. A payment
  * under way whose claim was lost goes to whoever shows it first (I7).
  * For them too, and from the chain alone: no authorization is charged twice (I2); each payment is refunded at most once,
  * at most its value and to its payer, and the refund's record says what the chain says (I5, I6); nobody holds more
