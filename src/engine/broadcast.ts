@@ -3,6 +3,7 @@ import type { AuditEntry, AuthorizationRow, ChallengeRow, Parcel, Parcelable, Si
 import { explainReason, validityFault } from '../rules/check-payment.ts'
 import { claimedEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, stored } from './core.ts'
+import { findCancelled } from './find-cancelled.ts'
 import { holdGas } from './gas-budget.ts'
 import { settleHolds } from './holds.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
@@ -139,9 +140,10 @@ export async function broadcast(
     return looked
   }
   const sound: Item[] = []
+  const cancelled = await findCancelled(core, attempts, look)
   await Promise.all(
     attempts.map(async (attempt, index) => {
-      const result = look.results[index]!
+      const result = cancelled.has(attempt) ? CANCELLED : look.results[index]!
       const refusal = refusalOf(attempt, result, look.at.timestamp)
       if (refusal && attempt.phase === 'CLAIMED') return release(core, attempt, refusal, looked)
       if (refusal) {
@@ -167,6 +169,8 @@ export async function broadcast(
   await sendAll(core, sink, good, looked, asPacked ? packed : undefined)
   return looked
 }
+
+const CANCELLED: SimResult = { kind: 'fails', reason: 'canceled' }
 
 /** A claim that may be sent. */
 type Item = Parcelable & { row: AuthorizationRow }

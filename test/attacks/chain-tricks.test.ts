@@ -53,6 +53,29 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       return { answer, payer, required, payload, before }
     }
 
+    async function cancelAuthorization(cheat: DevAccount, { nonce }: Pick<Authorization, 'nonce'>) {
+      const signature = await cheat.account.signTypedData({
+        domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: world.chain.usdc },
+        types: {
+          CancelAuthorization: [
+            { name: 'authorizer', type: 'address' },
+            { name: 'nonce', type: 'bytes32' },
+          ],
+        },
+        primaryType: 'CancelAuthorization',
+        message: { authorizer: cheat.address, nonce },
+      })
+      await world.chain.client.writeContract({
+        address: world.chain.usdc,
+        abi: usdcAbi,
+        functionName: 'cancelAuthorization',
+        args: [cheat.address, nonce, signature],
+        account: world.chain.account(7).address,
+        gas: 200_000n,
+        ...FIRST_IN_BLOCK,
+      })
+    }
+
     test.sequential('attack 9: the nonce spent on oneself for 1 micro-unit is no payment, and earns no refund', async () => {
       const { answer, payer, required, before } = await actWhilePending(
         'pro',
@@ -94,28 +117,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
     })
 
     test.sequential('attack 10: an authorization cancelled while it settles fails, and a new one pays', async () => {
-      const { answer, payer, required, before } = await actWhilePending('basic', async (cheat, { nonce }) => {
-        const signature = await cheat.account.signTypedData({
-          domain: { name: 'USDC', version: '2', chainId: 84532, verifyingContract: world.chain.usdc },
-          types: {
-            CancelAuthorization: [
-              { name: 'authorizer', type: 'address' },
-              { name: 'nonce', type: 'bytes32' },
-            ],
-          },
-          primaryType: 'CancelAuthorization',
-          message: { authorizer: cheat.address, nonce },
-        })
-        await world.chain.client.writeContract({
-          address: world.chain.usdc,
-          abi: usdcAbi,
-          functionName: 'cancelAuthorization',
-          args: [cheat.address, nonce, signature],
-          account: world.chain.account(7).address,
-          gas: 200_000n,
-          ...FIRST_IN_BLOCK,
-        })
-      })
+      const { answer, payer, required, before } = await actWhilePending('basic', cancelAuthorization)
       expect(answer).toMatchObject({
         status: 402,
         body: { code: 'PAYMENT_FAILED' },
@@ -129,6 +131,24 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       expect(anew).toMatchObject({ status: 200, body: { challengeId: required.challengeId } })
       expect(await world.flows(payer)).toEqual({ paid: [PRICE], refunded: [] })
       expect(await world.sellerBalance()).toBe(before + PRICE)
+    })
+
+    test.sequential('attack 10: one cancelled before it was sent is told as cancelled, and a new one pays', async () => {
+      const payer = await world.chain.newBuyer({ micro: PRICE })
+      const required = await world.terms({ planId: 'basic' })
+      const payload = await signedPayload(payer, required.accepts[0]!)
+      await cancelAuthorization(payer, payload.payload.authorization)
+      const sends = await sendsOf(world)
+      const answer = await world.pay(headerOf(payload))
+      expect(answer).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
+      expect(answer.body.message).toContain('the payer cancelled the authorization')
+      expect(answer.headers.get('payment-required')).not.toBeNull()
+      expect(await sendsOf(world), 'nothing was sent').toBe(sends)
+      expect(await world.pay(await world.sign(payer, required.accepts[0]!))).toMatchObject({
+        status: 200,
+        body: { challengeId: required.challengeId },
+      })
+      expect(await world.flows(payer)).toEqual({ paid: [PRICE], refunded: [] })
     })
 
     // The last one: for the facilitator it moves the chain's clock.
