@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { askHealth } from '../checks/ask-health.ts'
+import type { ServerSettings } from '../config/server-variables.ts'
 import { ConfigError } from '../errors.ts'
 import { createGateway } from '../gateway.ts'
 import { createAdminApi } from '../server/admin/create-admin-api.ts'
@@ -30,7 +31,7 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
   const { config, settings, options, missing, faults } = loaded.configuration
   const embedded = config === undefined || config.store.kind === 'embedded'
   const asksServer = settings.adminToken !== null && (embedded || purpose === 'act')
-  const serverUrl = asksServer ? await findServer(options.baseUrl, settings.port) : undefined
+  const serverUrl = asksServer ? await findServer(options.baseUrl, settings) : undefined
   if (serverUrl !== undefined) return overHttp(serverUrl, settings.adminToken!)
   if (!config) throw new ConfigError([...loaded.fileFaults, ...faults, ...missing])
   if (config.store.kind === 'embedded') refuseAbsent(config.store.dataDir)
@@ -42,16 +43,20 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
     const how =
       settings.adminToken === null
         ? 'If that is your server, give it and this command the same ADMIN_TOKEN: the command then asks the server.'
-        : `If that is your server, set BASE_URL or PORT to where it answers: ${options.baseUrl} does not.`
+        : `If that is your server, set BASE_URL or PORT (or its ADMIN_PORT) to where it answers: ${options.baseUrl} does not.`
     throw new ConfigError([...error.faults, how])
   }
 }
 
 /** Where the server answers: at its base URL, or, where that leads elsewhere from here, at its port on this machine. */
-async function findServer(baseUrl: string | undefined, port: number): Promise<string | undefined> {
+async function findServer(
+  baseUrl: string | undefined,
+  { port, adminPort }: ServerSettings,
+): Promise<string | undefined> {
   const url = (baseUrl ?? `http://localhost:${port}`).replace(/\/+$/, '')
   if (!URL.canParse(url)) return undefined
-  for (const candidate of [url, `http://127.0.0.1:${port}${new URL(url).pathname.replace(/\/$/, '')}`]) {
+  const here = `http://127.0.0.1:${port}${new URL(url).pathname.replace(/\/$/, '')}`
+  for (const candidate of adminPort === null ? [url, here] : [`http://127.0.0.1:${adminPort}`]) {
     // Only who answers as we do is shown the token.
     const health = await askHealth(candidate, HEALTH_LIMIT_MS)
     if (health.kind === 'ours' && health.configured) return candidate

@@ -7,6 +7,7 @@ import { urlFault } from './url-fault.ts'
  */
 export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
   PORT: { saved: false },
+  ADMIN_PORT: { saved: false },
   ADMIN_TOKEN: { saved: true },
   LOG_LEVEL: { saved: true },
   ALERT_WEBHOOK_URL: { saved: true },
@@ -30,6 +31,8 @@ export interface ManagedInfra {
 
 export interface ServerSettings {
   port: number
+  /** Of the operator's pages; null: they are below the base URL. */
+  adminPort: number | null
   adminToken: string | null
   logLevel: LogLevel
   alertWebhookUrl: string | null
@@ -80,6 +83,7 @@ export function readServerSettings(
 
   const settings: ServerSettings = {
     port: take<number>('PORT', DEFAULT_PORT, port('PORT=3000')),
+    adminPort: take<number | null>('ADMIN_PORT', null, port('ADMIN_PORT=3001')),
     adminToken: take<string | null>('ADMIN_TOKEN', null, token),
     logLevel: take<LogLevel>('LOG_LEVEL', 'info', (value) => {
       const level = LOG_LEVELS.find((known) => known === value.toLowerCase())
@@ -108,8 +112,15 @@ export function readServerSettings(
       redisPassword: take<string | null>('REDIS_PASSWORD', null, text),
     },
   }
-  if (settings.metricsPort !== null && settings.metricsPort !== 0 && settings.metricsPort === settings.port) {
-    faults.push(`METRICS_PORT is ${settings.metricsPort}, as PORT is; choose another, for example 9464.`)
+  const taken = new Map([[settings.port, 'PORT']])
+  for (const [name, number, example] of [
+    ['ADMIN_PORT', settings.adminPort, 3001],
+    ['METRICS_PORT', settings.metricsPort, 9464],
+  ] as const) {
+    if (number === null || number === 0) continue
+    const other = taken.get(number)
+    if (other) faults.push(`${name} is ${number}, as ${other} is; choose another, for example ${example}.`)
+    taken.set(number, name)
   }
   return { settings, faults }
 }

@@ -45,6 +45,11 @@ test('what belongs to the call passes; what is ours, of one connection, or anoth
   expect(forwardedHeaders({ ...stripped, ...passing })).toEqual(passing)
 })
 
+test('attack 40: the cookie of the operator stays with the gateway, others pass', () => {
+  expect(forwardedHeaders({ Cookie: 'a=1; svc_admin=session; b=2' })).toEqual({ cookie: 'a=1; b=2' })
+  expect(forwardedHeaders({ cookie: 'svc_admin=session' })).toEqual({})
+})
+
 test('the signature is the HMAC of "t.method.path.challengeId.txHash"', () => {
   const call = { method: 'GET', path: '/weather/paris?u=c', challengeId: 'http-1', txHash: '0xab' }
   const signature = callSignature('secret', call, 1_700_000_000_999)

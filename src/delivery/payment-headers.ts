@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Order } from '../ports.ts'
+import { withoutOperatorCookie } from '../protocol/operator-cookie.ts'
 
 /** Of one connection, or ours to say: they never reach the backend as the client sent them. */
 const STRIPPED = new Set([
@@ -38,13 +39,15 @@ const STRIPPED = new Set([
 export function forwardedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const named = new Set(listed(lower.find(([name]) => name === 'connection')?.[1]))
-  return Object.fromEntries(
+  const { cookie, ...forwarded } = Object.fromEntries(
     lower.filter(([name]) => {
       // CGI and WSGI read x_svc_payer and x-svc-payer as one and the same variable.
       const spelled = name.replaceAll('_', '-')
       return !STRIPPED.has(spelled) && !spelled.startsWith('x-svc-') && !named.has(name)
     }),
   )
+  const cookies = cookie === undefined ? undefined : withoutOperatorCookie(cookie)
+  return { ...forwarded, ...(cookies !== undefined && { cookie: cookies }) }
 }
 
 /** The names in a `connection` header. */

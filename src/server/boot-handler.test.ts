@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createServerHandler, type ServerParts } from './boot-handler.ts'
+import { createOperatorHandler, createOperatorPort } from './boot-operator.ts'
 
 let phase: ReturnType<ServerParts['phase']>
 /** What a wait for the start ends in. */
@@ -13,26 +14,35 @@ beforeEach(() => {
   basePath = ''
 })
 
-const handle = createServerHandler({
+const operator = createOperatorHandler({
+  basePath: () => basePath,
+  phase: () => phase,
+  auth: {
+    answer: async () => undefined,
+    refuse: () => (loggedIn ? undefined : new Response('', { status: 401 })),
+    sessionOf: () => (loggedIn ? { id: 'i', csrf: 'c', expiresAt: 0 } : undefined),
+    doubt: () => undefined,
+  },
+  setupApi: async (_request, path) => (path === '/setup/api/state' ? new Response('state') : undefined),
+  adminApi: () => (phase === 'live' ? async () => new Response('admin') : undefined),
+  pages: (_request, path) => (/^\/(setup|admin)$/.test(path) ? new Response(`page ${path}`) : undefined),
+})
+const parts: ServerParts = {
   basePath: () => basePath,
   phase: () => phase,
   async settled() {
     phase = next ?? phase
   },
-  auth: {
-    answer: async () => undefined,
-    refuse: () => (loggedIn ? undefined : new Response('', { status: 401 })),
-    sessionOf: () => (loggedIn ? { id: 'i', csrf: 'c', expiresAt: 0 } : undefined),
-  },
-  setupApi: async (_request, path) => (path === '/setup/api/state' ? new Response('state') : undefined),
-  adminApi: () => (phase === 'live' ? async () => new Response('admin') : undefined),
-  pages: (_request, path) => (/^\/(setup|admin)$/.test(path) ? new Response(`page ${path}`) : undefined),
+  operator,
   metrics: async () => new Response('metrics'),
   gateway: async () => new Response('gateway'),
   health: () => ({ status: 'ok' }),
-})
+}
+const together = createServerHandler(parts)
+const publicPort = createServerHandler({ ...parts, operator: undefined })
+const ownPort = createOperatorPort(operator, parts.health)
 
-async function get(path: string, accept = 'text/html', method = 'GET') {
+async function get(path: string, accept = 'text/html', method = 'GET', handle = together) {
   const response = await handle(new Request(`http://localhost${path}`, { method, headers: { accept } }))
   return `${response.status} ${response.headers.get('location') ?? (await response.text())}`
 }
@@ -46,6 +56,7 @@ describe('who answers what', () => {
     expect(await get('/anything?x')).toBe('302 /setup')
     expect(await get('/health')).toBe('200 {"status":"ok"}')
     expect(await get('/ready', '*/*')).toMatch(/^503 .*not configured/)
+    expect(await get('/ready'), 'a probe that reads HTML').toMatch(/^503 .*not configured/)
     expect(await get('/x402/access', 'text/html', 'POST')).toMatch(/^503 .*"code":"SETTLEMENT_PENDING"/)
     expect(await get('/setup/api/state')).toBe('401 ')
     loggedIn = true
@@ -101,5 +112,28 @@ describe('who answers what', () => {
     for (const path of ['/setup', '/admin', '/metrics', '/setup/api/state', '/payments']) {
       expect(await get(path)).toBe('200 gateway')
     }
+  })
+
+  test('on a port of their own the pages are there and nowhere else', async () => {
+    for (phase of ['setup', 'live'] as const) {
+      for (const path of ['/setup', '/admin', '/setup/api/state', '/admin/api/overview', '/']) {
+        expect(await get(path, 'text/html', 'GET', publicPort), path).toMatch(
+          phase === 'live' ? /^200 gateway$/ : /^503 /,
+        )
+      }
+    }
+    expect(await get('/metrics', '*/*', 'GET', publicPort)).toBe('200 metrics')
+    const own = (path: string) => get(path, 'text/html', 'GET', ownPort)
+    expect(await own('/')).toBe('302 /admin')
+    expect(await own('/admin')).toBe('401 page /admin')
+    expect(await own('/setup/api/state')).toBe('401 ')
+    expect(await own('/health')).toBe('200 {"status":"ok"}')
+    expect(await own('/discover')).toMatch(/^404 /)
+    expect(await own('/metrics')).toMatch(/^404 /)
+    loggedIn = true
+    expect(await own('/admin')).toBe('200 page /admin')
+    expect(await own('/admin/api/overview')).toBe('200 admin')
+    phase = 'setup'
+    expect(await own('/admin')).toBe('302 /setup')
   })
 })

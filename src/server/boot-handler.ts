@@ -3,11 +3,9 @@ import { UNPAID_HEADERS } from '../transports/http/headers.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
 import { belowBasePath, requestPath, requestTarget } from '../transports/http/request-target.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
-import type { Soon } from '../transports/http/soon.ts'
-import { apiReply } from './api-reply.ts'
-import type { Auth } from './auth/create-auth.ts'
-
-type Endpoint = (request: Request, path: string) => Promise<Response | undefined>
+import { andThen, type Soon } from '../transports/http/soon.ts'
+import { type OperatorHandler, redirect } from './boot-operator.ts'
+import { sandboxDocuments } from './sandbox-documents.ts'
 
 export interface ServerParts {
   basePath(): string
@@ -15,11 +13,8 @@ export interface ServerParts {
   phase(): 'setup' | 'starting' | 'live'
   /** Resolves when it no longer starts, or after the limit. */
   settled(limitMs: number): Promise<void>
-  auth: Auth
-  setupApi: Endpoint
-  /** Of the gateway that is live; undefined while none is. */
-  adminApi(): Endpoint | undefined
-  pages(request: Request, path: string): Response | undefined
+  /** The operator's pages; undefined: they have a port of their own. */
+  operator: OperatorHandler | undefined
   metrics(request: Request, peer: Peer): Promise<Response>
   gateway(request: Request, peer: Peer): Soon<Response>
   health(): Record<string, unknown>
@@ -32,42 +27,27 @@ const OWN_PATH = /^\/($|setup|admin|metrics)/
 
 /** Everything that the standalone server answers: its own pages and APIs, and the gateway for all the rest. */
 export function createServerHandler(parts: ServerParts): (request: Request, peer?: Peer) => Soon<Response> {
-  /** Callers are logged in from here on. */
-  async function operatorApi(request: Request, path: string, peer: Peer): Promise<Response> {
-    const own = await parts.auth.answer(request, path, peer)
-    if (own) return own
-    const refused = parts.auth.refuse(request, peer)
-    if (refused) return refused
-    const api = path.startsWith('/setup/') ? parts.setupApi : parts.adminApi()
-    if (!api) return apiReply(503, { error: 'The gateway is not running yet; see /setup.' })
-    return (await api(request, path)) ?? apiReply(404, { error: 'There is no such endpoint.' })
-  }
-
-  function page(request: Request, path: string): Response | undefined {
-    const answered = parts.pages(request, path)
-    if (!answered || !/^\/(setup|admin)$/.test(path) || answered.status !== 200) return answered
-    if (parts.phase() === 'setup') return path === '/admin' ? redirect(`${parts.basePath()}/setup`) : answered
-    if (parts.auth.sessionOf(request)) return answered
-    // The same page, which shows the login and nothing else.
-    return new Response(answered.body, { status: 401, headers: answered.headers })
-  }
-
   function ownAnswer(request: Request, path: string, peer: Peer): Soon<Response> | undefined {
-    if (/^\/(setup|admin)\/api(\/|$)/.test(path)) return operatorApi(request, path, peer)
-    const shown = page(request, path)
+    const shown = parts.operator?.(request, path, peer)
     if (shown) return shown
     if (path === '/metrics') return parts.metrics(request, peer)
-    if (path !== '/' || parts.phase() !== 'live' || !wantsPage(request)) return undefined
+    if (path !== '/' || parts.phase() !== 'live' || !leadsToPages(request)) return undefined
     return redirect(`${parts.basePath()}/admin`)
   }
+
+  const leadsToPages = (request: Request) => parts.operator !== undefined && wantsPage(request)
+
+  const sell = (request: Request, peer: Peer) =>
+    andThen(parts.gateway(request, peer), (response) => sandboxDocuments(response, request))
 
   async function notLive(request: Request, path: string | undefined, peer: Peer): Promise<Response> {
     // Whoever comes a moment too early waits for it instead of being sent away; probes want to know at once.
     const probes = path === '/health' || path === '/ready'
     if (parts.phase() === 'starting' && !probes) await parts.settled(STARTING_MS)
-    if (parts.phase() === 'live') return parts.gateway(request, peer)
+    if (parts.phase() === 'live') return sell(request, peer)
     if (path === '/health') return toResponse(jsonReply(200, UNPAID_HEADERS, parts.health()), request)
-    if (parts.phase() === 'setup' && wantsPage(request)) return redirect(`${parts.basePath()}/setup`)
+    const leads = parts.phase() === 'setup' && !probes && leadsToPages(request)
+    if (leads) return redirect(`${parts.basePath()}/setup`)
     return notServing(request, parts.phase() === 'setup')
   }
 
@@ -81,16 +61,12 @@ export function createServerHandler(parts: ServerParts): (request: Request, peer
     const path = isAsSent ? below : undefined
     const own = path !== undefined && OWN_PATH.test(path) ? ownAnswer(request, path, peer) : undefined
     if (own) return own
-    return parts.phase() === 'live' ? parts.gateway(request, peer) : notLive(request, path, peer)
+    return parts.phase() === 'live' ? sell(request, peer) : notLive(request, path, peer)
   }
 }
 
 function wantsPage({ method, headers }: Request): boolean {
   return method === 'GET' && (headers.get('accept') ?? '').includes('text/html')
-}
-
-function redirect(location: string): Response {
-  return new Response(null, { status: 302, headers: { location, 'cache-control': 'no-store' } })
 }
 
 function notServing(request: Request, unconfigured: boolean): Response {

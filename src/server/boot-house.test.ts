@@ -122,13 +122,62 @@ describe('start', () => {
   })
 })
 
+const trusted = () => undefined
+
 describe('save', () => {
+  test('attack 40: wallet, keys and address change only for whoever has the token; nobody asks before it sells', async () => {
+    const doubt = { error: 'It is ADMIN_TOKEN.' }
+    let asked = 0
+    const doubting = () => {
+      asked += 1
+      return doubt
+    }
+    const house = await build()
+    expect(await house.save({ ...good, AGENT_NAME: 'one' }, false, doubting)).toMatchObject({ kind: 'saved' })
+    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false, doubting)).toMatchObject({ kind: 'saved' })
+    expect(asked).toBe(0)
+    const stolen = {
+      ...good,
+      SVC_WALLET_ADDRESS: `0x${'66'.repeat(20)}`,
+      ADMIN_TOKEN: 'the thief’s own token',
+    }
+    expect(await house.save(stolen, true, doubting)).toEqual({
+      kind: 'unproven',
+      names: ['SVC_WALLET_ADDRESS', 'ADMIN_TOKEN'],
+      doubt,
+    })
+    expect(readConfigFile(dataDir).values).toEqual({ ...good, AGENT_NAME: 'two' })
+    expect(await answer(house)).toBe('two')
+    expect(await house.save({ ...stolen, AGENT_NAME: 'three' }, false, trusted)).toMatchObject({
+      kind: 'saved',
+    })
+  })
+
+  test('a printed token is not used up by what could not be saved anyway', async () => {
+    const house = await build()
+    await house.save(good, false, trusted)
+    let asked = 0
+    const doubt = () => {
+      asked += 1
+      return undefined
+    }
+    records = true
+    const mainnet = { ...good, SVC_NETWORK: 'mainnet', GAS_WALLET_PRIVATE_KEY: 'ab'.repeat(32) }
+    expect(await house.save({ ...good, SVC_WALLET_ADDRESS: '0x12' }, false, doubt)).toMatchObject({
+      kind: 'faulty',
+    })
+    expect(await house.save(mainnet, false, doubt)).toMatchObject({ kind: 'unconfirmed' })
+    expect(asked).toBe(0)
+    expect(await house.save(mainnet, true, doubt)).toMatchObject({ kind: 'saved' })
+    expect(asked).toBe(1)
+  })
+
   test('the next gateway takes over and the file is written', async () => {
     const house = await build()
     await house.start()
-    expect(await house.save({ ...good, AGENT_NAME: 'one' }, false)).toMatchObject({ kind: 'saved' })
+    expect(await house.save({ ...good, AGENT_NAME: 'one' }, false, trusted)).toMatchObject({ kind: 'saved' })
     expect(await answer(house)).toBe('one')
-    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false)).toMatchObject({ kind: 'saved' })
+    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false, trusted)).toMatchObject({ kind: 'saved' })
     expect(await answer(house)).toBe('two')
     await house.slot.close()
     expect(closed).toEqual(['one', 'two'])
@@ -137,51 +186,57 @@ describe('save', () => {
 
   test('a gateway that cannot start, or a file that cannot be written, changes nothing', async () => {
     const house = await build()
-    await house.save({ ...good, AGENT_NAME: 'one' }, false)
+    await house.save({ ...good, AGENT_NAME: 'one' }, false, trusted)
     failures = [new UnavailableError('the database')]
-    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false)).toEqual({
+    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false, trusted)).toEqual({
       kind: 'failed',
       error: expect.stringContaining('the database is unavailable'),
     })
     failures = [new ConfigError(['RPC_URL answers chainId 1.'])]
-    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false)).toEqual({
+    expect(await house.save({ ...good, AGENT_NAME: 'two' }, false, trusted)).toEqual({
       kind: 'faulty',
       faults: [{ name: 'RPC_URL', message: 'RPC_URL answers chainId 1.' }],
       missing: [],
     })
-    expect(await house.save({ AGENT_NAME: 'two' }, false)).toMatchObject({
+    expect(await house.save({ AGENT_NAME: 'two' }, false, trusted)).toMatchObject({
       kind: 'faulty',
       missing: [{ name: 'SVC_WALLET_ADDRESS' }, { name: 'PLANS' }, { name: 'TOKEN_SECRET' }],
     })
     await rm(dataDir, { recursive: true })
     await writeFile(dataDir, '')
-    expect(await house.save({ ...good, AGENT_NAME: 'three' }, false)).toMatchObject({ kind: 'failed' })
+    expect(await house.save({ ...good, AGENT_NAME: 'three' }, false, trusted)).toMatchObject({
+      kind: 'failed',
+    })
     expect(await answer(house)).toBe('one')
     expect(closed).toEqual(['three'])
   })
 
   test('records are not left behind without a word', async () => {
     const house = await build()
-    await house.save(good, false)
+    await house.save(good, false, trusted)
     const elsewhere = { ...shared, DATABASE_URL: 'postgres://u:hunter2@db/shop' }
     const mainnet = { ...good, SVC_NETWORK: 'mainnet', GAS_WALLET_PRIVATE_KEY: 'ab'.repeat(32) }
     records = true
-    const asked = await house.save(elsewhere, false)
+    const asked = await house.save(elsewhere, false, trusted)
     expect(asked).toEqual({
       kind: 'unconfirmed',
       reasons: [expect.stringMatching(/embedded store in .*; with postgres:\/\/u@db:5432\/shop/)],
     })
-    expect(await house.save(mainnet, false)).toMatchObject({ kind: 'unconfirmed' })
-    expect(await house.save({ ...good, AGENT_NAME: 'other' }, false)).toMatchObject({ kind: 'saved' })
-    expect(await house.save(mainnet, true)).toMatchObject({ kind: 'saved' })
+    expect(await house.save(mainnet, false, trusted)).toMatchObject({ kind: 'unconfirmed' })
+    expect(await house.save({ ...good, AGENT_NAME: 'other' }, false, trusted)).toMatchObject({
+      kind: 'saved',
+    })
+    expect(await house.save(mainnet, true, trusted)).toMatchObject({ kind: 'saved' })
     records = false
-    expect(await house.save(good, false), 'nothing to leave').toMatchObject({ kind: 'saved' })
+    expect(await house.save(good, false, trusted), 'nothing to leave').toMatchObject({ kind: 'saved' })
   })
 
   test('saves come one after the other', async () => {
     const house = await build()
     const names = ['a', 'b', 'c', 'd']
-    const saved = await Promise.all(names.map((AGENT_NAME) => house.save({ ...good, AGENT_NAME }, false)))
+    const saved = await Promise.all(
+      names.map((AGENT_NAME) => house.save({ ...good, AGENT_NAME }, false, trusted)),
+    )
     expect(saved.map(({ kind }) => kind)).toEqual(names.map(() => 'saved'))
     expect(await answer(house)).toBe('d')
     expect(readConfigFile(dataDir).values.AGENT_NAME).toBe('d')
@@ -197,7 +252,9 @@ describe('save', () => {
     failures.length = 1
     await new Promise((turn) => setImmediate(turn))
     failures = []
-    expect(await house.save({ ...good, AGENT_NAME: 'saved' }, false)).toMatchObject({ kind: 'saved' })
+    expect(await house.save({ ...good, AGENT_NAME: 'saved' }, false, trusted)).toMatchObject({
+      kind: 'saved',
+    })
     await started
     expect(await answer(house)).toBe('saved')
   })

@@ -6,12 +6,14 @@ import { isSet } from '../config/read-variable.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { ConfigError, UnavailableError } from '../errors.ts'
 import { holdsRecords } from '../stores/holds-records.ts'
+import type { Doubt } from './auth/create-auth.ts'
 import type { Loaded } from './boot-config.ts'
 import { leftBehind } from './boot-records.ts'
 import { createSlot, type Slot } from './boot-slot.ts'
 import type { Tenant } from './boot-tenant.ts'
 import { rememberManagedInfra } from './managed-infra.ts'
 import type { Saved } from './setup/create-setup-api.ts'
+import { guardedChanges } from './setup/guarded-changes.ts'
 
 export interface HouseParts {
   loaded: Loaded
@@ -34,8 +36,11 @@ export interface House {
   start(): Promise<void>
   /** Resolves when the server no longer starts, however that ended, or after the limit. */
   settled(limitMs: number): Promise<void>
-  /** Starts a gateway by these values, keeps them, and lets it take over. On any failure all stays as it was. */
-  save(values: SavedValues, confirmed: boolean): Promise<Saved>
+  /**
+   * Starts a gateway by these values, keeps them, and lets it take over. On any failure all stays as it was. `doubt` is asked
+   * last, and only for changes that need the token: one that was printed is used up by it.
+   */
+  save(values: SavedValues, confirmed: boolean, doubt: () => Doubt | undefined): Promise<Saved>
 }
 
 const ATTEMPTS = 60
@@ -95,13 +100,20 @@ export function createHouse(parts: HouseParts): House {
     return [`The embedded store in ${dataDir} holds records of payments, which another store does not know.`]
   }
 
-  async function saveNow(values: SavedValues, confirmed: boolean): Promise<Saved> {
+  async function saveNow(
+    values: SavedValues,
+    confirmed: boolean,
+    askDoubt: () => Doubt | undefined,
+  ): Promise<Saved> {
     const next = loaded.read(values)
     if (!next.config) {
       return { kind: 'faulty', faults: next.faults.map(nameFault), missing: next.missing.map(nameFault) }
     }
     const reasons = confirmed ? [] : await dangers(next.config)
     if (reasons.length > 0) return { kind: 'unconfirmed', reasons }
+    const names = guardedChanges(configuration.saved, values, slot.current() !== undefined)
+    const doubt = names.length > 0 ? askDoubt() : undefined
+    if (doubt) return { kind: 'unproven', names, doubt }
     let tenant: Tenant
     try {
       tenant = await open(next)
@@ -155,9 +167,9 @@ export function createHouse(parts: HouseParts): House {
         fileFaults = [...error.faults]
       }
     },
-    save(values, confirmed) {
+    save(values, confirmed, doubt) {
       // One after the other: two gateways that start at once could not both be the next one.
-      const saved = turn.then(() => saveNow(values, confirmed))
+      const saved = turn.then(() => saveNow(values, confirmed, doubt))
       turn = saved.catch(() => {})
       return saved
     },

@@ -7,7 +7,9 @@ import { createAuth } from './auth/create-auth.ts'
 import { createSessions } from './auth/sessions.ts'
 import { loadConfiguration, readText } from './boot-config.ts'
 import { createServerHandler } from './boot-handler.ts'
+import { describeHealth } from './boot-health.ts'
 import { createHouse } from './boot-house.ts'
+import { createOperatorHandler, createOperatorPort } from './boot-operator.ts'
 import { createStoreKeeper } from './boot-store.ts'
 import { openTenant } from './boot-tenant.ts'
 import type { FindHost } from './managed-infra.ts'
@@ -68,14 +70,21 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     return place.basePath
   }
 
+  const { port, adminPort, metricsPort } = settings()
+  const ownPort = adminPort !== null
+  /** Where the operator's pages are, as far as this server knows. */
+  const pagesUrl = () => (ownPort ? `http://localhost:${pagesServer?.port ?? adminPort}` : baseUrl())
   const sessions = createSessions()
   const inviteNext = (fresh: string) =>
-    say('info', 'for the next login', { url: `${baseUrl()}/admin?token=${fresh}` })
+    say('info', 'for the next login', { url: `${pagesUrl()}/admin?token=${fresh}` })
   const token = createAdminToken(() => settings().adminToken, inviteNext)
   const auth = createAuth({
     token,
     sessions,
-    place: () => ({ basePath: basePath(), secure: baseUrl().startsWith('https:') }),
+    place: (request) =>
+      ownPort
+        ? { basePath: '', hosts: [], secure: request.headers.get('origin')?.startsWith('https:') === true }
+        : { basePath: basePath(), hosts: [new URL(baseUrl()).host], secure: baseUrl().startsWith('https:') },
     describe: () => ({ configured: house.phase() !== 'setup', version: VERSION }),
     describeInside() {
       const { agentName, network } = house.slot.current()?.gateway.discovery ?? {}
@@ -83,10 +92,14 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     },
   })
   const startedAt = Date.now()
-  const handler = createServerHandler({
-    basePath,
+  const health = () => ({
+    ...describeHealth(house.configuration()),
+    configured: house.phase() !== 'setup',
+    uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
+  })
+  const operator = createOperatorHandler({
+    basePath: () => (ownPort ? '' : basePath()),
     phase: house.phase,
-    settled: house.settled,
     auth,
     setupApi: createSetupApi({
       environment: env,
@@ -103,9 +116,9 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
           readFile: readText,
         })
       },
-      async save(values, confirmed, request) {
+      async save(values, { confirmed, token: given, request, peer }) {
         const before = settings().adminToken
-        const saved = await house.save(values, confirmed)
+        const saved = await house.save(values, confirmed, () => auth.doubt(request, given, peer))
         // Another token means that whoever knew the old one is out.
         if (settings().adminToken !== before) sessions.endOthers(auth.sessionOf(request)?.id)
         if (settings().adminToken === null && before !== null) inviteNext(token.printed() ?? '')
@@ -115,20 +128,21 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     }),
     adminApi: () => house.slot.current()?.admin,
     pages: createPages(),
+  })
+  const handler = createServerHandler({
+    basePath,
+    phase: house.phase,
+    settled: house.settled,
+    operator: ownPort ? undefined : operator,
     metrics: createMetricsRoute({ text: observer.metrics, token: () => settings().metricsToken, auth }),
     gateway: house.slot.answer,
-    health: () => ({
-      status: 'ok',
-      version: VERSION,
-      configured: house.phase() !== 'setup',
-      uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
-    }),
+    health,
   })
 
   const onError = (error: unknown) =>
     observer.onAlert('request-failed', error instanceof Error ? error.message : 'unknown')
-  const { port, metricsPort } = settings()
   const servers: HttpServer[] = []
+  let pagesServer: HttpServer | undefined
   const close = async () => {
     house.slot.current()?.leave()
     await Promise.all(servers.map((server) => server.close(GRACE_MS)))
@@ -138,6 +152,11 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   try {
     const trustProxy = () => house.configuration().options.trustProxy === true
     servers.push(await listen('PORT', port, { handler, trustProxy, onError }))
+    if (adminPort !== null) {
+      const pages = createOperatorPort(operator, health)
+      pagesServer = await listen('ADMIN_PORT', adminPort, { handler: pages, trustProxy, onError })
+      servers.push(pagesServer)
+    }
     if (metricsPort !== null) {
       const metrics = createMetricsHandler(observer.metrics)
       servers.push(await listen('METRICS_PORT', metricsPort, { handler: metrics, onError }))
@@ -157,7 +176,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
       const { missing, faults } = house.configuration()
       const why = [...house.fileFaults(), ...faults, ...missing]
       say('warn', 'not configured yet: open the URL', {
-        url: `${baseUrl()}/setup${query}`,
+        url: `${pagesUrl()}/setup${query}`,
         port: listening,
         why,
       })
@@ -166,12 +185,12 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     const { plans, routes, network, walletAddress } = house.slot.current()!.gateway.discovery
     const sold = { plans: plans.length, routes: routes.length }
     say('info', 'ready', { url: baseUrl(), port: listening, network, walletAddress, ...sold })
-    if (query !== '') say('info', 'the dashboard, for one login', { url: `${baseUrl()}/admin${query}` })
+    if (query !== '') say('info', 'the dashboard, for one login', { url: `${pagesUrl()}/admin${query}` })
   }
 }
 
 async function listen(
-  name: 'PORT' | 'METRICS_PORT',
+  name: 'PORT' | 'ADMIN_PORT' | 'METRICS_PORT',
   port: number,
   options: Omit<Parameters<typeof serveHttp>[0], 'port'>,
 ): Promise<HttpServer> {

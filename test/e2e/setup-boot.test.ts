@@ -72,7 +72,10 @@ test('below a base path, everything is: the redirect, the API, the cookie, the p
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token: url.searchParams.get('token') }),
   })
-  expect(login.headers.get('set-cookie')).toContain('; Path=/pay/; ')
+  expect(login.headers.getSetCookie()).toEqual([
+    expect.stringContaining('; Path=/pay/admin; '),
+    expect.stringContaining('; Path=/pay/setup; '),
+  ])
   expect(await (await fetch(`${baseUrl}/admin/api/session`)).json()).toMatchObject({
     loggedIn: false,
     configured: false,

@@ -58,7 +58,12 @@ test(
     const html = { headers: { accept: 'text/html' } }
     const asked = await server.request('/anything', html)
     expect([asked.status, asked.headers.get('location')]).toEqual([302, '/setup'])
-    expect(await (await server.request('/health')).json()).toMatchObject({ status: 'ok', configured: false })
+    const network = 'eip155:84532'
+    const known = { status: 'ok', network, store: 'sqlite' }
+    const health = async () => (await server.request('/health')).json()
+    expect(await health()).toMatchObject({ ...known, configured: false })
+    const probe = await server.request('/ready', { headers: { accept: 'text/html' } })
+    expect([probe.status, probe.headers.get('location')]).toEqual([503, null])
     for (const path of ['/ready', '/discover']) {
       const refused = await server.request(path)
       expect(refused.status).toBe(503)
@@ -112,6 +117,7 @@ test(
     expect((await stat(join(dataDir, 'config.json'))).mode & 0o777).toBe(0o600)
     expect(JSON.parse(await readFile(join(dataDir, 'config.json'), 'utf8')).values.PLANS).toEqual(PLANS)
     expect((await server.request('/ready')).status).toBe(200)
+    expect(await health()).toMatchObject(known)
     await buy()
 
     expect(await server.stop()).toBe(0)
@@ -157,7 +163,10 @@ test('a saved change is live at once, buyers never notice, and a bad one changes
   const unreachable = { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c', SVC_SECRET_KEY: 'k'.repeat(40) }
   const refused = await server.api('/setup/api/save', { values, secrets: unreachable })
   expect(refused.status).toBe(409)
-  const failed = await server.api('/setup/api/save', { values, secrets: unreachable, confirm: true })
+  const unproven = await server.api('/setup/api/save', { values, secrets: unreachable, confirm: true })
+  expect(unproven.status).toBe(403)
+  const token = server.loginUrl().searchParams.get('token')
+  const failed = await server.api('/setup/api/save', { values, secrets: unreachable, confirm: true, token })
   expect(failed.status).toBe(503)
   await paying
   await buy()
@@ -186,7 +195,7 @@ test('a saved file that was damaged opens setup with the fault, and the data is 
   await server.login('an operator’s own token')
   const again = (await (await server.api('/setup/api/state')).json()) as SetupState
   expect(again.faults).toEqual([expect.stringContaining('SVC_WALLET_ADDRESS has 4 hex digits')])
-  const mended = await server.api('/setup/api/save', { values })
-  expect(mended.status).toBe(200)
+  const fixed = await server.api('/setup/api/save', { values, token: 'an operator’s own token' })
+  expect(fixed.status).toBe(200)
   await buy()
 })

@@ -27,7 +27,7 @@ beforeEach(() => {
   auth = createAuth({
     token,
     sessions: createSessions(),
-    place: () => ({ basePath: '/pay', secure }),
+    place: () => ({ basePath: '/pay', hosts: ['shop.example'], secure }),
     describe: () => ({ configured: true }),
     describeInside: () => ({ network: 'eip155:84532' }),
     now: () => now,
@@ -42,7 +42,7 @@ const get = (headers: Record<string, string> = {}) => new Request(url, { headers
 
 async function login(token: unknown, from = peer) {
   const response = (await auth.answer(post({}, { token }), '/admin/api/login', from))!
-  const cookie = response.headers.get('set-cookie') ?? ''
+  const cookie = response.headers.getSetCookie().join('\n')
   const body = (await response.json()) as { csrf: string; error?: string }
   return {
     status: response.status,
@@ -60,7 +60,12 @@ describe('login', () => {
     const { status, cookie, csrf } = await login(OWN)
     expect(status).toBe(200)
     expect(csrf).toMatch(/^[\w-]{43}$/)
-    expect(cookie).toMatch(/^svc_admin=[\w-]{43}; Path=\/pay\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
+    const rules = 'Max-Age=43200; HttpOnly; SameSite=Strict'
+    const id = /^svc_admin=([\w-]{43});/.exec(cookie)?.[1]
+    expect(cookie.split('\n'), 'never sent with a call of a buyer').toEqual([
+      `svc_admin=${id}; Path=/pay/admin; ${rules}`,
+      `svc_admin=${id}; Path=/pay/setup; ${rules}`,
+    ])
     secure = true
     expect((await login(OWN)).cookie).toMatch(/; Secure$/)
   })
@@ -131,11 +136,80 @@ describe('sessions', () => {
     const headers = { cookie: one.session, 'x-csrf-token': one.csrf }
     expect((await auth.answer(post({ cookie: one.session }), '/admin/api/logout', peer))!.status).toBe(403)
     const out = (await auth.answer(post(headers), '/admin/api/logout', peer))!
-    expect(out.headers.get('set-cookie')).toContain('svc_admin=; Path=/pay/; Max-Age=0')
+    expect(out.headers.getSetCookie()).toEqual([
+      expect.stringContaining('svc_admin=; Path=/pay/admin; Max-Age=0'),
+      expect.stringContaining('svc_admin=; Path=/pay/setup; Max-Age=0'),
+    ])
     expect(auth.refuse(get({ cookie: one.session }), peer)?.status).toBe(401)
     expect(auth.refuse(get({ cookie: other.session }), peer)).toBeUndefined()
     now += 12 * 3_600_000
     expect(auth.refuse(get({ cookie: other.session }), peer)?.status).toBe(401)
+  })
+})
+
+describe('attack 40: other pages', () => {
+  const api = async (method: string, headers: Record<string, string>) => {
+    const body = method === 'POST' ? { body: JSON.stringify({ token: OWN }) } : {}
+    const request = new Request(url, {
+      method,
+      headers: { ...json, host: 'here.example', ...headers },
+      ...body,
+    })
+    const path = method === 'POST' ? '/admin/api/login' : '/admin/api/session'
+    return (await auth.answer(request, path, peer))?.status
+  }
+
+  test.each([
+    ['cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['same-site, such as another port', { 'sec-fetch-site': 'same-site', origin: 'http://here.example:81' }],
+    ['sandboxed', { origin: 'null' }],
+    ['sandboxed, over https', { origin: 'null', 'sec-fetch-site': 'cross-site' }],
+    ['of another host', { origin: 'http://evil.example' }],
+    ['of another port', { origin: 'http://here.example:81' }],
+  ])('%s: refused, whatever it knows', async (_what, headers) => {
+    expect(await api('GET', headers)).toBe(403)
+    expect(await api('POST', headers)).toBe(403)
+  })
+
+  test('our own pages, by the host that the browser used or by that of BASE_URL, and programs', async () => {
+    for (const headers of [
+      {},
+      { 'sec-fetch-site': 'same-origin', origin: 'https://behind-a-proxy.example' },
+      { origin: 'http://here.example' },
+      { origin: 'https://shop.example' },
+    ] as Array<Record<string, string>>) {
+      expect(await api('GET', headers)).toBe(200)
+      expect(await api('POST', headers)).toBe(200)
+    }
+    expect(await api('GET', { 'sec-fetch-site': 'none' })).toBe(200)
+    expect(await api('POST', { 'sec-fetch-site': 'none' })).toBe(403)
+  })
+
+  test('a cookie that another page has added does not hide the session', async () => {
+    const { session: cookie } = await login(OWN)
+    expect(auth.refuse(get({ cookie: `svc_admin=tossed; ${cookie}` }), peer)).toBeUndefined()
+  })
+})
+
+describe('what needs the token again', () => {
+  test('the token itself, or a bearer that shows it; tries are counted', async () => {
+    const doubt = (given: unknown, headers: Record<string, string> = {}) =>
+      auth.doubt(post(headers), given, peer)
+    expect(doubt(undefined)).toEqual({ error: 'It is ADMIN_TOKEN.' })
+    expect(doubt(OWN)).toBeUndefined()
+    expect(doubt(undefined, { authorization: `Bearer ${OWN}` })).toBeUndefined()
+    for (let tries = 0; tries < 9; tries++) expect(doubt('guess')?.error).toMatch(/^This is not the token/)
+    expect(doubt(OWN)).toMatchObject({
+      error: expect.stringContaining('Too many'),
+      retryAfterSeconds: expect.any(Number),
+    })
+  })
+
+  test('a printed one is used up by it, and the next one is printed', () => {
+    own = null
+    expect(auth.doubt(post(), first, peer)).toBeUndefined()
+    expect(auth.doubt(post(), first, peer)?.error).toContain('in the log')
+    expect(auth.doubt(post(), printed[0], peer)).toBeUndefined()
   })
 })
 

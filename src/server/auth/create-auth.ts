@@ -1,14 +1,16 @@
+import { OPERATOR_COOKIE, operatorCookies } from '../../protocol/operator-cookie.ts'
 import { createRateLimit } from '../../transports/http/rate-limit.ts'
 import type { Peer } from '../../transports/http/safeguards.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { type AdminToken, sameSecret } from './admin-token.ts'
+import { comesFromElsewhere } from './own-page.ts'
 import { SESSION_SECONDS, type Session, type Sessions } from './sessions.ts'
 
 export interface AuthOptions {
   token: AdminToken
   sessions: Sessions
-  /** Of BASE_URL as it is now: the cookie's path, and whether it is for https only. */
-  place(): { basePath: string; secure: boolean }
+  /** Where the pages are now: what their paths begin with, their hosts beside `Host`, and whether they are on https. */
+  place(request: Request): { basePath: string; hosts: readonly string[]; secure: boolean }
   /** Shown to everybody by `GET /admin/api/session`. */
   describe(): Record<string, unknown>
   /** Shown to those who are logged in. */
@@ -17,14 +19,23 @@ export interface AuthOptions {
 }
 
 export interface Auth {
-  /** Login, session and logout; undefined: another path. */
+  /** Login, session and logout, and the refusal of pages that are not ours; undefined: another path. */
   answer(request: Request, path: string, peer: Peer): Promise<Response | undefined>
   /** The refusal of whoever may not call the API; undefined lets the request pass. */
   refuse(request: Request, peer: Peer): Response | undefined
   sessionOf(request: Request): Session | undefined
+  /** For what a session alone may not do: why this is not the operator with the token at hand. A bearer shows it anyway. */
+  doubt(request: Request, token: unknown, peer: Peer): Doubt | undefined
 }
 
-const COOKIE = 'svc_admin'
+export interface Doubt {
+  error: string
+  /** There when there were too many tries. */
+  retryAfterSeconds?: number
+}
+
+/** The paths of the pages and of their APIs; no route of the seller's is below them. */
+const COOKIE_PATHS = ['/admin', '/setup']
 const TRIES_PER_MINUTE = 10
 const LOGIN_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
 
@@ -33,25 +44,47 @@ export function createAuth(options: AuthOptions): Auth {
   const { token, sessions, place, now = Date.now } = options
   const limit = createRateLimit({ perMinute: TRIES_PER_MINUTE })
 
-  /** Counts a try; the refusal when there were too many. */
-  function tried(peer: Peer): Response | undefined {
+  /** Counts a try; there is an answer when there were too many. */
+  function overLimit(peer: Peer): Required<Doubt> | undefined {
     const verdict = limit(peer.address ?? 'unknown', now())
     if (verdict.ok) return undefined
-    const error = `Too many tries from this address; wait ${verdict.retryAfterSeconds} s.`
-    return apiReply(429, { error }, { 'retry-after': String(verdict.retryAfterSeconds) })
+    const { retryAfterSeconds } = verdict
+    return { error: `Too many tries from this address; wait ${retryAfterSeconds} s.`, retryAfterSeconds }
+  }
+
+  function tried(peer: Peer): Response | undefined {
+    const over = overLimit(peer)
+    return over && apiReply(429, { error: over.error }, { 'retry-after': String(over.retryAfterSeconds) })
+  }
+
+  const where = () => (token.printed() === undefined ? 'It is ADMIN_TOKEN.' : 'The newest one is in the log.')
+
+  function doubt(request: Request, given: unknown, peer: Peer): Doubt | undefined {
+    const bearer = bearerOf(request)
+    if (bearer !== undefined && token.matches(bearer)) return undefined
+    if (typeof given !== 'string' || given === '') return { error: where() }
+    return (
+      overLimit(peer) ?? (token.redeem(given) ? undefined : { error: `This is not the token. ${where()}` })
+    )
   }
 
   function sessionOf(request: Request): Session | undefined {
-    const id = cookieOf(request)
-    return id === undefined ? undefined : sessions.find(id, now())
+    for (const id of operatorCookies(request.headers.get('cookie'))) {
+      const session = sessions.find(id, now())
+      if (session) return session
+    }
+    return undefined
   }
 
-  function cookie(value: string, maxAgeSeconds: number): Record<string, string> {
-    const { basePath, secure } = place()
-    const parts = [`${COOKIE}=${value}`, `Path=${basePath}/`, `Max-Age=${maxAgeSeconds}`]
-    return {
-      'set-cookie': [...parts, 'HttpOnly', 'SameSite=Strict', ...(secure ? ['Secure'] : [])].join('; '),
+  /** A cookie has one path: it is set for the pages and their APIs, and is never sent with a call of a buyer's. */
+  function withCookie(response: Response, request: Request, value: string, maxAgeSeconds: number): Response {
+    const { basePath, secure } = place(request)
+    for (const path of COOKIE_PATHS) {
+      const parts = [`${OPERATOR_COOKIE}=${value}`, `Path=${basePath}${path}`, `Max-Age=${maxAgeSeconds}`]
+      const rules = ['HttpOnly', 'SameSite=Strict', ...(secure ? ['Secure'] : [])]
+      response.headers.append('set-cookie', [...parts, ...rules].join('; '))
     }
+    return response
   }
 
   async function login(request: Request, peer: Peer): Promise<Response> {
@@ -60,15 +93,15 @@ export function createAuth(options: AuthOptions): Auth {
     const body = await readJsonObject(request, LOGIN_LIMITS)
     if (body instanceof Response) return body
     if (typeof body.token !== 'string' || !token.redeem(body.token)) {
-      const hint = token.printed() === undefined ? 'It is ADMIN_TOKEN.' : 'The newest one is in the log.'
-      return apiReply(401, { error: `This is not the token. ${hint}` })
+      return apiReply(401, { error: `This is not the token. ${where()}` })
     }
     const session = sessions.open(now())
-    return apiReply(200, { csrf: session.csrf }, cookie(session.id, SESSION_SECONDS))
+    const welcome = apiReply(200, { csrf: session.csrf })
+    return withCookie(welcome, request, session.id, SESSION_SECONDS)
   }
 
   function refuse(request: Request, peer: Peer): Response | undefined {
-    const bearer = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+    const bearer = bearerOf(request)
     if (bearer !== undefined) {
       // A guess counts as a try, like one at the login; the right token is never held up.
       if (token.matches(bearer)) return needsJson(request)
@@ -86,7 +119,14 @@ export function createAuth(options: AuthOptions): Auth {
   return {
     refuse,
     sessionOf,
+    doubt,
     async answer(request, path, peer) {
+      const { hosts } = place(request)
+      if (comesFromElsewhere(request, hosts)) {
+        return apiReply(403, {
+          error: 'Only the pages of this server may ask this; open /admin and use them.',
+        })
+      }
       switch (`${request.method} ${path}`) {
         case 'POST /admin/api/login':
           return login(request, peer)
@@ -98,9 +138,9 @@ export function createAuth(options: AuthOptions): Auth {
         case 'POST /admin/api/logout': {
           const refused = refuse(request, peer)
           if (refused) return refused
-          const id = cookieOf(request)
-          if (id !== undefined) sessions.end(id)
-          return apiReply(200, { loggedIn: false }, cookie('', 0))
+          const session = sessionOf(request)
+          if (session) sessions.end(session.id)
+          return withCookie(apiReply(200, { loggedIn: false }), request, '', 0)
         }
         default:
           return undefined
@@ -108,6 +148,9 @@ export function createAuth(options: AuthOptions): Auth {
     },
   }
 }
+
+const bearerOf = ({ headers }: Request): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
 
 const isSafe = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 
@@ -118,12 +161,4 @@ function notJson(request: Request): Response | undefined {
   const type = request.headers.get('content-type') ?? ''
   if (/^application\/json\s*(;|$)/i.test(type)) return undefined
   return apiReply(415, { error: 'The content type must be application/json.' })
-}
-
-function cookieOf(request: Request): string | undefined {
-  for (const part of (request.headers.get('cookie') ?? '').split(';')) {
-    const [name, value] = part.trim().split('=')
-    if (name === COOKIE && value) return value
-  }
-  return undefined
 }

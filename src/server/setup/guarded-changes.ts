@@ -1,0 +1,22 @@
+import { SAVED_NAMES, type SavedValues } from '../../config/config-file.ts'
+import { isSecret } from '../../config/secret-variables.ts'
+
+/** Beside every secret: whose money it is, which money it is, and where buyers, their calls and our keys are sent. */
+const GUARDED = new Set([
+  'SVC_WALLET_ADDRESS',
+  'SVC_NETWORK',
+  'BASE_URL',
+  'PROXY_TO_BASE_URL',
+  'ISSUE_TOKEN_API',
+])
+
+/**
+ * The changes that a session alone may not make: a browser that was left open, or a page that got hold of it, would be
+ * enough to take the money. Before the first configuration there is nothing to take.
+ */
+export function guardedChanges(before: SavedValues, after: SavedValues, live: boolean): string[] {
+  return SAVED_NAMES.filter((name) => {
+    if (!GUARDED.has(name) && !isSecret(name)) return false
+    return before[name] !== after[name] && (live || before[name] !== undefined)
+  })
+}
