@@ -2,6 +2,8 @@ import { type AccessGrant, DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import type { SettleResponse } from '../protocol/payment.ts'
 import { errorBodyOf, receiptOf } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
+import { MAX_DOCUMENT_BYTES, readDocument } from './capped-body.ts'
+import { redirectTarget } from './follow-redirects.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 
 export interface PlanOrder {
@@ -24,32 +26,40 @@ export function orderKey(order: PlanOrder, payer: string): string {
 }
 
 /** Buys one plan over `POST /x402/access`. */
-export async function buyPlan(
-  context: SettleContext,
-  fetchOnce: typeof fetch,
-  order: PlanOrder,
-): Promise<Purchase> {
+export async function buyPlan(context: SettleContext, order: PlanOrder): Promise<Purchase> {
   const { baseUrl, planId, requestId, resourceId } = order
+  const url = `${baseUrl}/x402/access`
   const body = JSON.stringify({ planId, requestId, ...(resourceId !== undefined && { resourceId }) })
   const { response, payment } = await settleExchange(context, {
     key: orderKey(order, context.account.address),
     subject: JSON.stringify([planId, resourceId ?? DEFAULT_RESOURCE_ID]),
     requestId,
     retryUnpaid: true,
-    async send(header, signal) {
-      const answer = await fetchOnce(`${baseUrl}/x402/access`, {
+    url: () => url,
+    async send(paid, signal) {
+      const answer = await context.fetch(url, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          ...(header !== undefined && { 'payment-signature': header }),
+          ...(paid !== undefined && { 'payment-signature': paid.header }),
         },
         body,
         // A payment goes to the gateway that was named, never on to where it points.
         redirect: 'manual',
         signal,
       })
+      const target = redirectTarget(answer, url)
+      if (target) {
+        await answer.body?.cancel()
+        const message = `${url} redirects to ${target.href}, where nothing was sent; if the gateway is there, use its address`
+        throw new BuyerError('REDIRECTED', message, { requestId })
+      }
       // Read in here, so that an answer which breaks off half-way counts as lost and is asked for again.
-      const text = await answer.text()
+      const text = await readDocument(answer)
+      if (text === undefined) {
+        const message = `the gateway's answer (HTTP ${answer.status}) is longer than ${MAX_DOCUMENT_BYTES} bytes, or never ends`
+        throw new BuyerError('UNEXPECTED_ANSWER', message, { requestId })
+      }
       return new Response(text === '' ? null : text, { status: answer.status, headers: answer.headers })
     },
   })
@@ -85,7 +95,6 @@ function refusal(response: Response, text: string, requestId: string): BuyerErro
   if (code === 'DELIVERY_FAILED' || code === 'CHALLENGE_REFUNDED') {
     return new BuyerError('REFUNDED', `paid but not delivered: ${said}`, details)
   }
-  if (response.status === 402) return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}`, details)
   if (response.status >= 400) {
     return new BuyerError('REFUSED', `the gateway refused${code ? ` (${code})` : ''}: ${said}`, details)
   }

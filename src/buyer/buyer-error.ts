@@ -4,9 +4,11 @@ import type { ErrorBody } from '../protocol/error-codes.ts'
 export type BuyerErrorCode =
   /** An option of `createBuyer` or an argument is unusable. */
   | 'BAD_OPTION'
-  /** The price is above `maxAmount`. Nothing was signed. */
+  /** The price is above `maxAmount`, or above what this call was offered before. Nothing was signed. */
   | 'OVER_LIMIT'
-  /** Scheme, network or token of the offer are not among those the buyer allows. Nothing was signed. */
+  /** All payments together would be above `maxTotal`. Nothing was signed. */
+  | 'OVER_TOTAL'
+  /** Scheme, network, token or host of the offer are not among those the buyer allows. Nothing was signed. */
   | 'OFFER_REFUSED'
   /** The 402 cannot be read as an x402 v2 offer. Nothing was signed. */
   | 'OFFER_UNREADABLE'
@@ -14,8 +16,17 @@ export type BuyerErrorCode =
   | 'REQUEST_ID_REUSED'
   /** Time is up and the outcome is not known. The payload is kept: buy again with the same requestId. */
   | 'STILL_PENDING'
-  /** The gateway said for certain that no money moved. Buying again signs a new authorization. */
+  /**
+   * The seller says that no money moved. Until `retryAt` it could still take the payment, so that no other one is
+   * signed: buy again with the same requestId afterwards.
+   */
   | 'PAYMENT_FAILED'
+  /** The chain shows that the payment was used, though the seller says that it was not. No other one is signed. */
+  | 'ALREADY_USED'
+  /** The seller points to another origin, which got neither a payment nor the caller's credentials. */
+  | 'REDIRECTED'
+  /** An answer above `maxResponseBytes`; its body broke off. */
+  | 'ANSWER_TOO_LARGE'
   /** Paid, not delivered; the refund is on its way, or done. */
   | 'REFUNDED'
   /** The gateway refused the request for another reason; see `gateway`. */
@@ -28,6 +39,8 @@ export interface BuyerErrorDetails {
   statusUrl?: string | undefined
   /** The gateway's own error body. */
   gateway?: Partial<ErrorBody> | undefined
+  /** When buying again with the same requestId may sign a new payment. */
+  retryAt?: Date | undefined
   cause?: unknown
 }
 
@@ -36,6 +49,7 @@ export class BuyerError extends Error {
   readonly requestId: string | undefined
   readonly statusUrl: string | undefined
   readonly gateway: Partial<ErrorBody> | undefined
+  readonly retryAt: Date | undefined
 
   constructor(code: BuyerErrorCode, message: string, details: BuyerErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -44,5 +58,6 @@ export class BuyerError extends Error {
     this.requestId = details.requestId
     this.statusUrl = details.statusUrl
     this.gateway = details.gateway
+    this.retryAt = details.retryAt
   }
 }

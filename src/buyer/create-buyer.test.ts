@@ -136,7 +136,7 @@ describe('a purchase', () => {
     const payload = PaymentPayloadSchema.parse(decodeJsonObject(payments()[0]!))
     expect(payload.accepted).toMatchObject({ amount: '1000000', extra: { challengeId: 'http-1', salt: 's' } })
     const { authorization, signature } = payload.payload
-    expect(authorization).toMatchObject({ value: '1000000', validAfter: '0', validBefore: '1900000300' })
+    expect(authorization).toMatchObject({ value: '1000000', validAfter: '0', validBefore: '1900000120' })
     expect(authorization.from).toBe(account.address.toLowerCase())
     const valid = await verifyTypedData({
       address: account.address,

@@ -1,34 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { dollarsToMicro, priceFault } from '../protocol/amount.ts'
+import { dollarsToMicro } from '../protocol/amount.ts'
 import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
 import { NETWORKS } from '../protocol/network.ts'
+import { errorBodyOf } from './answers.ts'
 import { buyPlan, orderKey, type Purchase } from './buy-plan.ts'
 import { BuyerError } from './buyer-error.ts'
+import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
+import { readDocument } from './capped-body.ts'
+import { checkOptions } from './check-options.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { payingFetch } from './paying-fetch.ts'
-import type { PaymentStorage } from './payment-storage.ts'
-import type { BuyerNetwork } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
-import type { BuyerAccount } from './sign-payment.ts'
-
-export interface BuyerOptions {
-  /** Who pays: a local account of viem, or anything that signs typed data. */
-  account: BuyerAccount
-  /** Most that one payment may cost, for example `"$1.00"`. */
-  maxAmount: string
-  /** Chains, and the token on each, that this buyer pays with. Default: USDC on Base and Base Sepolia. */
-  networks?: readonly BuyerNetwork[]
-  /** Default: memory. Use `fileStorage` where a crash must not pay twice. */
-  storage?: PaymentStorage
-  fetch?: typeof fetch
-  onStep?(step: BuyerStep): void
-  /** How long one purchase may wait for its outcome. Default 120. */
-  maxWaitSeconds?: number
-  /** For tests. */
-  clock?: BuyerClock
-}
 
 export interface Buyer {
   discover(baseUrl: string): Promise<DiscoveryCatalog>
@@ -52,8 +36,8 @@ export interface Buyer {
  * const { grant } = await buyer.buy('https://api.example.com', { planId: 'basic' })
  */
 export function createBuyer(options: BuyerOptions): Buyer {
-  const fault = priceFault(options.maxAmount)
-  if (fault) throw new BuyerError('BAD_OPTION', `maxAmount ${fault}`)
+  checkOptions(options)
+  const { maxAmount, maxTotal, allowedHosts, rpcUrls = {} } = options
   const fetchOnce = options.fetch ?? fetch
   const onStep = (step: BuyerStep) => {
     try {
@@ -64,8 +48,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
   const context: SettleContext = {
     account: options.account,
+    fetch: fetchOnce,
     networks: options.networks ?? NETWORKS,
-    maxMicro: dollarsToMicro(options.maxAmount),
+    maxMicro: dollarsToMicro(maxAmount),
+    maxTotalMicro: maxTotal === undefined ? undefined : dollarsToMicro(maxTotal),
+    allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
+    rpcUrlOf: (id) => rpcUrls[id] ?? NETWORKS.find((network) => network.id === id)?.rpcUrl,
+    validSeconds: options.validSeconds ?? 120,
     storage: options.storage ?? memoryStorage(),
     maxWaitSeconds: options.maxWaitSeconds ?? 120,
     clock: options.clock ?? SYSTEM_CLOCK,
@@ -77,15 +66,15 @@ export function createBuyer(options: BuyerOptions): Buyer {
     async discover(baseUrl) {
       const base = baseOf(baseUrl)
       const response = await fetchOnce(`${base}/discover`)
-      const catalog = (await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined
-      if (!response.ok || !Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes)) {
+      const catalog = errorBodyOf((await readDocument(response)) ?? '') as Partial<DiscoveryCatalog>
+      if (!response.ok || !Array.isArray(catalog.plans) || !Array.isArray(catalog.routes)) {
         throw new BuyerError(
           'UNEXPECTED_ANSWER',
           `GET ${base}/discover answered HTTP ${response.status} and no catalog`,
         )
       }
-      onStep({ step: 'discover', baseUrl: base, catalog })
-      return catalog
+      onStep({ step: 'discover', baseUrl: base, catalog: catalog as DiscoveryCatalog })
+      return catalog as DiscoveryCatalog
     },
 
     async buy(baseUrl, { planId, resourceId, requestId = randomUUID() }) {
@@ -99,7 +88,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
       const key = JSON.stringify([orderKey(order, options.account.address), planId, resourceId])
       let purchase = running.get(key)
       if (!purchase) {
-        purchase = buyPlan(context, fetchOnce, order).finally(() => running.delete(key))
+        purchase = buyPlan(context, order).finally(() => running.delete(key))
         running.set(key, purchase)
       }
       try {
@@ -113,9 +102,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
       }
     },
 
-    fetch: payingFetch(context, fetchOnce),
+    fetch: payingFetch(context, options.maxResponseBytes ?? MAX_RESPONSE_BYTES),
   }
 }
+
+const MAX_RESPONSE_BYTES = 100 * 1024 * 1024
 
 const SYSTEM_CLOCK: BuyerClock = {
   now: () => Date.now(),

@@ -32,6 +32,17 @@ describe.each([
     expect(await storage.get('other')).toBeUndefined()
   })
 
+  test('grants reservations up to the limit, also those that race, and counts no more what is released', async () => {
+    const storage = open()
+    const ids = Array.from({ length: 10 }, (_, index) => `id${index}`)
+    const granted = await Promise.all(ids.map((id) => storage.reserve(id, 3n, 10n)))
+    expect(granted.filter(Boolean)).toHaveLength(3)
+    await storage.release(ids[granted.indexOf(true)]!)
+    await storage.release('never reserved')
+    expect(await storage.reserve('again', 4n, 10n)).toBe(true)
+    expect(await storage.reserve('more', 1n, 10n)).toBe(false)
+  })
+
   test('forgets only the very payment it is asked to', async () => {
     const storage = open()
     await storage.claim('k', payment('a'))
@@ -41,6 +52,19 @@ describe.each([
     expect(await storage.get('k')).toBeUndefined()
     await storage.forget('k', payment('a'))
   })
+})
+
+test('the total outlives the process, is shared, and does not mind a line that a power cut left unfinished', async () => {
+  const [one, two] = [fileStorage(folder), fileStorage(folder)]
+  const ids = Array.from({ length: 20 }, (_, index) => `id${index}`)
+  const granted = await Promise.all(ids.map((id, index) => (index % 2 ? one : two).reserve(id, 1n, 10n)))
+  expect(granted.filter(Boolean).length).toBeLessThanOrEqual(10)
+  const left = 10 - granted.filter(Boolean).length
+  writeFileSync(join(folder, 'spent.log'), '\n+ torn 9', { flag: 'a' })
+  const later = fileStorage(folder)
+  for (let turn = 0; turn < left; turn++) expect(await later.reserve(`later${turn}`, 1n, 10n)).toBe(true)
+  expect(await later.reserve('over', 1n, 10n)).toBe(false)
+  expect(await one.reserve('over-too', 1n, 10n)).toBe(false)
 })
 
 test('files outlive the process, belong to their owner alone, and leave no drafts', async () => {

@@ -3,6 +3,7 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
+import { spendingLog } from './spending-log.ts'
 
 const StoredPaymentSchema = z.object({
   header: z.string(),
@@ -10,11 +11,12 @@ const StoredPaymentSchema = z.object({
   network: z.string(),
   amount: z.string(),
   validBefore: z.string(),
+  url: z.string().optional(),
 })
 
 /**
  * Keeps payments in a folder, one file each, readable by its owner only. Several processes may share it. Files of
- * payments that are done may be deleted at any time.
+ * payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`.
  *
  * @example
  * createBuyer({ account, maxAmount: '$1.00', storage: fileStorage('./payments') })
@@ -61,7 +63,7 @@ export function fileStorage(folder: string): PaymentStorage {
     if ((await get(key))?.header === payment.header) await rm(fileOf(key), { force: true })
   }
 
-  return { get, claim, forget }
+  return { get, claim, forget, ...spendingLog(join(folder, 'spent.log')) }
 }
 
 /** A new name survives a power cut only once its folder is on disk too. Windows cannot, and need not, do this. */

@@ -6,6 +6,8 @@ import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
  */
 export function memoryStorage(maxPayments = 10_000): PaymentStorage {
   const payments = new Map<string, StoredPayment>()
+  const reserved = new Map<string, bigint>()
+  let totalMicro = 0n
   return {
     async get(key) {
       return payments.get(key)
@@ -19,6 +21,18 @@ export function memoryStorage(maxPayments = 10_000): PaymentStorage {
     },
     async forget(key, payment) {
       if (payments.get(key)?.header === payment.header) payments.delete(key)
+    },
+    async reserve(id, amountMicro, limitMicro) {
+      if (totalMicro + amountMicro > limitMicro) return false
+      totalMicro += amountMicro
+      reserved.set(id, amountMicro)
+      // One that is dropped can no longer be released: it counts as spent.
+      if (reserved.size > maxPayments) reserved.delete(reserved.keys().next().value!)
+      return true
+    },
+    async release(id) {
+      totalMicro -= reserved.get(id) ?? 0n
+      reserved.delete(id)
     },
   }
 }

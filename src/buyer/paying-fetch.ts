@@ -1,13 +1,17 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { BuyerError } from './buyer-error.ts'
+import { capResponse } from './capped-body.ts'
+import { followRedirects, type Outgoing, send, withoutCredentials } from './follow-redirects.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 
 /**
- * A fetch that pays any x402 v2 offer within the limit and hands back the seller's answer. Faults of the unpaid
+ * A fetch that pays any x402 v2 offer within the limits and hands back the seller's answer. Faults of the unpaid
  * request, and 402s of other kinds, reach the caller as they are. With an `Idempotency-Key` the payment outlives a
  * crash: the same call under the same key sends the same payment.
  */
-export function payingFetch(context: SettleContext, fetchOnce: typeof fetch): typeof fetch {
+export function payingFetch(context: SettleContext, maxResponseBytes: number): typeof fetch {
+  const takeName = nameCalls()
+
   return async (input, init) => {
     const request = new Request(input, init)
     if (request.headers.has('payment-signature')) {
@@ -16,46 +20,82 @@ export function payingFetch(context: SettleContext, fetchOnce: typeof fetch): ty
         'the request brings its own payment-signature; use a plain fetch for it',
       )
     }
+    const { url, method, headers, redirect, signal } = request
     // Kept as bytes: the body is sent twice at least, and a stream can be read only once.
     const body = request.body ? await request.arrayBuffer() : undefined
-    const name = request.headers.get('idempotency-key')
-    let target = request.url
-    const key = JSON.stringify([
-      'fetch',
-      request.method,
-      request.url,
-      context.account.address.toLowerCase(),
-      name ?? randomUUID(),
-    ])
-    const { response, payment } = await settleExchange(context, {
-      key,
-      subject: JSON.stringify([request.method, request.url]),
-      requestId: name ?? undefined,
-      retryUnpaid: false,
-      signal: request.signal,
-      async send(header, signal) {
-        const headers = new Headers(request.headers)
-        if (header !== undefined) headers.set('payment-signature', header)
-        const answer = await fetchOnce(target, {
-          method: request.method,
-          headers,
-          ...(body && { body }),
-          // A payment goes to whoever made the offer, never on to where that one points.
-          redirect: header === undefined ? request.redirect : 'manual',
-          signal,
-        })
-        if (header === undefined && answer.status === 402 && answer.redirected) {
-          if (!['GET', 'HEAD'].includes(request.method)) {
-            const message = `${request.method} was redirected to ${answer.url}; call that address to pay there`
+    const given = headers.get('idempotency-key')
+    const payer = context.account.address.toLowerCase()
+    const name = given === null ? takeName(JSON.stringify([method, url, digest(body)])) : undefined
+    const key = JSON.stringify(['fetch', method, url, payer, given ?? name!.id])
+    const original: Outgoing = { url, method, headers, body }
+    /** The request as it reached the seller: what is paid is that one. */
+    let at = original
+    /** Nobody can come back for a payment whose name was made up here, unless it is still undecided. */
+    const drop = async () => {
+      const kept = name && (await context.storage.get(key))
+      if (kept) await context.storage.forget(key, kept)
+    }
+    try {
+      const { response } = await settleExchange(context, {
+        key,
+        subject: JSON.stringify([method, url]),
+        requestId: given ?? undefined,
+        retryUnpaid: false,
+        signal,
+        url: () => at.url,
+        async send(payment, attempt) {
+          if (payment) return send(context.fetch, paidRequest(payment), 'manual', attempt)
+          const { allowedHosts } = context
+          const followed = await followRedirects(context.fetch, original, {
+            redirect,
+            allowedHosts,
+            signal: attempt,
+          })
+          at = followed.at
+          if (followed.response.status === 402 && at.method !== method) {
+            await followed.response.body?.cancel()
+            const message = `${method} ${url} was redirected to ${at.url}; call that address to pay there`
             throw new BuyerError('OFFER_REFUSED', message)
           }
-          target = answer.url
-        }
-        return answer
-      },
-    })
-    // Nobody can come back for a payment whose name was made up here.
-    if (payment && name === null) await context.storage.forget(key, payment)
-    return response
+          return followed.response
+        },
+      })
+      await drop()
+      return capResponse(response, maxResponseBytes)
+    } catch (error) {
+      if (error instanceof BuyerError && error.code === 'ALREADY_USED') await drop()
+      throw error
+    } finally {
+      name?.giveBack()
+    }
+
+    /** The payment goes to whoever made the offer, and the caller's credentials to whom the caller named. */
+    function paidRequest(payment: { header: string; url?: string | undefined }): Outgoing {
+      const place = payment.url ?? at.url
+      const known = new URL(place).origin === new URL(url).origin
+      const paid = new Headers(known ? headers : withoutCredentials(headers))
+      paid.set('payment-signature', payment.header)
+      return { url: place, method, headers: paid, body }
+    }
   }
+}
+
+/**
+ * Names for calls that the caller has not named. Calls that run at once have different ones; the next call of the same
+ * kind has the name of one that ended, and so finds the payment that a failed call has left.
+ */
+function nameCalls(): (kind: string) => { id: string; giveBack(): void } {
+  const own = randomUUID()
+  const taken = new Set<string>()
+  return (kind) => {
+    let number = 0
+    while (taken.has(`${number} ${kind}`)) number++
+    const mark = `${number} ${kind}`
+    taken.add(mark)
+    return { id: `${own} ${mark}`, giveBack: () => void taken.delete(mark) }
+  }
+}
+
+function digest(body: ArrayBuffer | undefined): string {
+  return body ? createHash('sha256').update(new Uint8Array(body)).digest('base64') : ''
 }

@@ -9,6 +9,8 @@ export interface StoredPayment {
   amount: string
   /** Unix seconds; later than this no chain accepts it. */
   validBefore: string
+  /** Where the offer came from, and so the only place that it is sent to. */
+  url?: string | undefined
 }
 
 /** Where a buyer keeps payments, so that a crash never makes it pay twice. */
@@ -21,4 +23,11 @@ export interface PaymentStorage {
   claim(key: string, payment: StoredPayment): Promise<StoredPayment>
   /** Removes this very payment; another one under the same key stays. */
   forget(key: string, payment: StoredPayment): Promise<void>
+  /**
+   * Counts an amount towards the total of this storage, durably. Answers false, and counts nothing, where the total
+   * would pass the limit; of reservations that race, those that pass it together are not all granted.
+   */
+  reserve(id: string, amountMicro: bigint, limitMicro: bigint): Promise<boolean>
+  /** Takes a reservation back: its payment was never sent, or expired unused. */
+  release(id: string): Promise<void>
 }

@@ -86,13 +86,15 @@ function checkRequirements(
   const refuse = (message: string) => new BuyerError('OFFER_REFUSED', `${message}; nothing was signed`)
   if (wanted.scheme !== SCHEME)
     return refuse(`the seller asks for scheme "${wanted.scheme}"; this buyer pays "exact"`)
-  const network = networks.find(({ id }) => id === wanted.network)
-  if (!network) {
-    const known = networks.map(({ id }) => id).join(', ')
+  const sameChain = networks.filter(({ id }) => id === wanted.network)
+  if (sameChain.length === 0) {
+    const known = [...new Set(networks.map(({ id }) => id))].join(', ')
     return refuse(`the seller wants payment on ${wanted.network}; this buyer allows ${known}`)
   }
-  if (!sameHex(wanted.asset, network.asset)) {
-    return refuse(`the seller asks for token ${wanted.asset}; USDC on ${network.id} is ${network.asset}`)
+  const network = sameChain.find(({ asset }) => sameHex(wanted.asset, asset))
+  if (!network) {
+    const known = sameChain.map(({ asset }) => asset).join(' or ')
+    return refuse(`the seller asks for token ${wanted.asset}; USDC on ${wanted.network} is ${known}`)
   }
   const amountMicro = BigInt(wanted.amount)
   if (amountMicro > maxMicro) {

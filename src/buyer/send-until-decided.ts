@@ -1,6 +1,7 @@
 import { errorBodyOf, receiptOf } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
 import type { BuyerStep } from './buyer-step.ts'
+import { readDocument } from './capped-body.ts'
 import type { StoredPayment } from './payment-storage.ts'
 
 export interface BuyerClock {
@@ -17,7 +18,7 @@ export interface Waiting {
 
 interface Sending {
   requestId?: string | undefined
-  send(header: string | undefined, signal: AbortSignal): Promise<Response>
+  send(payment: StoredPayment | undefined, signal: AbortSignal): Promise<Response>
   retryUnpaid: boolean
   signal?: AbortSignal | undefined
 }
@@ -44,14 +45,15 @@ export async function sendUntilDecided(
     let cause: unknown
     let retryAfterMs: number | undefined
     try {
-      const response = await sendOnce(sending, paid?.payment.header, deadlineMs - clock.now())
+      const response = await sendOnce(sending, paid?.payment, deadlineMs - clock.now())
       if (!mayRetry || !isUndecided(response)) return response
-      const body = errorBodyOf(await response.text().catch(() => ''))
+      const body = errorBodyOf((await readDocument(response).catch(() => '')) ?? '')
       statusUrl = typeof body.statusUrl === 'string' ? body.statusUrl : statusUrl
       reason = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
       retryAfterMs = retryAfterOf(response, clock.now())
     } catch (error) {
-      if (!mayRetry || sending.signal?.aborted) throw error
+      // Our own verdict on an answer is no lost answer.
+      if (!mayRetry || sending.signal?.aborted || error instanceof BuyerError) throw error
       reason = 'the gateway could not be reached, or its answer was lost'
       cause = error
     }
@@ -86,13 +88,13 @@ async function sleepUnlessAborted(
 /** Limits the wait for the head of an answer; a body may then stream for as long as it likes. */
 async function sendOnce(
   { send, signal }: Sending,
-  header: string | undefined,
+  payment: StoredPayment | undefined,
   leftMs: number,
 ): Promise<Response> {
   const timeout = new AbortController()
   const timer = setTimeout(() => timeout.abort(), Math.max(1_000, Math.min(ATTEMPT_TIMEOUT_MS, leftMs)))
   try {
-    return await send(header, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
+    return await send(payment, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
   } finally {
     clearTimeout(timer)
   }

@@ -29,8 +29,27 @@ const granted = () => Response.json({ type: 'AccessGrant', accessToken: 't', txH
 const refused = (status: number, code: string) =>
   Response.json({ type: 'Error', code, message: code }, { status, headers: { 'x-svc-code': code } })
 
+const rpcUrl = 'https://rpc.example.com'
+/** What a node answers: its chain, the time of its newest block, and whether the authorization was used. */
+interface Node {
+  chainId: number
+  atSeconds: number
+  used: boolean | 'no such token'
+}
+const words = { true: `0x${'1'.padStart(64, '0')}`, false: `0x${'0'.repeat(64)}`, 'no such token': '0x' }
+
+async function answerAsNode({ chainId, atSeconds, used }: Node, request: Request): Promise<Response> {
+  const { method } = (await request.json()) as { method: string }
+  const results: Record<string, unknown> = {
+    eth_chainId: `0x${chainId.toString(16)}`,
+    eth_getBlockByNumber: { number: '0x7', timestamp: `0x${atSeconds.toString(16)}` },
+    eth_call: words[`${used}`],
+  }
+  return Response.json({ jsonrpc: '2.0', id: 1, result: results[method] })
+}
+
 /** A buyer before a gateway that challenges the unpaid; `paid` answers payments, counted from 1. */
-function scene(paid: (count: number) => Response, options: Partial<BuyerOptions> = {}) {
+function scene(paid: (count: number) => Response, options: Partial<BuyerOptions> = {}, node?: Node) {
   const sent: string[] = []
   const unpaid: Request[] = []
   const clock = {
@@ -42,6 +61,10 @@ function scene(paid: (count: number) => Response, options: Partial<BuyerOptions>
   }
   const fakeFetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
+    if (request.url.startsWith(rpcUrl)) {
+      if (!node) throw new Error('no network')
+      return answerAsNode(node, request)
+    }
     const header = request.headers.get('payment-signature')
     if (header === null) {
       unpaid.push(request)
@@ -51,42 +74,72 @@ function scene(paid: (count: number) => Response, options: Partial<BuyerOptions>
     sent.push(header)
     return paid(sent.length)
   }
-  const buyer = createBuyer({ account, maxAmount: '$1.00', fetch: fakeFetch, clock, ...options })
+  const rpcUrls = { [testnet.id]: rpcUrl }
+  const buyer = createBuyer({ account, maxAmount: '$1.00', fetch: fakeFetch, clock, rpcUrls, ...options })
   return { buyer, sent, unpaid, clock }
 }
 const order = { planId: 'basic', requestId: 'r' }
 const distinct = (sent: string[]) => new Set(sent).size
 
 describe('a definite failure', () => {
-  test('is not answered with a second signature; only the next call makes one', async () => {
-    const { buyer, sent } = scene((count) => (count === 1 ? refused(402, 'PAYMENT_FAILED') : granted()))
-    await expect(buyer.buy(base, order)).rejects.toMatchObject({
-      code: 'PAYMENT_FAILED',
-      gateway: { code: 'PAYMENT_FAILED' },
-    })
-    expect(sent).toHaveLength(1)
-    await buyer.buy(base, order)
-    expect(distinct(sent)).toBe(2)
-  })
+  test.each([
+    [402, 'PAYMENT_FAILED'],
+    [410, 'CHALLENGE_EXPIRED'],
+  ])(
+    '%i %s is not answered with a second signature: the next call sends the same payment again',
+    async (status, code) => {
+      const { buyer, sent } = scene((count) => (count === 1 ? refused(status, code) : granted()))
+      await expect(buyer.buy(base, order)).rejects.toMatchObject({
+        code: 'PAYMENT_FAILED',
+        gateway: { code },
+        retryAt: new Date(1_900_000_150_000),
+        message: expect.stringContaining('2030-03-17T17:49:10.000Z'),
+      })
+      expect(sent).toHaveLength(1)
+      await buyer.buy(base, order)
+      expect([sent.length, distinct(sent)]).toEqual([2, 1])
+    },
+  )
 
-  test('of a payment that has grown too old to be used is mended by one new signature', async () => {
+  const unused: Node = { chainId: testnet.chainId, atSeconds: 1_900_000_600, used: false }
+  /** A payment of an earlier run that meets `paid` ten minutes later. */
+  async function later(node: Node | undefined, paid: (count: number) => Response) {
     const storage = memoryStorage()
     const first = scene(() => refused(503, 'SETTLEMENT_PENDING'), { storage, maxWaitSeconds: 1 })
     await expect(first.buyer.buy(base, order)).rejects.toMatchObject({ code: 'STILL_PENDING' })
-    const later = scene((count) => (count === 1 ? refused(402, 'PAYMENT_FAILED') : granted()), { storage })
-    later.clock.nowMs += 600_000
-    await later.buyer.buy(base, order)
-    expect(later.sent[0]).toBe(first.sent[0])
-    expect(distinct(later.sent)).toBe(2)
+    const second = scene(paid, { storage }, node)
+    second.clock.nowMs += 600_000
+    return { ...second, firstSent: first.sent[0] }
+  }
+
+  test('of a payment that the chain shows to have expired unused is followed by one new signature, and no more', async () => {
+    const fixed = await later(unused, (count) => (count === 1 ? refused(402, 'PAYMENT_FAILED') : granted()))
+    await fixed.buyer.buy(base, order)
+    expect(fixed.sent[0]).toBe(fixed.firstSent)
+    expect(distinct(fixed.sent)).toBe(2)
+    const greedy = await later(unused, () => refused(410, 'CHALLENGE_EXPIRED'))
+    await expect(greedy.buyer.buy(base, order)).rejects.toMatchObject({ code: 'PAYMENT_FAILED' })
+    expect([greedy.unpaid.length, distinct(greedy.sent)]).toEqual([1, 2])
   })
 
-  test('of an expired challenge opens a new one, and a gateway that only says expired gets two signatures at most', async () => {
-    const mended = scene((count) => (count === 1 ? refused(410, 'CHALLENGE_EXPIRED') : granted()))
-    await mended.buyer.buy(base, order)
-    expect([mended.unpaid.length, distinct(mended.sent)]).toEqual([2, 2])
-    const greedy = scene(() => refused(410, 'CHALLENGE_EXPIRED'))
-    await expect(greedy.buyer.buy(base, order)).rejects.toMatchObject({ code: 'REFUSED' })
-    expect(greedy.sent).toHaveLength(2)
+  test.each<[string, Node | undefined, string, RegExp]>([
+    ['was used', { ...unused, used: true }, 'ALREADY_USED', /used or cancelled/],
+    [
+      'has not expired in any block',
+      { ...unused, atSeconds: 1_900_000_149 },
+      'PAYMENT_FAILED',
+      /could still be used/,
+    ],
+    ['cannot be asked for', undefined, 'PAYMENT_FAILED', /could not be asked \(no network\)/],
+    ['is of another chain', { ...unused, chainId: 8453 }, 'PAYMENT_FAILED', /RPC is of eip155:8453/],
+    ['is unknown there', { ...unused, used: 'no such token' }, 'PAYMENT_FAILED', /does not know the token/],
+  ])('of a payment that %s is followed by none', async (_name, node, code, message) => {
+    const { buyer, sent } = await later(node, () => refused(402, 'PAYMENT_FAILED'))
+    await expect(buyer.buy(base, order)).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+    })
+    expect(distinct(sent)).toBe(1)
   })
 
   test.each([
@@ -150,6 +203,17 @@ describe('the fetch that pays', () => {
     expect([sent.length, distinct(sent)]).toEqual([4, 3])
   })
 
+  test('a refused payment is taken up by the next call of the same kind; calls at once have their own', async () => {
+    const { buyer, sent } = scene((count) => (count < 3 ? refused(402, 'PAYMENT_FAILED') : paidAnswer()))
+    const outcomes = await Promise.allSettled([buyer.fetch(base), buyer.fetch(base)])
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(distinct(sent)).toBe(2)
+    await Promise.all([buyer.fetch(base), buyer.fetch(base)])
+    expect([sent.length, distinct(sent)]).toEqual([4, 2])
+    await buyer.fetch(base)
+    expect(distinct(sent)).toBe(3)
+  })
+
   test('refuses above the limit, and hands a 402 that is no x402 v2 to its caller', async () => {
     const { buyer, sent } = scene(() => paidAnswer(), { maxAmount: '$0.000004' })
     await expect(buyer.fetch(base)).rejects.toMatchObject({ code: 'OVER_LIMIT' })
@@ -172,6 +236,18 @@ describe('the fetch that pays', () => {
 
 test('options that make no sense are refused before anything is asked', async () => {
   expect(() => createBuyer({ account, maxAmount: '1.00' })).toThrow('maxAmount must start with "$"')
+  const wrong = (options: Partial<BuyerOptions>) => () =>
+    createBuyer({ account, maxAmount: '$1.00', ...options })
+  expect(wrong({ maxTotal: '5' })).toThrow('maxTotal must start with "$"')
+  expect(wrong({ allowedHosts: ['https://api.example.com'] })).toThrow(
+    'allowedHosts has "https://api.example.com"',
+  )
+  expect(wrong({ validSeconds: 5 })).toThrow('validSeconds is 5')
+  const asset = `0x${'33'.repeat(20)}` as const
+  const networks = [{ ...testnet, asset }]
+  expect(wrong({ networks })).toThrow(/names token 0x3333.*add it to allowedAssets/)
+  expect(wrong({ networks, allowedAssets: [asset] })).not.toThrow()
+  expect(wrong({ networks: [{ ...testnet, asset, id: 'eip155:31337', chainId: 31337 }] })).not.toThrow()
   const { buyer, unpaid } = scene(granted)
   await expect(buyer.buy('api.example.com', order)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   await expect(buyer.buy(base, { planId: 'a b' })).rejects.toMatchObject({ code: 'BAD_OPTION' })

@@ -1,9 +1,12 @@
+import { microToDollars } from '../protocol/amount.ts'
+import { errorBodyOf } from './answers.ts'
+import { authorizationFate, authorizationOf, expiryMs, type Fate } from './authorization-fate.ts'
 import { BuyerError } from './buyer-error.ts'
-import type { BuyerStep } from './buyer-step.ts'
-import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
-import { type BuyerNetwork, findOffer, readOffer } from './read-offer.ts'
+import { readDocument } from './capped-body.ts'
+import { claimPayment, type PayContext } from './claim-payment.ts'
+import type { StoredPayment } from './payment-storage.ts'
+import { findOffer, type Offer, readOffer } from './read-offer.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
-import { type BuyerAccount, signPayment } from './sign-payment.ts'
 
 /** One thing to buy: how to ask for it, and under which name its payment is kept. */
 export interface Exchange {
@@ -11,8 +14,10 @@ export interface Exchange {
   subject: string
   /** Only in messages. */
   requestId?: string | undefined
-  /** Sends the request, with this `payment-signature` if there is one. */
-  send(header: string | undefined, signal: AbortSignal): Promise<Response>
+  /** Where the last request went: a payment goes there, and nowhere else. */
+  url(): string
+  /** Sends the request, with this payment if there is one. */
+  send(payment: StoredPayment | undefined, signal: AbortSignal): Promise<Response>
   /** Ask again when the unpaid request meets a fault; a plain fetch hands faults to its caller. */
   retryUnpaid: boolean
   signal?: AbortSignal | undefined
@@ -24,90 +29,114 @@ export interface Settled {
   payment?: StoredPayment
 }
 
-export interface SettleContext extends Waiting {
-  account: BuyerAccount
-  networks: readonly BuyerNetwork[]
-  maxMicro: bigint
-  storage: PaymentStorage
-  onStep(step: BuyerStep): void
+export interface SettleContext extends Waiting, PayContext {
+  fetch: typeof fetch
+  rpcUrlOf(network: string): string | undefined
 }
-
-/** An authorization is signed at most twice in one call, and the second time only as `isWorthless` says. */
-const MAX_SIGNATURES = 2
-
-/** Chains tick in seconds and clocks differ: this close to its end an authorization is refused by any gateway. */
-const VALIDITY_MARGIN_SECONDS = 10
 
 /**
  * Asks, pays and sends the same payment until the outcome is known. The payment is stored before it is sent for
- * the first time, so whoever comes back under the same key, even after a crash, sends that one and no other.
+ * the first time, so whoever comes back under the same key, even after a crash, sends that one and no other. Another
+ * one is signed only when the chain shows that this one expired unused, whatever the seller says.
  */
 export async function settleExchange(context: SettleContext, exchange: Exchange): Promise<Settled> {
   const { storage, clock } = context
   const deadlineMs = clock.now() + context.maxWaitSeconds * 1000
   let payment = await storage.get(exchange.key)
-  let resumed = payment !== undefined
-  for (let signatures = 0; ; ) {
+  let limitMicro = context.maxMicro
+  for (;;) {
+    const resumed = payment !== undefined
     if (payment) assertUsable(payment, context, exchange)
     else {
       const asked = await sendUntilDecided(context, exchange, undefined, deadlineMs)
-      const offer = await offerOf(asked, context)
+      const offer = await offerOf(asked, context, limitMicro)
       if (!offer) return { response: asked }
       context.onStep({ step: 'challenge', offer })
-      const signed = await signPayment(
-        context.account,
-        offer,
-        exchange.subject,
-        Math.floor(clock.now() / 1000),
-      )
-      signatures++
-      context.onStep({ step: 'sign', offer, validBefore: signed.validBefore })
-      payment = await storage.claim(exchange.key, signed)
+      payment = await claimPayment(context, exchange, offer)
       assertUsable(payment, context, exchange)
     }
     const response = await sendUntilDecided(context, exchange, { payment, resumed }, deadlineMs)
-    const fate = judge(response, payment, Math.floor(clock.now() / 1000))
-    // Forgotten on a definite failure: the next purchase under this key, a decision of its own, signs anew.
-    if (fate !== 'final') await storage.forget(exchange.key, payment)
-    if (fate !== 'worthless' || signatures >= MAX_SIGNATURES) return { response, payment }
+    if (!saysUnpaid(response)) return { response, payment }
+    const rpcUrl = context.rpcUrlOf(payment.network)
+    const fate = await authorizationFate(context.fetch, payment, rpcUrl, clock.now())
+    if (fate.kind === 'unused') {
+      await storage.forget(exchange.key, payment)
+      if (context.maxTotalMicro !== undefined) await storage.release(authorizationOf(payment).nonce)
+    }
+    // What was signed in this very call and failed would fail again: the caller decides.
+    if (fate.kind !== 'unused' || !resumed) throw await unpaid(response, payment, fate, exchange)
+    await response.body?.cancel()
+    // The next offer may have another price; more than the first one was not agreed to.
+    const agreedMicro = BigInt(payment.amount)
+    if (agreedMicro < limitMicro) limitMicro = agreedMicro
     payment = undefined
-    resumed = false
   }
 }
 
-/**
- * What an answer says of the payment that was sent. 'worthless' lets us sign again unasked, so it is said only
- * when its age is the cause: the authorization can no longer be used on any chain, or its challenge expired unpaid.
- * Any other definite failure (no balance, say) would fail again; the caller decides.
- */
-function judge(
+/** The answers by which a gateway says that it took nothing, and that another payment is welcome. */
+function saysUnpaid({ status, headers }: Response): boolean {
+  return status === 402 || (status === 410 && headers.get('x-svc-code') === 'CHALLENGE_EXPIRED')
+}
+
+async function unpaid(
   response: Response,
   payment: StoredPayment,
-  nowSeconds: number,
-): 'final' | 'failed' | 'worthless' {
-  const code = response.headers.get('x-svc-code')
-  if (response.status === 410 && code === 'CHALLENGE_EXPIRED') return 'worthless'
-  if (response.status !== 402) return 'final'
-  return Number(payment.validBefore) <= nowSeconds + VALIDITY_MARGIN_SECONDS ? 'worthless' : 'failed'
+  fate: Fate,
+  { requestId }: Exchange,
+): Promise<BuyerError> {
+  const gateway = errorBodyOf((await readDocument(response)) ?? '')
+  const told = gateway.message ?? (gateway as { error?: unknown }).error
+  const said = typeof told === 'string' ? told : `HTTP ${response.status}`
+  const details = { requestId, statusUrl: gateway.statusUrl, gateway }
+  if (fate.kind === 'used') {
+    const message = `the seller says that the payment failed (${said}), but the chain shows that its authorization was used or cancelled; no other one is signed for this request`
+    return new BuyerError('ALREADY_USED', message, details)
+  }
+  if (fate.kind === 'unused') {
+    return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}`, {
+      ...details,
+      retryAt: new Date(expiryMs(payment)),
+    })
+  }
+  const retryAt = new Date(fate.kind === 'open' ? fate.untilMs : expiryMs(payment))
+  const advice =
+    fate.kind === 'open'
+      ? `Its authorization could still be used, so no other one is signed before ${retryAt.toISOString()}; buy again after that`
+      : `Whether its authorization was used is not known, so no other one is signed: ${fate.why}`
+  return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}. ${advice}`, { ...details, retryAt })
 }
 
 function assertUsable(
   payment: StoredPayment,
   context: SettleContext,
-  { subject, requestId }: Exchange,
+  { subject, requestId, url }: Exchange,
 ): void {
   if (payment.subject !== subject) {
     const message = 'this requestId already paid for something else; use another requestId'
     throw new BuyerError('REQUEST_ID_REUSED', message, { requestId })
   }
   if (BigInt(payment.amount) > context.maxMicro) {
-    const message = `a stored payment of ${payment.amount} micro-units exceeds maxAmount; it was not sent`
+    const price = microToDollars(BigInt(payment.amount))
+    const message = `a stored payment of ${price} exceeds maxAmount; it was not sent`
     throw new BuyerError('OVER_LIMIT', message, { requestId })
+  }
+  const { host } = new URL(payment.url ?? url())
+  if (context.allowedHosts && !context.allowedHosts.has(host)) {
+    const message = `a stored payment is for ${host}, which is not in allowedHosts; it was not sent`
+    throw new BuyerError('OFFER_REFUSED', message, { requestId })
   }
 }
 
-async function offerOf(response: Response, context: SettleContext) {
+/** The offer of a 402, which is then read; any other answer stays as it is. */
+async function offerOf(
+  response: Response,
+  context: SettleContext,
+  limitMicro: bigint,
+): Promise<Offer | undefined> {
   if (response.status !== 402) return undefined
-  const raw = findOffer(response.headers.get('payment-required'), await response.clone().text())
-  return raw && readOffer(raw, context.networks, context.maxMicro)
+  const header = response.headers.get('payment-required')
+  const raw = findOffer(header, '') ?? findOffer(null, (await readDocument(response.clone())) ?? '')
+  if (!raw) return undefined
+  await response.body?.cancel()
+  return readOffer(raw, context.networks, limitMicro)
 }

@@ -27,15 +27,13 @@ export interface BuyerAccount {
   }): Promise<Hex>
 }
 
-/** Long enough for a settlement, short enough that an authorization which went astray soon is worthless. */
-const VALID_SECONDS = 300
+export const newNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
-/** Signs the EIP-3009 authorization that an offer asks for, under a fresh random nonce. */
+/** Signs the EIP-3009 authorization that an offer asks for, under a nonce that was never used before. */
 export async function signPayment(
   account: BuyerAccount,
   offer: Offer,
-  subject: string,
-  nowSeconds: number,
+  { nonce, validUntil, subject, url }: { nonce: Hex; validUntil: number; subject: string; url: string },
 ): Promise<StoredPayment> {
   const { network } = offer
   const message = {
@@ -43,8 +41,8 @@ export async function signPayment(
     to: offer.payTo,
     value: offer.amountMicro,
     validAfter: 0n,
-    validBefore: BigInt(nowSeconds + Math.min(VALID_SECONDS, Math.floor(offer.maxTimeoutSeconds))),
-    nonce: `0x${randomBytes(32).toString('hex')}` as Hex,
+    validBefore: BigInt(validUntil),
+    nonce,
   }
   const signature = await account.signTypedData({
     domain: { ...network.domain, chainId: network.chainId, verifyingContract: network.asset },
@@ -74,5 +72,6 @@ export async function signPayment(
     network: network.id,
     amount: authorization.value,
     validBefore: authorization.validBefore,
+    url,
   }
 }

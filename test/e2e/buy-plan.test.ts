@@ -130,4 +130,26 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('buying a plan by %s', (s
     await expect(buyer.buy(world.baseUrl, { planId: 'pro' })).rejects.toThrow(/1\.00/)
     expect(await world.flows(account)).toEqual({ paid: [PRICE], refunded: [] })
   })
+
+  test('our own buyer, refused for want of money, buys under the same requestId once it has some, and pays once', async () => {
+    const account = await world.chain.newBuyer()
+    let movedMs = 0
+    const { buy } = createBuyer({
+      account: account.account,
+      maxAmount: '$1.00',
+      validSeconds: 60,
+      rpcUrls: { [world.chain.network]: world.chain.rpcUrl },
+      clock: {
+        now: () => Date.now() + movedMs,
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      },
+    })
+    const order = { planId: 'basic', requestId: `poor-${strategy}` }
+    await expect(buy(world.baseUrl, order)).rejects.toMatchObject({ code: 'PAYMENT_FAILED' })
+    await world.chain.mint(account.address, 2n * PRICE)
+    movedMs = 100_000
+    await world.chain.increaseTime(100)
+    expect((await buy(world.baseUrl, order)).grant).toMatchObject({ type: 'AccessGrant' })
+    expect(await world.flows(account)).toEqual({ paid: [PRICE], refunded: [] })
+  })
 })

@@ -1,0 +1,37 @@
+import type { BuyerStep } from './buyer-step.ts'
+import type { PaymentStorage } from './payment-storage.ts'
+import type { BuyerNetwork } from './read-offer.ts'
+import type { BuyerClock } from './send-until-decided.ts'
+import type { BuyerAccount } from './sign-payment.ts'
+
+export interface BuyerOptions {
+  /** Who pays: a local account of viem, or anything that signs typed data. */
+  account: BuyerAccount
+  /** Most that one payment may cost, for example `"$1.00"`. */
+  maxAmount: string
+  /**
+   * Most that all payments of this storage may cost together, for example `"$20.00"`. What was signed counts until the
+   * chain shows that it expired unused; a refund is not deducted. Default: no limit.
+   */
+  maxTotal?: string
+  /** The only hosts that may be paid, for example `["api.example.com"]`; redirects among them are followed. Default: whichever the caller names. */
+  allowedHosts?: readonly string[]
+  /** Chains, and the tokens on each, that this buyer pays with. Default: USDC on Base and Base Sepolia. */
+  networks?: readonly BuyerNetwork[]
+  /** Addresses of tokens that `networks` may name although they are not USDC on a chain whose USDC we know. They need six decimals. */
+  allowedAssets?: readonly string[]
+  /** By CAIP-2 id, for example `{"eip155:8453": "https://…"}`; asked only before a second payment for one request. Default: the network's public RPC. */
+  rpcUrls?: Readonly<Record<string, string>>
+  /** How long a seller may use a signed payment; no other one for the same request is signed before. Default 120. */
+  validSeconds?: number
+  /** Most bytes of an answer that `fetch` hands over. Default 100 MiB. */
+  maxResponseBytes?: number
+  /** Default: memory. Use `fileStorage` where a crash must not pay twice. */
+  storage?: PaymentStorage
+  fetch?: typeof fetch
+  onStep?(step: BuyerStep): void
+  /** How long one purchase may wait for its outcome. Default 120. */
+  maxWaitSeconds?: number
+  /** For tests. */
+  clock?: BuyerClock
+}

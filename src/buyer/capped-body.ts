@@ -1,0 +1,57 @@
+import { BuyerError } from './buyer-error.ts'
+
+/** Far above every offer, grant and error; what is longer is not read. */
+export const MAX_DOCUMENT_BYTES = 1024 * 1024
+
+/** Time for a document of that size on a slow line; a seller that sends a byte a minute is not waited for. */
+const READ_TIMEOUT_MS = 30_000
+
+/** The body as text; undefined as soon as it is longer, or takes longer, than allowed. The rest is never downloaded. */
+export async function readDocument(response: Response): Promise<string | undefined> {
+  if (!response.body) return ''
+  const reader = response.body.getReader()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  let late = false
+  // Not awaited: half of a cloned body is cancelled only when the other half is.
+  const stop = () => void reader.cancel().catch(() => {})
+  const timer = setTimeout(() => {
+    late = true
+    stop()
+  }, READ_TIMEOUT_MS)
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (late) return undefined
+      if (done) return Buffer.concat(chunks).toString('utf8')
+      bytes += value.byteLength
+      if (bytes > MAX_DOCUMENT_BYTES) {
+        stop()
+        return undefined
+      }
+      chunks.push(value)
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The same answer; its body breaks off with an error where it grows longer than allowed. */
+export function capResponse(response: Response, maxBytes: number): Response {
+  if (!response.body) return response
+  let bytes = 0
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength
+      if (bytes > maxBytes) {
+        const message = `${response.url || 'the seller'} sent more than ${maxBytes} bytes; raise maxResponseBytes to take more`
+        controller.error(new BuyerError('ANSWER_TOO_LARGE', message))
+      } else controller.enqueue(chunk)
+    },
+  })
+  const { status, statusText, headers, url, redirected } = response
+  const capped = new Response(response.body.pipeThrough(counter), { status, statusText, headers })
+  // What a response that was made by hand does not know.
+  Object.defineProperties(capped, { url: { value: url }, redirected: { value: redirected } })
+  return capped
+}

@@ -1,0 +1,40 @@
+import { priceFault } from '../protocol/amount.ts'
+import { sameHex } from '../protocol/hex.ts'
+import { NETWORKS } from '../protocol/network.ts'
+import { BuyerError } from './buyer-error.ts'
+import type { BuyerOptions } from './buyer-options.ts'
+
+const MIN_VALID_SECONDS = 30
+/** More is refused by our gateway, and by others. */
+const MAX_VALID_SECONDS = 3600
+
+/** Throws what is wrong with the limits: a limit that does not mean what its author thinks is none. */
+export function checkOptions(options: BuyerOptions): void {
+  const refuse = (message: string) => new BuyerError('BAD_OPTION', message)
+  for (const name of ['maxAmount', 'maxTotal'] as const) {
+    const price = options[name]
+    const fault = name === 'maxTotal' && price === undefined ? undefined : priceFault(String(price))
+    if (fault) throw refuse(`${name} ${fault}`)
+  }
+  for (const host of options.allowedHosts ?? []) {
+    const read = URL.canParse(`https://${host}`) ? new URL(`https://${host}`).host : ''
+    if (read !== host.toLowerCase()) {
+      throw refuse(
+        `allowedHosts has ${JSON.stringify(host)}; a host is for example "api.example.com" or "localhost:3000"`,
+      )
+    }
+  }
+  for (const { id, asset } of options.networks ?? []) {
+    const usdc = NETWORKS.find((network) => network.id === id)?.asset
+    const allowed = [...(options.allowedAssets ?? []), ...(usdc === undefined ? [asset] : [usdc])]
+    if (!allowed.some((address) => sameHex(address, asset))) {
+      throw refuse(
+        `networks names token ${asset} on ${id}, whose USDC is ${usdc}; if it is meant, add it to allowedAssets`,
+      )
+    }
+  }
+  const { validSeconds = MIN_VALID_SECONDS } = options
+  if (!(validSeconds >= MIN_VALID_SECONDS && validSeconds <= MAX_VALID_SECONDS)) {
+    throw refuse(`validSeconds is ${validSeconds}; it can be ${MIN_VALID_SECONDS} to ${MAX_VALID_SECONDS}`)
+  }
+}

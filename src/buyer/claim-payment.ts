@@ -1,0 +1,63 @@
+import { microToDollars } from '../protocol/amount.ts'
+import { BuyerError } from './buyer-error.ts'
+import type { BuyerStep } from './buyer-step.ts'
+import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
+import type { BuyerNetwork, Offer } from './read-offer.ts'
+import type { BuyerClock } from './send-until-decided.ts'
+import { type BuyerAccount, newNonce, signPayment } from './sign-payment.ts'
+
+export interface PayContext {
+  account: BuyerAccount
+  networks: readonly BuyerNetwork[]
+  maxMicro: bigint
+  /** Undefined: no limit over all payments. */
+  maxTotalMicro: bigint | undefined
+  /** Undefined: whichever host the caller names. */
+  allowedHosts: ReadonlySet<string> | undefined
+  validSeconds: number
+  storage: PaymentStorage
+  clock: BuyerClock
+  onStep(step: BuyerStep): void
+}
+
+/**
+ * Signs for an offer and stores the payment; whoever stored one under this key before keeps the right to it. Counted
+ * towards the total before it is signed: a crash in between leaves the total too high, never too low.
+ */
+export async function claimPayment(
+  context: PayContext,
+  {
+    key,
+    subject,
+    requestId,
+    url,
+  }: { key: string; subject: string; requestId?: string | undefined; url(): string },
+  offer: Offer,
+): Promise<StoredPayment> {
+  const { storage, maxTotalMicro, allowedHosts } = context
+  const { host } = new URL(url())
+  if (allowedHosts && !allowedHosts.has(host)) {
+    const message = `${host} asks for a payment and is not in allowedHosts; nothing was signed`
+    throw new BuyerError('OFFER_REFUSED', message, { requestId })
+  }
+  const nonce = newNonce()
+  if (maxTotalMicro !== undefined && !(await storage.reserve(nonce, offer.amountMicro, maxTotalMicro))) {
+    const price = microToDollars(offer.amountMicro)
+    const message = `with another ${price} all payments would exceed maxTotal, ${microToDollars(maxTotalMicro)}; nothing was signed`
+    throw new BuyerError('OVER_TOTAL', message, { requestId })
+  }
+  const seconds = Math.floor(Math.min(context.validSeconds, offer.maxTimeoutSeconds))
+  const validUntil = Math.floor(context.clock.now() / 1000) + seconds
+  let claimed: StoredPayment | undefined
+  let signed: StoredPayment | undefined
+  try {
+    signed = await signPayment(context.account, offer, { nonce, validUntil, subject, url: url() })
+    context.onStep({ step: 'sign', offer, validBefore: signed.validBefore })
+    claimed = await storage.claim(key, signed)
+    return claimed
+  } finally {
+    // Never sent: signing failed, or another payment was there first. A claim whose answer was lost may have succeeded.
+    const lost = signed === undefined || (claimed !== undefined && claimed.header !== signed.header)
+    if (maxTotalMicro !== undefined && lost) await storage.release(nonce)
+  }
+}
