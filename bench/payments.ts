@@ -5,8 +5,8 @@ import type { Address, Hex } from '../src/protocol/hex.ts'
 import { NETWORKS } from '../src/protocol/network.ts'
 import type { Authorization } from '../src/protocol/payment.ts'
 import { createAuthorizationDigest } from '../src/settlement/authorization-digest.ts'
+import { loadCurve } from '../src/settlement/curve.ts'
 import { loadKeccak } from '../src/settlement/keccak.ts'
-import { loadNativeCurve } from '../src/settlement/native-curve.ts'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import artifact from '../src/testing/test-usdc.json' with { type: 'json' }
 import { type Connection, headerOf, requestText } from './connection.ts'
@@ -49,29 +49,23 @@ export async function preparePayments(
   const network = NETWORKS.find(({ chainId }) => chainId === chain.chainId)!
   const digestOf = createAuthorizationDigest(network, await loadKeccak())
   const validBefore = String(Math.floor(Date.now() / 1000) + VALID_SECONDS)
-  return Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const { privateKey, address } = some[index % payerCount]!
-      const authorization: Authorization = {
-        from: address,
-        to: payTo.toLowerCase() as Address,
-        value: String(PRICE_MICRO),
-        validAfter: '0',
-        validBefore,
-        nonce: `0x${randomBytes(32).toString('hex')}`,
-      }
-      return { authorization, signature: await sign(privateKey, digestOf(authorization)) }
-    }),
-  )
+  return Array.from({ length: count }, (_, index) => {
+    const { privateKey, address } = some[index % payerCount]!
+    const authorization: Authorization = {
+      from: address,
+      to: payTo.toLowerCase() as Address,
+      value: String(PRICE_MICRO),
+      validAfter: '0',
+      validBefore,
+      nonce: `0x${randomBytes(32).toString('hex')}`,
+    }
+    return { authorization, signature: sign(privateKey, digestOf(authorization)) }
+  })
 }
 
-const curve = loadNativeCurve()
-
-async function sign(privateKey: Hex, digest: Uint8Array): Promise<Hex> {
-  if (!curve)
-    return privateKeyToAccount(privateKey).sign({ hash: `0x${Buffer.from(digest).toString('hex')}` })
-  const { signature, recid } = curve.ecdsaSign(digest, Buffer.from(privateKey.slice(2), 'hex'))
-  return `0x${Buffer.from(signature).toString('hex')}${(27 + recid).toString(16)}`
+function sign(privateKey: Hex, digest: Uint8Array): Hex {
+  const { signature, recoveryId } = loadCurve().sign(digest, Buffer.from(privateKey.slice(2), 'hex'))
+  return `0x${Buffer.from(signature).toString('hex')}${(27 + recoveryId).toString(16)}`
 }
 
 /** Straight into the token's storage: a mint each would take longer than the measurement. */

@@ -32,9 +32,6 @@ export async function ensureInstalled() {
   // An install that saves nothing takes the same locked versions and checks the same hashes.
   if (result.output.includes('EUSAGE')) result = await runNpm('install', '--no-save', '--ignore-scripts')
   if (result.code !== 0) throw new PrepareError(`npm failed with exit code ${result.code}:\n${result.output}`)
-  // The only install script that we want. Where there is neither a build for this machine nor a compiler it fails,
-  // and JavaScript takes its place.
-  await runNpm('rebuild', 'secp256k1')
 }
 
 /** Compiles src/ to dist/ and bundles ui/ to dist/ui/ when any source is newer than the last good build. */
@@ -231,7 +228,7 @@ function removeOrphans(folder, expected) {
 }
 
 function copyAssets(files, toOutput) {
-  for (const file of files.filter((name) => /\.(json|sql|lua)$/.test(name))) {
+  for (const file of files.filter((name) => /\.(json|sql|lua|wasm)$/.test(name))) {
     const target = toOutput(file)
     if (existsSync(target) && statSync(target).mtimeMs >= statSync(file).mtimeMs) continue
     mkdirSync(dirname(target), { recursive: true })

@@ -4,9 +4,9 @@ import type { Signatures, SignedAuthorization } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createAuthorizationDigest } from './authorization-digest.ts'
+import { loadCurve } from './curve.ts'
 import { ALONE_GAS } from './gas-limits.ts'
 import { loadKeccak } from './keccak.ts'
-import { loadNativeCurve, type NativeCurve } from './native-curve.ts'
 import { createSignerRecovery, type RecoverSigner } from './recover-signer.ts'
 import { isRevert } from './revert-reason.ts'
 import { createRpc } from './rpc.ts'
@@ -26,18 +26,16 @@ export function createSignatures({
   rpcUrl,
   network,
   timeoutMs = 10_000,
-  curve = loadNativeCurve(),
 }: {
   rpcUrl: string
   network: Network
   timeoutMs?: number
-  /** null: recovery by JavaScript alone, as on platforms without a prebuilt one. */
-  curve?: NativeCurve | null | undefined
 }): Signatures {
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 })
+  const curve = loadCurve()
   const loaded = loadKeccak().then((keccak) => ({
     digestOf: createAuthorizationDigest(network, keccak),
-    recoverSigner: createSignerRecovery(curve ?? undefined, keccak),
+    recoverSigner: createSignerRecovery(curve, keccak),
   }))
 
   async function codeAgrees(
@@ -61,7 +59,7 @@ export function createSignatures({
       if (!isEncodable(auth)) return { invalid: 'the authorization has a number above 2^256 - 1' }
       const { digestOf, recoverSigner } = await loaded
       const digest = digestOf(auth)
-      const recovered = await recover(recoverSigner, digest, auth)
+      const recovered = recover(recoverSigner, digest, auth)
       if (recovered === 'payer') return 'eoa'
       const code = readHex(await rpc.call('eth_getCode', [auth.from, 'latest']), 'code')
       if (code === '0x') return recovered
@@ -72,18 +70,18 @@ export function createSignatures({
     async signed(from, text, signature) {
       const { recoverSigner } = await loaded
       const digest = hashMessage(text, 'bytes')
-      if ((await recover(recoverSigner, digest, { from, signature })) === 'payer') return true
+      if (recover(recoverSigner, digest, { from, signature }) === 'payer') return true
       const code = readHex(await rpc.call('eth_getCode', [from, 'latest']), 'code')
       return code !== '0x' && (await codeAgrees({ from, signature }, bytesToHex(digest)))
     },
   }
 }
 
-async function recover(
+function recover(
   recoverSigner: RecoverSigner,
   digest: Uint8Array,
   { from, signature }: Pick<SignedAuthorization, 'from' | 'signature'>,
-): Promise<'payer' | { invalid: string }> {
+): 'payer' | { invalid: string } {
   const length = (signature.length - 2) / 2
   if (length !== 65) return { invalid: `the signature of a plain account has 65 bytes, this one ${length}` }
   const v = Number.parseInt(signature.slice(130), 16)
@@ -92,7 +90,7 @@ async function recover(
   if (BigInt(`0x${signature.slice(66, 130)}`) > HALF_ORDER) {
     return { invalid: "the signature's s is in the upper half of the curve order; use the low-s form" }
   }
-  const signer = await recoverSigner(digest, signature)
+  const signer = recoverSigner(digest, signature)
   if (signer === from) return 'payer'
   if (signer === undefined) return { invalid: 'the signature is no point on the curve' }
   return {

@@ -1,48 +1,36 @@
-import { privateKeyToAccount } from 'viem/accounts'
-import { bytesToHex, keccak256 } from 'viem/utils'
+import { privateKeyToAddress } from 'viem/accounts'
+import { bytesToHex } from 'viem/utils'
 import type { SignedAuthorization, TxSigner } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { loadCurve } from './curve.ts'
 import { encodeTransaction, type TransactionFields } from './encode-transaction.ts'
 import { loadKeccak } from './keccak.ts'
 import { encodeTryAggregate, MULTICALL3 } from './multicall.ts'
-import { loadNativeCurve, type NativeCurve } from './native-curve.ts'
 import { encodeTransfer } from './token-calls.ts'
 
 /**
  * A gas wallet's key. It signs transfers of the token and nothing else: no call that a buyer composed can get
- * through it. Signatures are deterministic (RFC 6979), and the same with and without the native curve (null).
+ * through it. Signatures are deterministic (RFC 6979).
  */
-export function createTxSigner(
-  privateKey: Hex,
-  network: Network,
-  curve: NativeCurve | null = loadNativeCurve() ?? null,
-): TxSigner {
-  const account = privateKeyToAccount(privateKey)
-  const address = account.address.toLowerCase() as Address
-
-  async function signNatively(native: NativeCurve, fields: TransactionFields) {
-    const keccak = await loadKeccak()
-    const { signature, recid } = native.ecdsaSign(
-      keccak(encodeTransaction(fields)),
-      Buffer.from(privateKey.slice(2), 'hex'),
-    )
-    const raw = encodeTransaction(fields, {
-      yParity: recid,
-      r: signature.subarray(0, 32),
-      s: signature.subarray(32),
-    })
-    return { raw: bytesToHex(raw), hash: bytesToHex(keccak(raw)) }
-  }
+export function createTxSigner(privateKey: Hex, network: Network): TxSigner {
+  const address = privateKeyToAddress(privateKey).toLowerCase() as Address
+  const key = Buffer.from(privateKey.slice(2), 'hex')
+  const curve = loadCurve()
 
   return {
     address,
     async sign({ nonce, calls, maxFeePerGas, maxPriorityFeePerGas, gas }) {
+      const keccak = await loadKeccak()
       const fees = { maxFeePerGas, maxPriorityFeePerGas, gas: BigInt(gas) }
       const fields = { chainId: network.chainId, nonce, ...fees, ...target(network, address, calls) }
-      if (curve) return signNatively(curve, fields)
-      const raw = await account.signTransaction({ type: 'eip1559', ...fields })
-      return { raw, hash: keccak256(raw) }
+      const { signature, recoveryId } = curve.sign(keccak(encodeTransaction(fields)), key)
+      const raw = encodeTransaction(fields, {
+        yParity: recoveryId,
+        r: signature.subarray(0, 32),
+        s: signature.subarray(32),
+      })
+      return { raw: bytesToHex(raw), hash: bytesToHex(keccak(raw)) }
     },
   }
 }

@@ -5,8 +5,8 @@ import type { Hex } from '../../src/protocol/hex.ts'
 import { NETWORKS } from '../../src/protocol/network.ts'
 import { createAuthorizationDigest } from '../../src/settlement/authorization-digest.ts'
 import { authorizationTypedData } from '../../src/settlement/authorization-typed-data.ts'
+import { loadCurve } from '../../src/settlement/curve.ts'
 import { loadKeccak } from '../../src/settlement/keccak.ts'
-import { loadNativeCurve } from '../../src/settlement/native-curve.ts'
 import { createSignerRecovery } from '../../src/settlement/recover-signer.ts'
 import { hex } from './payments.ts'
 import { fault, openTarget, type Target } from './target.ts'
@@ -36,14 +36,14 @@ const change = fc.record({
   v: fc.constantFrom('1b', '1c'),
 })
 
-/** Our own typed-data hash and native recovery, against viem's. */
+/** Our own typed-data hash and recovery, against viem's. */
 export const signaturesTarget: Target = {
   name: 'signatures',
   share: 2,
   async open() {
     const account = privateKeyToAccount(generatePrivateKey())
     const keccak = await loadKeccak()
-    const recover = createSignerRecovery(loadNativeCurve(), keccak)
+    const recover = createSignerRecovery(loadCurve(), keccak)
     const digests = NETWORKS.map((network) => ({
       network,
       digestOf: createAuthorizationDigest(network, keccak),
@@ -60,7 +60,7 @@ export const signaturesTarget: Target = {
           (address) => address.toLowerCase(),
           () => undefined,
         )
-        const found = await recover(digest, signature)
+        const found = recover(digest, signature)
         if (found !== expected) fault(`recovered ${found}, viem ${expected}, of ${signature}`)
         return expected === undefined ? 'no signer' : 'a signer'
       },
