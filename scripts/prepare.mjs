@@ -27,10 +27,7 @@ export async function ensureInstalled() {
     throw new PrepareError('package-lock.json is behind package.json: run npm install and commit both.')
   }
   console.log('Installing dependencies (npm ci)…')
-  let result = await runNpm('ci', '--ignore-scripts')
-  // npm ci refuses a lock that lacks builds for other platforms, as one written against a partial mirror does.
-  // An install that saves nothing takes the same locked versions and checks the same hashes.
-  if (result.output.includes('EUSAGE')) result = await runNpm('install', '--no-save', '--ignore-scripts')
+  const result = await runNpm('ci', '--ignore-scripts')
   if (result.code !== 0) throw new PrepareError(`npm failed with exit code ${result.code}:\n${result.output}`)
 }
 
