@@ -22,7 +22,7 @@ import { readBalances, type WalletRole } from './settlement/wallet-balances.ts'
 import { openStore } from './stores/open-store.ts'
 import { openTurns } from './stores/open-turns.ts'
 import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
-import { checkReadiness } from './transports/http/check-readiness.ts'
+import { checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import type { Peer } from './transports/http/safeguards.ts'
@@ -182,12 +182,15 @@ export async function createGateway(
     ...(jwks && { jwks }),
     limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
     uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
-    ready: () =>
-      checkReadiness({
-        store: () => store.ping(),
-        chain: () => domain.ready().then(engine.ready),
-        settlement: settlementReady,
-      }),
+    ready: shareReadiness(
+      () =>
+        checkReadiness({
+          store: () => store.ping(),
+          chain: () => domain.ready().then(engine.ready),
+          settlement: settlementReady,
+        }),
+      clock.now,
+    ),
     ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
     ...(config.guardedPath !== null &&
       served?.forward && {

@@ -22,6 +22,7 @@ import {
   settlementPending,
   triedTooOften,
 } from './refusals.ts'
+import { refuseLook } from './replay-limit.ts'
 import { failed, settledOutcome, waitForChange } from './settled-outcome.ts'
 
 /** One request goes round at most so often: each round, somebody else made progress. */
@@ -243,6 +244,8 @@ async function releaseToPayer(
   waiting: { deadline: number; handover: Handover },
 ): Promise<Outcome> {
   if (challenge.payer !== auth.from || challenge.receipt === null) return failed(core, otherPayer(challenge))
+  const limited = refuseLook(core, auth.from)
+  if (limited) return failed(core, limited)
   const { results } = await lookAtChain(core, [auth])
   if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
   const outcome = await settledOutcome(core, {

@@ -186,7 +186,7 @@ test('a body over the limit is 413, as JSON-RPC', async () => {
   expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: { data: { code: 'BODY_TOO_LARGE' } } })
 })
 
-test('unpaid requests of an address are limited on both paths, good payments are not', async () => {
+test('unpaid requests of an address are limited on both paths, and so are payments that sell nothing', async () => {
   const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
   await world.restart({ rateLimitPerMinute: 4 })
   const onAccess = rawAgent(`${world.baseUrl}/x402/access`, {})
@@ -195,7 +195,8 @@ test('unpaid requests of an address are limited on both paths, good payments are
   const asked = await onAccess.ask({ planId: 'basic', requestId: 'l2' })
   expect(asked.httpStatus, 'counts once').toBe(200)
   const payload = await payloadFor(buyer, requiredOf(asked.result))
-  for (let turn = 0; turn < 6; turn++) expect((await onAccess.pay(payload)).httpStatus).toBe(200)
+  // The sale uses nothing up; each time that its result is fetched again does.
+  for (let turn = 0; turn < 4; turn++) expect((await onAccess.pay(payload)).httpStatus).toBe(200)
   expect((await agent.post('{')).status).toBe(200)
   expect((await agent.ask({ planId: 'basic' })).httpStatus).toBe(200)
   const limited = await agent.ask({ planId: 'basic' })
@@ -203,7 +204,8 @@ test('unpaid requests of an address are limited on both paths, good payments are
   expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
   expect((await onAccess.get('nobody')).httpStatus).toBe(429)
   const fake = { metadata: { 'x402.payment.payload': payload }, taskId: 'nobody', parts: [] }
-  expect((await agent.post(send(fake))).status, 'a payment for nothing is no way around it').toBe(429)
+  expect((await agent.post(send(fake))).status, 'a payment for nothing').toBe(200)
+  expect((await agent.post(send(fake))).status, 'is no way around it').toBe(429)
 })
 
 test('switched off, it answers 404 and is not mentioned', async () => {

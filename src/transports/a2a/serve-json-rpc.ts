@@ -35,8 +35,8 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
       return rpcFailure(safe.limit(peer) ?? malformed(rpc.fault), rpc.id, rpc.code)
     }
     const { id = null } = rpc
-    const payment = paymentIn(rpc)
-    const limited = safe.limit(peer, payment)
+    // A payment that comes to nothing on its way to the engine stays counted.
+    const limited = safe.limit(peer, paymentIn(rpc))
     if (limited) return rpcFailure(limited, id)
     const version = request.headers.get('a2a-version')
     const isLegacy = speaksLegacy(version, rpc)
@@ -53,12 +53,7 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
         [ADDRESS, peer.address],
       ]),
     })
-    // What only looks like a payment must not be a way around the limit.
-    const told = (answer: RpcAnswer): Reply => {
-      const mended = mend(answer, context)
-      const late = payment && mended.error ? safe.limit(peer) : undefined
-      return late ? rpcFailure(late, id) : jsonReply(200, headers, mended)
-    }
+    const told = (answer: RpcAnswer): Reply => jsonReply(200, headers, mend(answer, context))
     const answer = isLegacy
       ? await legacy.handle(withDefaults(rpc), context)
       : await current.handle(rpc, context)

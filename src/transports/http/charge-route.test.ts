@@ -129,7 +129,7 @@ describe('an unpaid call', () => {
     const { ask, intents } = charging(paid, { failureLimit })
     const { response, body } = await responseOf(await ask('/x', { 'payment-signature': header }))
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, '9'])
-    expect(body.message).toContain('failing payments')
+    expect(body.message).toContain('failing or repeated payments')
     expect(intents).toEqual([])
   })
 })

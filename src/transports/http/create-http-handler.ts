@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
-import { type DecodedAccess, decodeAccess } from './decode-access.ts'
+import { type DecodedAccess, decodeAccess, paymentOf } from './decode-access.ts'
 import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
@@ -61,25 +61,24 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     const has = (name: string): boolean => headerOf(request, name) !== null
     const a2a = peer.a2aOnAccess ? endpoints['/a2a']?.POST : undefined
     if (a2a && (has('x-a2a-extensions') || has('a2a-extensions'))) return a2a(request, peer)
-    const paying = has('payment-signature')
-    const limited = paying || a2a ? undefined : safe.limit(peer)
+    const payment = paymentOf(request)
+    // A header that is no payment must not be a way around the limit.
+    if (payment instanceof GatewayError) return safe.limit(peer) ?? render.failure(payment)
+    // Whether a body is A2A's, and brings a payment, shows only once it is read.
+    const limited = payment || !a2a ? safe.limit(peer, payment) : undefined
     if (limited) return limited
-    return andThen(decodeAccess(request, limits), (decoded) => {
-      if (!a2a) return sell(decoded, peer, paying)
-      // Whether a body is A2A's, and brings a payment, shows only once it is read.
-      if (decoded.kind === 'json-rpc') return a2a(again(request, decoded.text), peer)
-      const late = paying ? undefined : safe.limit(peer)
-      return late ?? sell(decoded, peer, paying)
+    return andThen(decodeAccess(request, limits, payment), (decoded) => {
+      if (a2a && decoded.kind === 'json-rpc') return a2a(again(request, decoded.text), peer)
+      const late = payment || !a2a ? undefined : safe.limit(peer)
+      return late ?? sell(decoded, peer)
     })
   }
 
-  function sell(decoded: DecodedAccess, peer: Peer, paying: boolean): Soon<Reply> {
+  function sell(decoded: DecodedAccess, peer: Peer): Soon<Reply> {
     switch (decoded.kind) {
       case 'intent': {
         const { intent } = decoded
         intent.address = peer.address
-        const failing = intent.payment && safe.limit(peer, intent.payment)
-        if (failing) return failing
         const offered = engine.offer(intent)
         if (offered) return render.outcome(offered)
         return safe.guard(async () => render.outcome(await engine.purchase(intent)), intent.challengeId)
@@ -88,10 +87,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       case 'nothing-asked':
         return nothingAsked
       case 'fault':
-        // A header that is no payment must not be a way around the limit.
-        return (
-          (paying && safe.limit(peer)) || render.failure(decoded.error, { httpStatus: decoded.httpStatus })
-        )
+        return render.failure(decoded.error, { httpStatus: decoded.httpStatus })
     }
   }
 

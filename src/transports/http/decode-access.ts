@@ -17,10 +17,18 @@ export type DecodedAccess =
   | { kind: 'json-rpc'; text: string }
   | { kind: 'fault'; error: GatewayError; httpStatus?: number }
 
-/** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
-export function decodeAccess(request: Request, limits: BodyLimits): Soon<DecodedAccess> {
+/** What a request pays with. */
+export function paymentOf(request: Request): PaymentPayload | GatewayError | undefined {
   const header = headerOf(request, 'payment-signature')
-  const payment = header === null ? undefined : decodePayment(header)
+  return header === null ? undefined : decodePayment(header)
+}
+
+/** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
+export function decodeAccess(
+  request: Request,
+  limits: BodyLimits,
+  payment = paymentOf(request),
+): Soon<DecodedAccess> {
   if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
   return andThen(readBytes(request, limits), (read) => decodeRead(request, payment, read))
 }

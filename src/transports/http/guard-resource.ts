@@ -54,7 +54,7 @@ export function createResourceGuard(
     const target = requestTarget(request)
     if (!opens(claims.aud, target)) {
       const message = 'The token was issued for another resource; buy access to this one.'
-      return refuse(new GatewayError('UNAUTHORIZED', message), true)
+      return safe.limit(peer) ?? refuse(new GatewayError('UNAUTHORIZED', message), true)
     }
     const read = await readBytes(request, limits)
     if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })

@@ -12,61 +12,100 @@ function payment(nonce: number): PaymentPayload {
   return { x402Version: 2, payload: { signature: '0x', authorization } } as unknown as PaymentPayload
 }
 
-/** Three failing payments a minute, and an engine that fails as it is told. */
+/** Three payments a minute that sell nothing, and an engine that answers as it is told. */
 function limited() {
   let nowMs = 60_000
   const limits = createRequestLimits(3, () => nowMs)
-  const purchase = async (): Promise<Outcome> => outcome
-  let outcome: Outcome
+  const purchase = async (): Promise<Outcome> => {
+    if (outcome) return outcome
+    throw new Error('told to')
+  }
+  let outcome: Outcome | undefined
   const engine = limits.counting({ purchase } as unknown as Engine)
+  const takes = (nonce: number, address = HERE) => limits.failureLimit(address, payment(nonce)).ok
+  const comesTo = (nonce: number, come: Outcome | undefined) => {
+    outcome = come
+    return engine.purchase({ transport: 'http', payment: payment(nonce), address: HERE })
+  }
   return {
     limits,
-    async fails(code: ErrorCode, nonce: number, address: string | undefined = HERE) {
-      outcome = { kind: 'failed', error: new GatewayError(code, 'told to') }
-      await engine.purchase({ transport: 'http', payment: payment(nonce), address })
+    takes,
+    comesTo,
+    /** As a transport does: takes it, and asks the engine if it may. */
+    async sends(nonce: number, come: Outcome | undefined): Promise<boolean> {
+      if (!takes(nonce)) return false
+      await comesTo(nonce, come).catch(() => {})
+      return true
     },
-    async succeeds(nonce: number) {
-      outcome = { kind: 'granted' } as Outcome
-      await engine.purchase({ transport: 'http', payment: payment(nonce), address: HERE })
-    },
-    allows: (nonce: number, address = HERE) => limits.failureLimit(address, payment(nonce)).ok,
     later(ms: number) {
       nowMs += ms
     },
   }
 }
 
-test('so many payments of an address may fail in a minute; asking costs nothing', async () => {
-  const { fails, allows, later, limits } = limited()
-  for (let nonce = 0; nonce < 3; nonce++) {
-    expect(allows(nonce)).toBe(true)
-    expect(allows(nonce)).toBe(true)
-    await fails('INVALID_PROOF', nonce)
-  }
+const failure = (code: ErrorCode): Outcome => ({ kind: 'failed', error: new GatewayError(code, 'told to') })
+const granted = (cached: boolean) => ({ kind: 'granted', cached }) as Outcome
+const answered = (status: number) =>
+  ({ kind: 'resource', cached: false, response: { resource: { status } } }) as Outcome
+
+test('so many payments of an address may come to nothing in a minute', async () => {
+  const { sends, takes, later, limits } = limited()
+  for (let nonce = 0; nonce < 3; nonce++) expect(await sends(nonce, failure('INVALID_PROOF'))).toBe(true)
   expect(limits.failureLimit(HERE, payment(9))).toMatchObject({ ok: false })
-  expect(allows(9, '203.0.113.8'), 'others').toBe(true)
+  expect(takes(9, '203.0.113.8'), 'others').toBe(true)
   expect(limits.rateLimit(HERE).ok, 'requests without a payment are counted apart').toBe(true)
   later(120_000)
-  expect(allows(9)).toBe(true)
+  expect(takes(9)).toBe(true)
 })
 
-test('a payment that is under way is taken however many others have failed', async () => {
-  const { fails, succeeds, allows } = limited()
-  await fails('SETTLEMENT_PENDING', 7)
-  for (let nonce = 0; nonce < 5; nonce++) await fails('PAYMENT_FAILED', nonce)
-  expect([allows(7), allows(8)]).toEqual([true, false])
-  await succeeds(7)
-  expect(allows(7), 'over').toBe(false)
+test('payments that come together are counted before their outcome is known', async () => {
+  const { takes, comesTo } = limited()
+  expect([0, 1, 2, 3].map((nonce) => takes(nonce))).toEqual([true, true, true, false])
+  await comesTo(0, granted(false))
+  expect([takes(4), takes(5)], 'the sale gave its place back').toEqual([true, false])
+  await comesTo(1, failure('PAYMENT_FAILED'))
+  expect(takes(6)).toBe(false)
 })
 
-test('what is our own fault, what waits, and what came from nowhere is not counted', async () => {
-  const { fails, succeeds, allows } = limited()
+test.each<[string, Outcome]>([
+  ['a result that was sold before', granted(true)],
+  ['a payer that asks too often', failure('RATE_LIMITED')],
+  ['a call that the backend refuses', answered(404)],
+  ['a replay', failure('TX_ALREADY_REDEEMED')],
+])('%s is counted', async (_name, outcome) => {
+  const { sends } = limited()
+  const sent = []
+  for (let turn = 0; turn < 4; turn++) sent.push(await sends(7, outcome))
+  expect(sent).toEqual([true, true, true, false])
+})
+
+test('what never reaches the engine stays counted', () => {
+  const { takes } = limited()
+  expect([0, 0, 0, 0].map((nonce) => takes(nonce))).toEqual([true, true, true, false])
+})
+
+test('a payment that is under way is taken however many others have failed, and gives nothing back', async () => {
+  const { sends, takes, comesTo } = limited()
+  expect(await sends(7, failure('SETTLEMENT_PENDING'))).toBe(true)
+  for (let nonce = 0; nonce < 5; nonce++) await sends(nonce, failure('PAYMENT_FAILED'))
+  for (let turn = 0; turn < 5; turn++) expect(await sends(7, failure('SETTLEMENT_PENDING'))).toBe(true)
+  expect([takes(7), takes(8)]).toEqual([true, false])
+  await comesTo(7, granted(false))
+  expect(takes(7), 'over').toBe(false)
+})
+
+test('sales, what waits, and what is our own fault use nothing up', async () => {
+  const { sends, takes } = limited()
   for (let nonce = 0; nonce < 9; nonce++) {
-    await fails('SETTLEMENT_PENDING', nonce)
-    await fails('DELIVERY_FAILED', nonce)
-    await fails('INTERNAL_ERROR', nonce)
-    await fails('RATE_LIMITED', nonce)
-    await succeeds(nonce)
+    for (const outcome of [
+      failure('SETTLEMENT_PENDING'),
+      failure('DELIVERY_FAILED'),
+      failure('INTERNAL_ERROR'),
+      granted(false),
+      answered(200),
+      undefined,
+    ])
+      expect(await sends(nonce, outcome)).toBe(true)
   }
-  expect(allows(99)).toBe(true)
+  expect(takes(99)).toBe(true)
 })

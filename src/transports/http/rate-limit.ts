@@ -9,23 +9,28 @@ export interface RateLimitOptions {
 
 const WINDOW_MS = 60_000
 
+export interface RateLimit {
+  /** Counts one more, or refuses it. */
+  (address: string, nowMs: number): RateVerdict
+  /** What was counted came to something after all, and counts no longer. */
+  giveBack(address: string): void
+}
+
 /**
  * Counts requests per address over a sliding minute: this window's count plus the share of the last one that is
- * still inside. Two numbers per address, and time is an argument. With `count: false` it only answers.
+ * still inside. Two numbers per address, and time is an argument.
  *
  * @example
  * const limit = createRateLimit({ perMinute: 600 })
  * limit('203.0.113.7', Date.now()) // { ok: true }
  */
-export function createRateLimit(
-  options: RateLimitOptions,
-): (address: string, nowMs: number, how?: { count: boolean }) => RateVerdict {
+export function createRateLimit(options: RateLimitOptions): RateLimit {
   const { perMinute, maxAddresses = 50_000 } = options
   let windowIndex = 0
   let current = new Map<string, number>()
   let previous = new Map<string, number>()
 
-  return (address, nowMs, { count } = { count: true }) => {
+  function count(address: string, nowMs: number): RateVerdict {
     if (perMinute <= 0) return { ok: true }
     const index = Math.floor(nowMs / WINDOW_MS)
     // A clock that steps back must not clear the counts.
@@ -41,7 +46,6 @@ export function createRateLimit(
     if (before * (1 - elapsed) + now + 1 > perMinute) {
       return { ok: false, retryAfterSeconds: secondsUntilRoom(before, now, elapsed, perMinute) }
     }
-    if (!count) return { ok: true }
     if (now === 0 && current.size >= maxAddresses) {
       const oldest = current.keys().next()
       if (!oldest.done) current.delete(oldest.value)
@@ -49,6 +53,17 @@ export function createRateLimit(
     current.set(key, now + 1)
     return { ok: true }
   }
+
+  function giveBack(address: string): void {
+    const key = limitKey(address)
+    // It may have been counted in the window before this one.
+    const counts = current.has(key) ? current : previous
+    const counted = counts.get(key) ?? 0
+    if (counted > 1) counts.set(key, counted - 1)
+    else counts.delete(key)
+  }
+
+  return Object.assign(count, { giveBack })
 }
 
 /** An IPv6 customer owns a whole /64: counting single addresses would count nothing. */

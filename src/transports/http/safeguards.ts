@@ -13,7 +13,7 @@ export interface Peer {
 export interface SafeguardOptions {
   /** Asked for requests that bring no payment. */
   rateLimit?(address: string): RateVerdict
-  /** Asked for requests that bring one, before it is worked on. */
+  /** Asked, once, for requests that bring one, before it is worked on. */
   failureLimit?(address: string, payment: PaymentPayload): RateVerdict
   /** Told of faults that the buyer only sees as 500 or 503. */
   onError?(error: unknown): void
@@ -44,7 +44,7 @@ export function createSafeguards(options: SafeguardOptions, render: OutcomeRende
       const verdict = payment ? options.failureLimit?.(address, payment) : options.rateLimit?.(address)
       if (!verdict || verdict.ok) return undefined
       const { retryAfterSeconds } = verdict
-      const what = payment ? 'failing payments' : 'requests without a payment'
+      const what = payment ? 'failing or repeated payments' : 'requests without a payment'
       const message = `too many ${what} from this address; wait ${retryAfterSeconds} s`
       return render.failure(new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }))
     },

@@ -45,15 +45,17 @@ export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalo
 
     const post: Endpoint = async (request, peer) => {
       const foreign = refuseForeign(request.headers)
-      if (foreign) return asRpcError(render.failure(foreign, { httpStatus: 403 }))
+      if (foreign) return asRpcError(safe.limit(peer) ?? render.failure(foreign, { httpStatus: 403 }))
       const read = await readBody(request, limits)
-      if (read.kind === 'fault')
-        return asRpcError(render.failure(read.error, { httpStatus: read.httpStatus }))
+      if (read.kind === 'fault') {
+        return asRpcError(safe.limit(peer) ?? render.failure(read.error, { httpStatus: read.httpStatus }))
+      }
       const message = parseMessage(read.text)
       if ('fault' in message) {
         const error = new GatewayError('INVALID_REQUEST', message.fault)
         return asRpcError(safe.limit(peer) ?? render.failure(error), null, message.code)
       }
+      // A payment that comes to nothing on its way to the engine, by bad arguments say, stays counted.
       const limited = safe.limit(peer, paymentIn(message, request.headers))
       if (limited) return asRpcError(limited, message)
       const reply = await replyOf(await exchange(detached(request), message, peer))
