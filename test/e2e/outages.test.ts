@@ -3,11 +3,13 @@ import { ConfigError } from '../../src/errors.ts'
 import { createGateway } from '../../src/gateway.ts'
 import { startDevChain } from '../../src/testing/index.ts'
 import type { RpcProxy } from './rpc-proxy.ts'
-import { PRICE, type Strategy, startWorld, TOKEN_SECRET, type World } from './world.ts'
+import { eventually, PRICE, type Strategy, startWorld, TOKEN_SECRET, type World } from './world.ts'
 
 const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING', retryable: true } }
 
-const readyStatus = async ({ baseUrl }: World) => (await fetch(`${baseUrl}/ready`)).status
+/** An answer may be a few seconds old. */
+const untilReadyIs = (status: number, { baseUrl }: World) =>
+  eventually(async () => (await fetch(`${baseUrl}/ready`)).status === status)
 
 // Both strategies at once: each waits most of its time. Within one, tests share a chain and go in turn.
 describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes away, by %s', (strategy) => {
@@ -22,21 +24,21 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes 
   test.sequential('before a payment: 402s go on, the payment waits and is not charged, and the same payload works later', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)
-    expect(await readyStatus(world)).toBe(200)
+    await untilReadyIs(200, world)
     proxy.cut()
     const required = await world.terms({ planId: 'basic', requestId: 'cut' })
     const header = await world.sign(buyer, required.accepts[0]!)
     const refused = await world.pay(header)
     expect(refused).toMatchObject(PENDING)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(await readyStatus(world)).toBe(503)
+    await untilReadyIs(503, world)
     expect(await world.status(required.challengeId)).toMatchObject({ state: 'PENDING' })
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
 
     proxy.mend()
     const granted = await world.payUntilDecided(header)
     expect(granted).toMatchObject({ status: 200, body: { requestId: 'cut' } })
-    expect(await readyStatus(world)).toBe(200)
+    await untilReadyIs(200, world)
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
@@ -62,7 +64,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('the RPC goes 
     proxy.cut()
     await world.restart()
     expect(world.alerts.at(-1)).toMatchObject({ kind: 'chain-unreachable' })
-    expect(await readyStatus(world)).toBe(503)
+    await untilReadyIs(503, world)
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const header = await world.sign(buyer, (await world.terms()).accepts[0]!)
     expect(await world.pay(header)).toMatchObject(PENDING)
@@ -95,7 +97,7 @@ describe('an empty gas wallet', () => {
     const alert = world.alerts.find(({ kind }) => kind === 'gas-wallet-empty')
     expect(alert?.message).toContain(gasWallet.toLowerCase())
     expect((await world.access(body)).status, 'no claim holds the challenge').toBe(402)
-    expect(await readyStatus(world)).toBe(503)
+    await untilReadyIs(503, world)
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
 
     await world.chain.fundEth(gasWallet, 10n ** 18n)

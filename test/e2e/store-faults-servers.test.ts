@@ -98,7 +98,7 @@ describe.concurrent.each(servers)('a gateway on $name', ({ start, option, open, 
     for (const answer of await Promise.all([...inFlight, ...fresh].map(({ header }) => world.pay(header)))) {
       expectPending(answer)
     }
-    expect(await readyStatus()).toBe(503)
+    await eventually(async () => (await readyStatus()) === 503)
     expect((await fetch(`${world.baseUrl}/health`)).status, 'alive, only not ready').toBe(200)
     for (const { buyer } of fresh) expect((await world.flows(buyer)).paid, 'no claim, no charge').toEqual([])
     await server.restart()

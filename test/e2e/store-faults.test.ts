@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { UnavailableError } from '../../src/errors.ts'
 import type { Store } from '../../src/ports.ts'
 import { createMemoryStore } from '../../src/stores/memory.ts'
-import { PRICE, startWorld, type World } from './world.ts'
+import { eventually, PRICE, startWorld, type World } from './world.ts'
 
 /** The real store behind a switch. */
 let fault: (() => Error) | undefined
@@ -52,7 +52,7 @@ test.each([
       })
       expect(answer.body.message, 'what is inside stays inside').not.toContain('db.internal')
     }
-    expect((await fetch(`${world.baseUrl}/ready`)).status).toBe(503)
+    await eventually(async () => (await fetch(`${world.baseUrl}/ready`)).status === 503)
     expect((await fetch(`${world.baseUrl}/health`)).status).toBe(200)
     expect((await world.access({ planId: 'basic' })).status, 'terms without a requestId need no store').toBe(
       402,

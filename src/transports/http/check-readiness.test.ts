@@ -32,13 +32,13 @@ test('every check is named with its result', async () => {
   expect(readiness).toEqual({ ok: false, checks: { store: 'the store is away', chain: 'ok' } })
 })
 
-test('those who ask together, and within five seconds, share one check', async () => {
+test('those who ask together, and within three seconds, share one check', async () => {
   const { ready, checks, at } = asked()
   await Promise.all(Array.from({ length: 100 }, ready))
-  at(4_999)
+  at(2_999)
   await ready()
   expect(checks()).toBe(1)
-  at(5_000)
+  at(3_000)
   await ready()
   expect(checks()).toBe(2)
 })

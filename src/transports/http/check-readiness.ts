@@ -18,7 +18,7 @@ export async function checkReadiness(
 export type Readiness = Awaited<ReturnType<typeof checkReadiness>>
 
 /** Long enough that a flood of questions costs nothing, short enough for whoever balances load by the answers. */
-const READY_FOR_MS = 5_000
+const READY_FOR_MS = 3_000
 /** A recovery must show soon. */
 const NOT_READY_FOR_MS = 1_000
 
