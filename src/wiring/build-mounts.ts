@@ -21,7 +21,13 @@ export async function buildMounts(
 ): Promise<{ mounts: Mount[]; idle(): Promise<void> }> {
   const a2a =
     config.a2a &&
-    (await import('../transports/a2a/create-a2a.ts')).createA2a(config, config.a2a, engine, discovery)
+    (await import('../transports/a2a/create-a2a.ts')).createA2a(
+      config,
+      config.a2a,
+      engine,
+      discovery,
+      servesRoutes,
+    )
   const mounts: Mount[] = a2a ? [a2a.mount] : []
   if (config.mcp) {
     const { createMcp } = await import('../transports/mcp/create-mcp.ts')

@@ -16,7 +16,7 @@ export interface CardConfig {
 
 /**
  * The agent card. Clients of 0.3 read `url` and `protocolVersion`, those of 1.0 `supportedInterfaces`.
- * `path` is where this server answers A2A.
+ * `discovery` is what is sold by A2A; `path` is where this server answers it.
  */
 export function agentCard(
   config: CardConfig,
@@ -48,7 +48,10 @@ export function agentCard(
     },
     defaultInputModes: ['text'],
     defaultOutputModes: ['application/json'],
-    skills: [discoverPlans(baseUrl), requestAccess(baseUrl, discovery)],
+    skills: [
+      discoverPlans(baseUrl),
+      ...(discovery.plans.length + discovery.routes.length > 0 ? [requestAccess(baseUrl, discovery)] : []),
+    ],
   }
 }
 
@@ -56,7 +59,7 @@ function discoverPlans(baseUrl: string) {
   return {
     id: 'discover-plans',
     name: 'Discover plans',
-    description: `Lists what can be bought and its price, free of charge: GET ${baseUrl}/discover.`,
+    description: `GET /discover lists what can be bought and its price, free of charge: ${baseUrl}/discover.`,
     tags: ['discovery', 'catalog', 'x402'],
     examples: ['What do you sell, and what does it cost?'],
   }
@@ -67,6 +70,10 @@ function requestAccess(baseUrl: string, { plans, routes }: DiscoveryCatalog) {
     ...(plans.length > 0 ? ['a plan (planId) and get an access token'] : []),
     ...(routes.length > 0 ? ['a single call (routeId and resource) and get its answer'] : []),
   ].join(', or ')
+  const results = [
+    ...(plans.length > 0 ? ['the AccessGrant'] : []),
+    ...(routes.length > 0 ? ['the ResourceResponse'] : []),
+  ].join(', or for a call ')
   return {
     id: 'request-access',
     name: 'Request access',
@@ -78,7 +85,7 @@ function requestAccess(baseUrl: string, { plans, routes }: DiscoveryCatalog) {
       `GET ${baseUrl}/discover and choose.`,
       `POST ${baseUrl}/x402/access with your choice and a requestId of your own: the answer is 402 with the payment requirements.`,
       'Sign the EIP-3009 authorization that accepts[0] asks for, off-chain.',
-      'Send the same request again with header payment-signature and receive the AccessGrant.',
+      `Send the same request again with header payment-signature and receive ${results}.`,
     ],
   }
 }

@@ -3,6 +3,7 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Endpoint, Mount } from '../http/endpoint.ts'
 import { JSON_HEADERS } from '../http/headers.ts'
 import { jsonReply } from '../http/reply.ts'
+import { soldHere } from '../sold-here.ts'
 import { agentCard, type CardConfig } from './agent-card.ts'
 import { createPurchases, type Purchases } from './purchases.ts'
 import { createRequestHandler } from './request-handler.ts'
@@ -21,10 +22,12 @@ export function createA2a(
   switches: { streaming: boolean; transferProofs: boolean },
   engine: Pick<Engine, 'purchase' | 'status' | 'inspect' | 'watch' | 'cancel'>,
   discovery: DiscoveryCatalog,
+  servesRoutes: boolean,
 ): A2a {
+  const sold = soldHere(discovery, servesRoutes)
   const published = (path: string) => {
     const headers = { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }
-    return jsonReply(200, headers, agentCard(config, discovery, { path, ...switches }))
+    return jsonReply(200, headers, agentCard(config, sold, { path, ...switches }))
   }
   const onAccess = published('/x402/access')
   const onItsOwn = published('/a2a')
@@ -42,7 +45,7 @@ export function createA2a(
         purchases,
         sale,
         report,
-        catalogMessage: (contextId) => catalogMessage(discovery, contextId),
+        catalogMessage: (contextId) => catalogMessage(sold, contextId),
       })
       return {
         '/a2a': { POST: createRpcEndpoint(desk, handler) },
@@ -54,12 +57,18 @@ export function createA2a(
   }
 }
 
-function catalogMessage(discovery: DiscoveryCatalog, contextId = '') {
+function catalogMessage(sold: DiscoveryCatalog, contextId = '') {
+  const asks = [
+    ...(sold.plans.length > 0 ? ['{"type": "AccessRequest", "planId": "…", "requestId": "…"}'] : []),
+    ...(sold.routes.length > 0
+      ? [
+          '{"type": "AccessRequest", "routeId": "…", "resource": {"method": "…", "path": "…"}, "requestId": "…"}',
+        ]
+      : []),
+  ]
   const text =
-    'To buy, send a data part {"type": "AccessRequest", "planId": "…", "requestId": "…"}, or routeId and resource {method, path} ' +
-    'in place of planId. This is what can be bought:'
-  return agentMessage([textPart(text), dataPart({ type: 'Catalog', ...discovery })], {
-    taskId: '',
-    contextId,
-  })
+    asks.length > 0
+      ? `To buy, send a data part ${asks.join(', or ')}. This is what can be bought:`
+      : 'Nothing is sold by A2A here. GET /discover lists the routes that are called, and paid, directly.'
+  return agentMessage([textPart(text), dataPart({ type: 'Catalog', ...sold })], { taskId: '', contextId })
 }

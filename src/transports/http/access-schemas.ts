@@ -47,12 +47,11 @@ const RESPONSE_PROPERTIES: Record<keyof ResourceResponse, object> = {
 
 const shared = { requestId: true, challengeId: true, clientAgentId: true } as const
 
-/** Builds the extensions of every 402, once. What a seller's own handler takes and answers is not ours to describe. */
-export function accessSchemas(baseUrl: string): {
-  plan: SvcExtension
-  route: SvcExtension
-  embedded: Pick<SvcExtension, 'description'>
-} {
+/** What a seller's own handler answers is not ours to describe, only that nothing is put around it. */
+const OWN_ANSWER = { description: "The seller's own answer as it is, in no ResourceResponse." }
+
+/** Builds the extensions of every 402, once. */
+export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'embedded', SvcExtension> {
   const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
     .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
     .required({ planId: true })
@@ -76,6 +75,11 @@ export function accessSchemas(baseUrl: string): {
       description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
     },
     embedded: {
+      inputSchema: {
+        ...inputSchema(routeInput),
+        description: 'The call itself: resource is the method and the path with query of this very request.',
+      },
+      outputSchema: OWN_ANSWER,
       description: `${how('the same request')} The answer is the seller's own. Prices and routes: ${catalog}.`,
     },
   }

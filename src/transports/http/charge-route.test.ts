@@ -88,7 +88,7 @@ describe('an unpaid call', () => {
     expect(decodeJsonObject(response.headers.get('payment-required')!)).toMatchObject({
       resource: body.resource,
     })
-    expect(Object.keys(body.extensions.svc)).toEqual(['description'])
+    expect(Object.keys(body.extensions.svc)).toEqual(['inputSchema', 'outputSchema', 'description'])
     expect(intents).toEqual([
       {
         transport: 'http',

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import { soldHere } from '../sold-here.ts'
 import { type DecodedAccess, decodeAccess, paymentOf } from './decode-access.ts'
 import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
@@ -54,7 +55,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     jsonReply(200, { ...JSON_HEADERS, 'cache-control': `public, max-age=${maxAgeSeconds}` }, value)
   const catalog = published(options.discovery, 60)
   const nothingAsked = jsonReply(400, UNPAID_HEADERS, {
-    error: `planId (or routeId and resource) is missing. GET ${baseUrl}/discover lists what can be bought.`,
+    error: `${nothingAskedOf(soldHere(options.discovery, options.routes !== undefined))} GET ${baseUrl}/discover lists what can be bought.`,
   })
 
   function access(request: Request, peer: Peer): Soon<Reply | Response> {
@@ -209,6 +210,13 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
 const responseOf = (answer: Reply | Response, request: Request): Response =>
   answer instanceof Response ? answer : toResponse(answer, request)
+
+/** Whoever names nothing to buy is told what could be named here. */
+function nothingAskedOf({ plans, routes }: DiscoveryCatalog): string {
+  if (plans.length > 0) return `planId${routes.length > 0 ? ' (or routeId and resource)' : ''} is missing.`
+  if (routes.length > 0) return 'routeId and resource are missing.'
+  return "Nothing is sold at this address: call the seller's routes directly."
+}
 
 const withoutBody = (found: Reply | Response): Reply | Response =>
   found instanceof Response ? found : { ...found, body: null }

@@ -32,7 +32,7 @@ const SERVER_ERROR = -32000
 export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalog: Catalog): Mount {
   const tools = [
     discoverPlansTool(discovery, config.network.word),
-    requestAccessTool(),
+    ...(discovery.plans.length > 0 ? [requestAccessTool()] : []),
     ...(config.mcp.routes ? routeTools(catalog, discovery) : []),
   ]
   const card = describeServer(config, discovery)

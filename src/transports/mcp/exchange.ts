@@ -12,9 +12,16 @@ import type { ServerCard } from './describe-server.ts'
 import type { RpcMessage } from './parse-message.ts'
 import type { McpTool } from './tool.ts'
 
-const INSTRUCTIONS =
-  'Sells API access for USDC by x402. Call discover_plans for prices, then request_access: its first answer says what to ' +
-  'sign, and the second call carries the payment in _meta["x402/payment"].'
+const HOW =
+  'its first answer says what to sign, and the second call carries the payment in _meta["x402/payment"].'
+
+function instructionsFor(tools: readonly McpTool[]): string {
+  const sold = tools.filter(({ kind }) => kind === 'sold').map(({ listing }) => listing.name)
+  const prices = 'Sells API access for USDC by x402. Call discover_plans for prices'
+  if (sold.length === 0) return `${prices}; nothing is sold by tools.`
+  const which = sold.includes('request_access') ? 'request_access' : 'the tool that you need'
+  return `${prices}, then ${which}: ${HOW}`
+}
 
 /** Serves one message of either generation of the protocol, by a fresh server, and always answers JSON. */
 export function createExchange(
@@ -25,15 +32,13 @@ export function createExchange(
   // A handler of the protocol's library sees the request, and nothing that is ours.
   const peers = new WeakMap<object, Peer>()
   const listings = tools.map(({ listing }) => listing)
+  const instructions = instructionsFor(tools)
   const names = listings.map(({ name }) => name).join(', ')
 
   /** The plain server and not the one with registered tools: that words argument errors by itself, and not as ours. */
   function newServer(): Server {
     const { name, version, description } = card
-    const server = new Server(
-      { name, version, description },
-      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
-    )
+    const server = new Server({ name, version, description }, { capabilities: { tools: {} }, instructions })
     server.setRequestHandler('tools/list', () => ({ tools: listings }))
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq, http }) => {
       const { req } = http ?? {}

@@ -63,7 +63,7 @@ function ownPaths(offer: Offer): Paths {
     '/discover': {
       get: read('discover', 'Plans, routes and prices', json('the catalog', schemaRef('Catalog'))),
     },
-    '/x402/access': { post: access(offer) },
+    ...(sellsOnAccess(offer) && { '/x402/access': { post: access(offer) } }),
     '/x402/challenges/{challengeId}': {
       get: {
         ...read('status', 'How a purchase stands', json('its state', schemaRef('ChallengeStatus'))),
@@ -105,10 +105,16 @@ function ownPaths(offer: Offer): Paths {
   return paths
 }
 
+/** Calls that the seller's own server answers are bought where they are made. */
+const routesOnAccess = (offer: Offer) => (offer.servesRoutes ? paidRoutes(offer) : [])
+
+const sellsOnAccess = (offer: Offer): boolean =>
+  offer.discovery.plans.length + routesOnAccess(offer).length > 0
+
 function access(offer: Offer): Operation {
   const { plans } = offer.discovery
-  const routes = offer.servesRoutes ? paidRoutes(offer) : []
-  const prices = (plans.length > 0 ? plans : paidRoutes(offer)).map(({ unitAmount }) => unitAmount)
+  const routes = routesOnAccess(offer)
+  const prices = (plans.length > 0 ? plans : routes).map(({ unitAmount }) => unitAmount)
   const requestId = 'a-new-uuid-for-every-purchase'
   const examples = Object.fromEntries([
     ...plans.map(({ planId, unitAmount, description = planId }) => [
@@ -122,7 +128,7 @@ function access(offer: Offer): Operation {
   ])
   const results = [
     ...(plans.length > 0 ? ['AccessGrant'] : []),
-    ...(routes.length > 0 || plans.length === 0 ? ['ResourceResponse'] : []),
+    ...(routes.length > 0 ? ['ResourceResponse'] : []),
   ].map(schemaRef)
   return {
     operationId: 'access',
