@@ -75,6 +75,7 @@ async function startServer(chain, work) {
       ROUTES: '[{"routeId":"test_error_handling","method":"GET","path":"/fails","unitAmount":"$0.01"}]',
       PROXY_TO_BASE_URL: 'http://127.0.0.1:9',
       TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
       DATA_DIR: join(work, 'data'),
       RATE_LIMIT_PER_MINUTE: '0',
       MCP_ENABLED: 'true',

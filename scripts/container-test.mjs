@@ -143,6 +143,7 @@ async function testSale(start, rootfs, image) {
     GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
     PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
     TOKEN_SECRET_FILE: '/run/secrets/token-secret',
+    RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
     POLL_INTERVAL_MS: '100',
   }
   const binds = { '/data': data.path, '/run/secrets:ro': secrets.path }

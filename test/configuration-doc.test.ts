@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { VARIABLES } from '../src/config/from-env.ts'
+import { optionsFromEnv, VARIABLES } from '../src/config/from-env.ts'
 import { OPTION_NAMES } from '../src/config/options.ts'
+import { resolveConfig } from '../src/config/resolve-config.ts'
 import { SERVER_VARIABLES } from '../src/config/server-variables.ts'
 
 const text = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
@@ -27,4 +28,20 @@ test("docs/configuration.md names exactly the server's own variables, and which 
     { saved: saved === 'yes' },
   ])
   expect(Object.fromEntries(documented)).toEqual(SERVER_VARIABLES)
+})
+
+test("README's example of the standalone server starts, once it has a wallet", () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [command] = /^SVC_WALLET_ADDRESS=[^`]*npm run serve/m.exec(readme)!
+  const env = Object.fromEntries(
+    [...command.matchAll(/([A-Z_]+)=('[^']*'|\$\([^)]*\)|\S+)/g)].map(([, name, value]) => [
+      name!,
+      value!
+        .replace(/^'|'$/g, '')
+        .replace(/^\$\(.*\)$/, 'x'.repeat(64))
+        .replace('0x…', `0x${'1'.repeat(40)}`),
+    ]),
+  )
+  const { options, source } = optionsFromEnv(env, () => '')
+  expect(resolveConfig(options, source).guardedPath).toBe('/resource/{resourceId}')
 })

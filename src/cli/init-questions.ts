@@ -101,11 +101,30 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     } while (await more('Another plan?'))
     values.PLANS = plans
   }
-  async function askRoutes(): Promise<void> {
-    await askText('PROXY_TO_BASE_URL', 'Base URL of the API behind the routes', {
+  const askBackend = (): Promise<void> =>
+    askText('PROXY_TO_BASE_URL', 'Base URL of your API', {
       placeholder: 'http://localhost:8080',
       needed: true,
     })
+  /** Tokens of somebody else's making can only be checked there. */
+  async function askResource(foreign: boolean): Promise<void> {
+    const who = foreign
+      ? 'own'
+      : await askOne('Who answers calls that bring a token?', [
+          { value: 'own', label: 'my own server, which checks the token' },
+          { value: 'backend', label: 'this server checks it, and passes the call on to my API' },
+        ])
+    if (who === 'own') {
+      return askText('RESOURCE_ENDPOINT', 'URL of the calls, where {resourceId} is what was bought', {
+        placeholder: 'https://api.example.com/v1/{resourceId}',
+        needed: true,
+      })
+    }
+    delete values.RESOURCE_ENDPOINT
+    await askBackend()
+  }
+  async function askRoutes(): Promise<void> {
+    await askBackend()
     if (await keeps('ROUTES', 'routes')) return
     const routes: unknown[] = []
     do {
@@ -187,6 +206,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
       issuer === 'api' ? ['TOKEN_SECRET', 'TOKEN_PRIVATE_KEY'] : ['ISSUE_TOKEN_API', 'ISSUE_TOKEN_API_SECRET']
     for (const name of others) delete values[name]
     if (issuer === 'api') await askText('ISSUE_TOKEN_API', 'Its URL', { needed: true })
+    await askResource(issuer === 'api')
   } else delete values.PLANS
   if (sold !== 'plans') await askRoutes()
   else delete values.ROUTES

@@ -12,6 +12,7 @@ const env = {
   SVC_WALLET_ADDRESS: options.walletAddress,
   PLANS: JSON.stringify(options.plans),
   TOKEN_SECRET: options.tokenSecret,
+  RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
 }
 
 describe('MCP is off until somebody wishes for it', () => {

@@ -9,6 +9,7 @@ const good = {
   SVC_WALLET_ADDRESS: wallet,
   PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
   TOKEN_SECRET: secret,
+  RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
 }
 const files: Record<string, string> = {
   '/run/secrets/token': `${secret}\n`,

@@ -8,6 +8,7 @@ const good = {
   SVC_WALLET_ADDRESS: wallet,
   PLANS: [{ planId: 'basic', unitAmount: '$1.00' }],
   TOKEN_SECRET: 'correct-horse-battery-staple-0123456789',
+  RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
 }
 const read = (env: Record<string, string>, saved: Record<string, string | unknown[]>, infra = {}) =>
   readConfiguration(env, saved, () => '', infra)

@@ -7,6 +7,7 @@ import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
 import { readLimits } from './check-limits.ts'
 import { checkPaths } from './check-paths.ts'
+import { checkResource } from './check-resource.ts'
 import { readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { addressFault } from './check-wallet.ts'
@@ -62,6 +63,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const guards = backend.kind === 'proxy' && signs && plans.length > 0
   const guarded = guards ? templatePath(resourceEndpoint, baseUrl) : undefined
   checkPaths(reader, routes, { served: backend.kind !== 'embedded', guarded })
+  checkResource(reader, { plans, credential, backend, baseUrl, resourceEndpoint, guarded })
   const chain = readChain(reader, network)
   const limits = readLimits(reader)
   const agents = readAgents(reader)

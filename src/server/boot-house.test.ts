@@ -13,6 +13,7 @@ const good = {
   SVC_WALLET_ADDRESS: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
   PLANS: [{ planId: 'basic', unitAmount: '$1.00' }],
   TOKEN_SECRET: 'correct-horse-battery-staple-0123456789',
+  RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
 }
 const shared = { ...good, SVC_SECRET_KEY: 'k'.repeat(40) }
 const nowhere: FindHost = async () => 'absent'

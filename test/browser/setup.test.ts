@@ -67,6 +67,8 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await page.getByLabel('My own gas wallet').check()
   await page.getByLabel('Private key of the gas wallet').fill(chain.account(1).privateKey)
   await page.getByRole('button', { name: 'Generate Signing secret' }).click()
+  await page.locator('#field-resource-endpoint-message', { hasText: 'somebody who answers' }).waitFor()
+  await page.getByLabel('Where tokens are used').fill('https://api.example.com/v1/{resourceId}')
   const tokenSecret = await page.getByLabel('Signing secret').inputValue()
   expect(tokenSecret).toMatch(/^[0-9a-f]{64}$/)
 

@@ -82,6 +82,7 @@ async function startGateway(): Promise<void> {
         : { GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey }),
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       ISSUE_TOKEN_API: tokenApi.url,
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
       DATA_DIR: dataDir,
       POLL_INTERVAL_MS: '50',
       SETTLE_WAIT_SECONDS: '5',

@@ -47,6 +47,7 @@ describe.each([
       REFUND_WALLET_PRIVATE_KEY: chain.account(0).privateKey,
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
       BASE_URL: 'http://shop.test',
       POLL_INTERVAL_MS: '200',
       SETTLE_WAIT_SECONDS: '10',

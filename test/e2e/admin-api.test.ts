@@ -335,6 +335,7 @@ test('on the standalone server: for the operator only, below its base path, with
       SVC_WALLET_ADDRESS: chain.account(0).address,
       GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
       PLANS: JSON.stringify([{ planId: 'basic', unitAmount: '$1.00' }]),
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
     },
     { print: () => undefined },
   )

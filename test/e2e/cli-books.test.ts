@@ -84,6 +84,7 @@ test('init writes a configuration that serve runs by, and tells no secret', asyn
   const said = await cliProcess(
     { ...env, ...secrets, POLL_INTERVAL_MS: '50', REFUND_INTERVAL_SECONDS: '1' },
     ...['init', '--yes', '--token-api', `http://127.0.0.1:${port}/issue`, ...flags],
+    ...['--resource-endpoint', 'https://api.example.com/v1/{resourceId}'],
   )
   expect(said).toMatchObject({ code: 0, errors: '' })
   expect(said.output).toContain('Generated, and only there: ADMIN_TOKEN.')

@@ -46,6 +46,7 @@ beforeAll(async () => {
     REFUND_WALLET_PRIVATE_KEY: chain.account(0).privateKey,
     PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
     TOKEN_SECRET,
+    RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
     MCP_ENABLED: 'true',
     ADMIN_TOKEN: 'an admin token of doctor',
     LOG_LEVEL: 'silent',
@@ -96,6 +97,14 @@ test('a healthy server: every line is ok, the exit code is 0, and no secret is t
   for (const secret of [healthy.GAS_WALLET_PRIVATE_KEY!, TOKEN_SECRET, healthy.ADMIN_TOKEN!]) {
     expect(output).not.toContain(secret)
   }
+})
+
+test('plans whose tokens nobody answers are an error that names the fix', async () => {
+  const { code, output } = await cli({ ...healthy, RESOURCE_ENDPOINT: '' }, 'doctor')
+  expect(code).toBe(1)
+  expect(output).toMatch(
+    /^error +RESOURCE_ENDPOINT .*is missing; plans need somebody who answers .*for example /m,
+  )
 })
 
 const deadUrl = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`

@@ -54,6 +54,8 @@ test('init asks one thing after the other, checks each answer, and never shows a
     await answer('must start with "$"', '\b\b\b\b', '$1.00', ENTER)
     await answer('Another plan?', ENTER)
     await answer('Who issues the tokens?', ENTER)
+    await answer('Who answers calls that bring a token?', ENTER)
+    await answer('URL of the calls', 'https://api.example.com/v1/{resourceId}', ENTER)
     await answer('Who brings payments to the chain?', DOWN, DOWN, ENTER)
     await answer('Private key of the gas wallet', key, ENTER)
     await answer('Private key that signs refunds', ENTER)
@@ -69,6 +71,7 @@ test('init asks one thing after the other, checks each answer, and never shows a
       SVC_NETWORK: 'testnet',
       SVC_WALLET_ADDRESS: WALLET,
       PLANS: [{ planId: 'basic', unitAmount: '$1.00' }],
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
       GAS_WALLET_PRIVATE_KEY: key,
       AGENT_NAME: 'Ada',
       TOKEN_SECRET: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -84,7 +87,11 @@ test('init again offers what is saved, and sells from Postgres', async () => {
   const env = { DATA_DIR: dataDir }
   const plans = '[{"planId":"basic","unitAmount":"$1.00"}]'
   try {
-    const first = await cli(env, 'init', '--json', '--wallet', WALLET, '--plans', plans)
+    const flags = ['--wallet', WALLET, '--plans', plans]
+    const unserved = await cli(env, 'init', '--json', ...flags)
+    expect(JSON.parse(unserved.output), 'somebody must answer the tokens').toMatchObject({ ok: false })
+    expect(unserved.output).toContain('RESOURCE_ENDPOINT or PROXY_TO_BASE_URL is missing')
+    const first = await cli(env, 'init', '--json', ...flags, '--backend', 'http://localhost:8080')
     expect(JSON.parse(first.output)).toMatchObject({ ok: true, generated: ['TOKEN_SECRET', 'ADMIN_TOKEN'] })
     const before = JSON.parse(await readFile(join(dataDir, 'config.json'), 'utf8')).values
     const person = sitDown(env)
@@ -95,6 +102,8 @@ test('init again offers what is saved, and sells from Postgres', async () => {
     await answer('What do you sell?', ENTER)
     await answer('Keep the saved plans (1)?', ENTER)
     await answer('Who issues the tokens?', ENTER)
+    await answer('Who answers calls that bring a token?', DOWN, ENTER)
+    await answer('Base URL of your API', ENTER)
     await answer('Who brings payments to the chain?', ENTER)
     await answer('Private key that signs refunds', ENTER)
     await answer('Where are the records of payments kept?', DOWN, ENTER)
@@ -126,7 +135,7 @@ test('init for calls of an API on mainnet, by the default facilitator with its k
     await answer('Which network?', DOWN, ENTER)
     await answer('Address of your wallet', WALLET, ENTER)
     await answer('What do you sell?', DOWN, ENTER)
-    await answer('Base URL of the API', 'http://localhost:8080', ENTER)
+    await answer('Base URL of your API', 'http://localhost:8080', ENTER)
     await answer('Id of the route', 'weather', ENTER)
     await answer('Its method', ENTER)
     await answer('Its path', '/weather/:city', ENTER)

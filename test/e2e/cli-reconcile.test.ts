@@ -52,6 +52,7 @@ beforeAll(async () => {
     REFUND_WALLET_PRIVATE_KEY: seller.privateKey,
     PLANS: '[{"planId":"basic","unitAmount":"$1.00"},{"planId":"pro","unitAmount":"$2.50"}]',
     TOKEN_SECRET,
+    RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
   }
 })
 afterAll(async () => {

@@ -37,9 +37,11 @@ test('bad configuration: every fault at once, one line each, exit code 1, no sta
   expect(stderr).not.toContain('short')
 })
 
-test('nothing configured: the server runs, names each missing variable with an example, and opens setup', async () => {
+test('too little configured: the server runs, names each missing variable with an example, and opens setup', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-serve-'))
-  const env = { PATH, PORT: String(await freePort()), DATA_DIR: dataDir }
+  // Plans that nobody would answer: told with the rest, and not sold.
+  const plans = '[{"planId":"a","unitAmount":"$1.00"}]'
+  const env = { PATH, PORT: String(await freePort()), DATA_DIR: dataDir, PLANS: plans }
   const gateway = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const line = await new Promise<string>((said) =>
@@ -48,7 +50,9 @@ test('nothing configured: the server runs, names each missing variable with an e
     const { message, url, why } = JSON.parse(line)
     expect(message).toContain('not configured yet')
     expect(url).toMatch(new RegExp(`^http://localhost:${env.PORT}/setup\\?token=[\\w-]{32}$`))
-    for (const name of ['SVC_WALLET_ADDRESS', 'PLANS', 'TOKEN_SECRET']) expect(why.join()).toContain(name)
+    for (const name of ['SVC_WALLET_ADDRESS', 'TOKEN_SECRET', 'RESOURCE_ENDPOINT']) {
+      expect(why.join()).toContain(`${name}`)
+    }
     const exit = new Promise<number | null>((code) => gateway.once('exit', code))
     gateway.kill('SIGTERM')
     expect(await exit).toBe(0)
@@ -72,6 +76,7 @@ test('the server stays below 150 MiB after a purchase, and stops cleanly on SIGT
       GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
       DATA_DIR: dataDir,
       POLL_INTERVAL_MS: '50',
     },

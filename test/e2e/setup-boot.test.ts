@@ -25,6 +25,7 @@ beforeAll(async () => {
     GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
     PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
     TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
+    RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
     POLL_INTERVAL_MS: '50',
     LOG_LEVEL: 'silent',
   }

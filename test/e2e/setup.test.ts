@@ -27,7 +27,12 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'paystile-setup-'))
   baseUrl = `http://127.0.0.1:${await freePort()}`
   environment = { DATA_DIR: dataDir, BASE_URL: baseUrl, POLL_INTERVAL_MS: '50' }
-  values = { SVC_WALLET_ADDRESS: chain.account(0).address, PLANS, AGENT_NAME: 'Weather' }
+  values = {
+    SVC_WALLET_ADDRESS: chain.account(0).address,
+    PLANS,
+    AGENT_NAME: 'Weather',
+    RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
+  }
   secrets = {
     RPC_URL: chain.rpcUrl,
     GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,

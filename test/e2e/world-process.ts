@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { VARIABLES } from '../../src/config/from-env.ts'
 import type { GatewayOptions } from '../../src/config/options.ts'
 
+const ELSEWHERE = 'https://api.example.com/v1/{resourceId}'
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** The standalone server, as a process of its own. */
@@ -29,6 +30,8 @@ export async function startServerProcess(
       SVC_MANAGED_INFRA: 'none',
       LOG_LEVEL: 'error',
       ...(issuer && { ISSUE_TOKEN_API: issuer.url }),
+      // Where the gateway does not guard the resource itself, somebody else must serve it.
+      ...((issuer || !options.proxyTo) && { RESOURCE_ENDPOINT: options.resourceEndpoint ?? ELSEWHERE }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -59,7 +59,19 @@ export function CredentialsSection(): JSX.Element {
           />
         </>
       )}
-      <More title="Lifetime and resource address">
+      <Field
+        name="RESOURCE_ENDPOINT"
+        label="Where tokens are used"
+        hint={
+          chosen === 'api'
+            ? 'The address of your own server, which checks its tokens. What was bought takes the place of {resourceId}.'
+            : 'The address of your own server, which checks the tokens. Leave it empty with a backend set above: this server then checks them, and passes the calls on.'
+        }
+        placeholder="https://api.example.com/v1/{resourceId}"
+        inputMode="url"
+        optional
+      />
+      <More title="Lifetime">
         <Field
           name="TOKEN_TTL_SECONDS"
           label="A token is valid for"
@@ -67,13 +79,6 @@ export function CredentialsSection(): JSX.Element {
           placeholder="3600"
           inputMode="numeric"
           unit="seconds"
-          optional
-        />
-        <Field
-          name="RESOURCE_ENDPOINT"
-          label="Where tokens are used"
-          placeholder="https://api.example.com/resource/{resourceId}"
-          inputMode="url"
           optional
         />
       </More>

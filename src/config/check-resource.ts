@@ -1,0 +1,48 @@
+import type { OptionReader } from './option-reader.ts'
+import type { BackendConfig, CredentialConfig } from './resolved-config.ts'
+import { templatePath } from './url-fault.ts'
+
+const EXAMPLE = 'https://api.example.com/v1/{resourceId}'
+
+/**
+ * Plans sell a token for the resource endpoint, so somebody must answer there. The standalone server does where it can check
+ * the token and has a backend to pass calls on to; its own address, without that, would be a 404 that buyers paid for. An
+ * embedding server has handlers of its own, which cannot be seen from here.
+ */
+export function checkResource(
+  reader: OptionReader,
+  sold: {
+    plans: readonly unknown[]
+    credential: CredentialConfig
+    backend: BackendConfig
+    baseUrl: string
+    resourceEndpoint: string
+    guarded: string | undefined
+  },
+): void {
+  if (sold.plans.length === 0 || sold.guarded !== undefined || reader.settable('fetchResource')) return
+  if (templatePath(sold.resourceEndpoint, sold.baseUrl) === undefined) return
+  const foreign = sold.credential.kind === 'api'
+  // A backend that is set and wrong is told already.
+  if (!foreign && sold.backend.kind === 'embedded' && reader.value('proxyTo') !== undefined) return
+  const example = reader.example('resourceEndpoint', EXAMPLE)
+  const proxy = reader.label('proxyTo')
+  if (reader.value('resourceEndpoint') === undefined) {
+    if (foreign) {
+      const api = reader.label('issueTokenApi')
+      const why = `it says where tokens of ${api} are used, which this server cannot check itself, for example ${example}`
+      reader.miss(['resourceEndpoint'], why)
+    } else {
+      const why = `plans need somebody who answers their tokens: your own server, for example ${example}, or the backend to which this server passes calls that bring one`
+      reader.miss(['resourceEndpoint', 'proxyTo'], why)
+    }
+    return
+  }
+  const mend = foreign
+    ? `it cannot check tokens of ${reader.label('issueTokenApi')}. Give the address of the server that does`
+    : `it has no backend to pass them on to. Set ${proxy}, or give the address of your own server`
+  reader.fault(
+    'resourceEndpoint',
+    `leads to this server, which would answer buyers with 404: ${mend}, for example ${example}. If a proxy in front sends that path elsewhere, give ${reader.label('baseUrl')} a path of its own.`,
+  )
+}
