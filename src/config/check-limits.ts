@@ -21,6 +21,8 @@ const RANGES: Record<keyof Limits, Range> = {
   maxResourceBytes: { standard: 1_048_576, min: 1024, max: 33_554_432 },
   requestTimeoutSeconds: { standard: 30, min: 1, max: 3600 },
   rateLimitPerMinute: { standard: 600, min: 0, max: 1_000_000 },
+  payerFailuresPerMinute: { standard: 30, min: 0, max: 1_000_000 },
+  payerUndeliveredPerDay: { standard: 20, min: 0, max: 1_000_000 },
   retentionDays: { standard: 0, min: 0, max: 36_500 },
 }
 

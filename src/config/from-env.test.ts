@@ -73,6 +73,8 @@ describe('optionsFromEnv', () => {
       PROXY_TIMEOUT_SECONDS: '67',
       REQUEST_TIMEOUT_SECONDS: '66',
       RATE_LIMIT_PER_MINUTE: '0',
+      PAYER_FAILURES_PER_MINUTE: '5',
+      PAYER_UNDELIVERED_PER_DAY: '0',
       TRUST_PROXY: '1',
     })
     expect(settings.port).toBe(8080)
@@ -103,6 +105,8 @@ describe('optionsFromEnv', () => {
       backend: { kind: 'proxy', baseUrl: 'http://backend:8080/v1', secret: 's', timeoutSeconds: 67 },
       requestTimeoutSeconds: 66,
       rateLimitPerMinute: 0,
+      payerFailuresPerMinute: 5,
+      payerUndeliveredPerDay: 0,
       trustProxy: true,
     })
   })

@@ -54,6 +54,8 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   MAX_RESOURCE_BYTES: { option: 'maxResourceBytes', kind: 'whole number' },
   REQUEST_TIMEOUT_SECONDS: { option: 'requestTimeoutSeconds', kind: 'whole number' },
   RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
+  PAYER_FAILURES_PER_MINUTE: { option: 'payerFailuresPerMinute', kind: 'whole number' },
+  PAYER_UNDELIVERED_PER_DAY: { option: 'payerUndeliveredPerDay', kind: 'whole number' },
   RETENTION_DAYS: { option: 'retentionDays', kind: 'whole number' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
 }

@@ -41,6 +41,7 @@ export interface GatewayOptions {
   fetchResource?: FetchResource
   /** Shown to buyers. Default `paystile`. */
   agentName?: string
+  /** Shown to buyers. Default `API access for USDC`. */
   agentDescription?: string
   /** Shown on the agent card. Default `1.0.0`. */
   agentVersion?: string
@@ -119,6 +120,10 @@ export interface GatewayOptions {
   retentionDays?: number
   /** Unpaid requests per minute and address and, counted apart, failing payments; 0 is off. Default 600. */
   rateLimitPerMinute?: number
+  /** Failing payments of one payer in a minute, and new signatures by which it fetches what it bought; 0 is off. Default 30. */
+  payerFailuresPerMinute?: number
+  /** Calls of one payer in a day (UTC) that were paid and not delivered, and are refunded at our cost; 0 is off. Default 20. */
+  payerUndeliveredPerDay?: number
   /** Believe `X-Forwarded-*`. Default false. */
   trustProxy?: boolean
 
@@ -196,6 +201,8 @@ const KNOWN: Record<OptionName, true> = {
   maxResourceBytes: true,
   requestTimeoutSeconds: true,
   rateLimitPerMinute: true,
+  payerFailuresPerMinute: true,
+  payerUndeliveredPerDay: true,
   retentionDays: true,
   trustProxy: true,
   onPaymentReceived: true,

@@ -66,6 +66,8 @@ describe('what is right', () => {
       maxResourceBytes: 1_048_576,
       requestTimeoutSeconds: 30,
       rateLimitPerMinute: 600,
+      payerFailuresPerMinute: 30,
+      payerUndeliveredPerDay: 20,
       retentionDays: 0,
       trustProxy: false,
       hooks: {},

@@ -82,6 +82,8 @@ export interface Limits {
   maxResourceBytes: number
   requestTimeoutSeconds: number
   rateLimitPerMinute: number
+  payerFailuresPerMinute: number
+  payerUndeliveredPerDay: number
   /** 0: results are kept for ever. */
   retentionDays: number
 }

@@ -16,7 +16,7 @@ import type { FindHost } from './managed-infra.ts'
 import { createMetricsHandler, createMetricsRoute } from './metrics-route.ts'
 import { createObserver } from './observe/create-observer.ts'
 import { createPages } from './pages.ts'
-import { type HttpServer, serveHttp } from './serve-http.ts'
+import { DEFAULT_REQUEST_TIMEOUT_MS, type HttpServer, serveHttp } from './serve-http.ts'
 import { createSetupApi } from './setup/create-setup-api.ts'
 
 /** How long requests in flight may still take after SIGTERM; what is not settled then is finished after the next start. */
@@ -151,7 +151,10 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   }
   try {
     const trustProxy = () => house.configuration().options.trustProxy === true
-    servers.push(await listen('PORT', port, { handler, trustProxy, onError }))
+    // The gateway's own limit is the one that answers with a reason; this one only must not be the shorter of the two.
+    const requestTimeoutMs = () =>
+      Math.max(DEFAULT_REQUEST_TIMEOUT_MS, (house.configuration().config?.requestTimeoutSeconds ?? 0) * 1000)
+    servers.push(await listen('PORT', port, { handler, trustProxy, onError, requestTimeoutMs }))
     if (adminPort !== null) {
       const pages = createOperatorPort(operator, health)
       pagesServer = await listen('ADMIN_PORT', adminPort, { handler: pages, trustProxy, onError })

@@ -65,6 +65,23 @@ describe('limits of the open door (attack 33)', () => {
     expect(await answer.text()).toBe('60000')
   })
 
+  test('a limit that is raised while the server runs counts for a body that takes longer than the first one', async () => {
+    let limitMs = 150
+    const { port } = await serve(echo, { requestTimeoutMs: () => limitMs, headersTimeoutMs: 100 })
+    const post = 'POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 4\r\n\r\n'
+    const cut = await dial(port)
+    cut.socket.write(`${post}ab`)
+    await cut.ended
+    expect(cut.received()).toMatch(/^HTTP\/1\.1 408 /)
+    limitMs = 60_000
+    const slow = await dial(port)
+    slow.socket.write(`${post}ab`)
+    await new Promise((turn) => setTimeout(turn, 400))
+    slow.socket.write('cd')
+    await slow.ended
+    expect(slow.received()).toMatch(/^HTTP\/1\.1 200 .*abcd/s)
+  })
+
   test('headers that trickle in are answered 408', async () => {
     const { port } = await serve(hello, { headersTimeoutMs: 100 })
     const { socket, received, ended } = await dial(port)

@@ -19,8 +19,11 @@ export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'tr
   maxHeaderBytes?: number
   /** For the request line and headers. Default 10 s. */
   headersTimeoutMs?: number
-  /** For the request with its body; not for the answer, which may wait for a settlement. Default 30 s. */
-  requestTimeoutMs?: number
+  /**
+   * For the request with its body; not for the answer, which may wait for a settlement. Default 30 s. A function is asked
+   * again with every request.
+   */
+  requestTimeoutMs?: number | (() => number)
   keepAliveTimeoutMs?: number
   /** A connection without a byte in either direction for this long is dead. Default 300 s. */
   idleTimeoutMs?: number
@@ -36,6 +39,7 @@ export interface HttpServer {
   close(graceMs?: number): Promise<void>
 }
 
+export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 const IDLE_CHECK_MS = 20
 
 const CLIENT_FAULTS: Record<string, [number, string, string]> = {
@@ -49,7 +53,8 @@ const CLIENT_FAULTS: Record<string, [number, string, string]> = {
 
 /** Starts the standalone server: node:http with the limits that a public address needs. */
 export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> {
-  const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000, host } = options
+  const { headersTimeoutMs = 10_000, requestTimeoutMs: given = DEFAULT_REQUEST_TIMEOUT_MS, host } = options
+  const requestTimeoutMs = typeof given === 'function' ? given : () => given
   let closing = false
   const bridge = bridgeToNode(options.handler, { ...options, a2aOnAccess: true, closing: () => closing })
   const inFlight = new Set<Promise<void>>()
@@ -57,8 +62,8 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
 
   const server = createServer({
     maxHeaderSize: options.maxHeaderBytes ?? 64 * 1024,
-    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-    requestTimeout: requestTimeoutMs,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs()),
+    requestTimeout: requestTimeoutMs(),
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 5_000,
     // How often node looks for late ones; its default of 30 s would triple the timeouts above.
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeoutMs / 4)),
@@ -73,6 +78,8 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
     }
   }
   server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    // Node reads it whenever it looks for late requests.
+    server.requestTimeout = requestTimeoutMs()
     // A small body comes with its head, and is there once node has read what it has: no need to wait for it later.
     if (isWhole(incoming)) take(incoming, outgoing)
     else setImmediate(take, incoming, outgoing)

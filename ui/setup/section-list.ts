@@ -74,6 +74,8 @@ export const SECTIONS = [
       'LOG_LEVEL',
       'TRUST_PROXY',
       'RATE_LIMIT_PER_MINUTE',
+      'PAYER_FAILURES_PER_MINUTE',
+      'PAYER_UNDELIVERED_PER_DAY',
       'MAX_BODY_BYTES',
       'REQUEST_TIMEOUT_SECONDS',
     ],

@@ -37,6 +37,23 @@ export function OperationsSection(): JSX.Element {
           optional
         />
         <Field
+          name="PAYER_FAILURES_PER_MINUTE"
+          label="Failing payments per payer"
+          placeholder="30"
+          inputMode="numeric"
+          unit="per minute"
+          optional
+        />
+        <Field
+          name="PAYER_UNDELIVERED_PER_DAY"
+          label="Undelivered calls per payer"
+          hint="They are refunded at your cost. Beyond this the payer is refused until the next day."
+          placeholder="20"
+          inputMode="numeric"
+          unit="per day"
+          optional
+        />
+        <Field
           name="MAX_BODY_BYTES"
           label="Largest request"
           placeholder="1048576"
