@@ -118,6 +118,17 @@ describe('the guarded resource', () => {
     expect(endpoint('/{resourceId}')).toEqual([expect.stringContaining('starts with a parameter')])
     expect(endpoint('/x402/{resourceId}')).toEqual([expect.stringContaining('is taken')])
   })
+
+  test('has a path that can be called: one that is sold must not be refused', () => {
+    const options = { proxyTo, baseUrl: 'https://x.example' }
+    for (const path of ['/a/..;/{resourceId}', '/straße/{resourceId}', '/a/%252e/{resourceId}']) {
+      const resourceEndpoint = `https://x.example${path}`
+      expect(faultsOf({ ...options, resourceEndpoint })).toEqual([
+        expect.stringContaining(`resourceEndpoint has the path ${path}, which servers do not all read alike`),
+      ])
+    }
+    expect(faultsOf({ ...options, resourceEndpoint: 'https://x.example/v1.2/{resourceId};a' })).toEqual([])
+  })
 })
 
 describe('the backend', () => {

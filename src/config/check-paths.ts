@@ -1,4 +1,5 @@
 import type { Route } from '../protocol/catalog.ts'
+import { parseResourcePath } from '../rules/resource-path.ts'
 import { overlaps, parsePattern, patternFault, type RoutePattern } from '../rules/route-pattern.ts'
 import type { OptionReader } from './option-reader.ts'
 
@@ -86,6 +87,13 @@ function checkGuarded(
     .slice(1)
     .split('/')
     .map((text) => (text.includes('{resourceId}') ? { param: 'resourceId' } : { literal: text }))
+  // A call of it would be refused before its token is looked at, and the token is paid by then.
+  if (!parseResourcePath(path.replaceAll('{resourceId}', 'x'))) {
+    reader.fault(
+      'resourceEndpoint',
+      `has the path ${path}, which servers do not all read alike; use plain characters, percent-encode others, and leave out segments such as "..;".`,
+    )
+  }
   const taken = reservedFault({ segments }, true)
   if (taken !== undefined) reader.fault('resourceEndpoint', taken)
   for (const route of patterns) {

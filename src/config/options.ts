@@ -124,7 +124,7 @@ export interface GatewayOptions {
   payerFailuresPerMinute?: number
   /** Calls of one payer in a day (UTC) that were paid and not delivered, and are refunded at our cost; 0 is off. Default 20. */
   payerUndeliveredPerDay?: number
-  /** Believe `X-Forwarded-*`. Default false. */
+  /** Believe `X-Forwarded-*`, and pass it on to the backend. Default false. */
   trustProxy?: boolean
 
   /** At least once per payment, not awaited. */

@@ -11,6 +11,8 @@ export interface HttpBackendConfig extends Dress {
   secret: string | null
   /** For the whole call. */
   timeoutMs: number
+  /** What a proxy in front says of the client is passed on. Default false. */
+  trustProxy?: boolean
   /** MAX_RESOURCE_BYTES. More is a failed delivery: it could not be kept for a retry. */
   maxBytes: number
 }
@@ -21,11 +23,11 @@ export function createHttpBackend(config: HttpBackendConfig): Backend {
 }
 
 async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig): Promise<Answered> {
-  const { pool, secret, maxBytes, timeoutMs } = config
+  const { pool, secret, maxBytes, timeoutMs, trustProxy } = config
   const { challengeId, txHash } = order
   const signed = { method: call.method, path: pool.pathOf(call), challengeId, txHash }
   const headers = {
-    ...unconditional(call.method, forwardedHeaders(call.headers)),
+    ...unconditional(call.method, forwardedHeaders(call.headers, trustProxy)),
     'accept-encoding': 'identity',
     ...paymentHeaders(order),
     ...signatureHeader(secret, signed, Date.now()),

@@ -11,6 +11,8 @@ export interface CallbackBackendConfig extends Dress {
   fetchResource: FetchResource
   timeoutMs: number
   maxBytes: number
+  /** What a proxy in front says of the client is passed on. Default false. */
+  trustProxy?: boolean
   alerts: Alerts
 }
 
@@ -31,7 +33,7 @@ export function createCallbackBackend(config: CallbackBackendConfig): Backend {
 
 /** A free route's answer, as the function gave it. */
 export function forwardToCallback(
-  config: Pick<CallbackBackendConfig, 'fetchResource' | 'timeoutMs' | 'alerts'>,
+  config: Pick<CallbackBackendConfig, 'fetchResource' | 'timeoutMs' | 'trustProxy' | 'alerts'>,
   routeId: string,
   call: RouteCall,
 ): Promise<Forwarded> {
@@ -42,12 +44,19 @@ export function forwardToCallback(
 }
 
 function ask(
-  { fetchResource }: Pick<CallbackBackendConfig, 'fetchResource'>,
+  { fetchResource, trustProxy }: Pick<CallbackBackendConfig, 'fetchResource' | 'trustProxy'>,
   routeId: string,
   { method, path, headers, body }: RouteCall,
   payment: SvcPayment | null,
 ) {
-  return fetchResource({ routeId, method, path, headers: forwardedHeaders(headers), body, payment })
+  return fetchResource({
+    routeId,
+    method,
+    path,
+    headers: forwardedHeaders(headers, trustProxy),
+    body,
+    payment,
+  })
 }
 
 /** Runs seller code that may hang or throw. */

@@ -20,6 +20,8 @@ export interface ForwardConfig {
   /** PROXY_SECRET. */
   secret: string | null
   timeoutMs: number
+  /** What a proxy in front says of the client is passed on. Default false. */
+  trustProxy?: boolean
   /** Redirects that point at the backend are pointed at the gateway. */
   backendUrl: string
   baseUrl: string
@@ -38,11 +40,12 @@ const HOP_BY_HOP = new Set([
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /** Passes a call through as it is: free routes, and the guarded resource of plans. */
-export function createForward({ pool, secret, timeoutMs, backendUrl, baseUrl }: ForwardConfig): Forward {
+export function createForward(config: ForwardConfig): Forward {
+  const { pool, secret, timeoutMs, trustProxy, backendUrl, baseUrl } = config
   return async (call, access) => {
     const { 'accept-encoding': encoding } = call.headers
     const headers = {
-      ...forwardedHeaders(call.headers),
+      ...forwardedHeaders(call.headers, trustProxy),
       // What is not stored need not be understood: the client gets the coding that it asked for.
       ...(encoding !== undefined && { 'accept-encoding': encoding }),
       ...(access && accessHeaders(access)),

@@ -3,6 +3,37 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { callSignature, forwardedHeaders } from './payment-headers.ts'
 
+/** A backend that believes its proxy believes these. */
+const proxied = {
+  Forwarded: 'for=127.0.0.1',
+  'x-forwarded-for': '127.0.0.1',
+  'X-Forwarded-Host': 'evil.example',
+  'x-forwarded-user': 'admin',
+  x_forwarded_proto: 'https',
+  'x-original-for': '127.0.0.1',
+  'x-original-host': 'evil.example',
+  'x-real-ip': '127.0.0.1',
+  'x-client-ip': '127.0.0.1',
+  'x-cluster-client-ip': '127.0.0.1',
+  'true-client-ip': '127.0.0.1',
+  'cf-connecting-ip': '127.0.0.1',
+  'fastly-client-ip': '127.0.0.1',
+  'x-azure-clientip': '127.0.0.1',
+  'x-remote-user': 'admin',
+  'x-host': 'evil.example',
+}
+/** A backend that obeys these makes another call than the one that was paid. */
+const changing = {
+  'x-http-method': 'DELETE',
+  'X-HTTP-Method-Override': 'DELETE',
+  'x-original-uri': '/admin',
+  'X-Original-Path': '/admin',
+  'x-original-method': 'DELETE',
+  x_original_url: '/admin',
+  'x-rewrite-uri': '/admin',
+  'x-rewrite-anything': '/admin',
+}
+
 test('what belongs to the call passes; what is ours, of one connection, or another call in disguise does not', () => {
   const passing = {
     accept: 'text/csv',
@@ -37,10 +68,8 @@ test('what belongs to the call passes; what is ours, of one connection, or anoth
     'x-method-override': 'DELETE',
     'x-original-url': '/admin',
     'x-rewrite-url': '/admin',
-    'x-forwarded-for': '127.0.0.1',
-    'x-forwarded-host': 'evil.example',
-    forwarded: 'for=127.0.0.1',
-    'x-real-ip': '127.0.0.1',
+    ...changing,
+    ...proxied,
   }
   expect(forwardedHeaders({ ...stripped, ...passing })).toEqual(passing)
 })
@@ -48,6 +77,13 @@ test('what belongs to the call passes; what is ours, of one connection, or anoth
 test('attack 40: the cookie of the operator stays with the gateway, others pass', () => {
   expect(forwardedHeaders({ Cookie: 'a=1; svc_admin=session; b=2' })).toEqual({ cookie: 'a=1; b=2' })
   expect(forwardedHeaders({ cookie: 'svc_admin=session' })).toEqual({})
+})
+
+test('what a trusted proxy says of the client passes as it came, and what changes the call never does', () => {
+  const spelled = Object.fromEntries(
+    Object.entries(proxied).map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  expect(forwardedHeaders({ ...changing, ...proxied, 'x-svc-payer': '0xevil' }, true)).toEqual(spelled)
 })
 
 test('the signature is the HMAC of "t.method.path.challengeId.txHash"', () => {

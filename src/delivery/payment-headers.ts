@@ -19,31 +19,28 @@ const STRIPPED = new Set([
   'transfer-encoding',
   'upgrade',
   'x-payment',
-  // Some frameworks obey these: the call that was paid would become another one.
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-original-url',
-  'x-rewrite-url',
-  // A backend that trusts its proxy believes these, and here the client wrote them.
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-prefix',
-  'x-forwarded-proto',
-  'x-real-ip',
 ])
 
+/** Frameworks obey these, whoever wrote them: the call that was paid would become another one. */
+const OTHER_CALL = /^x-(http-method(-override)?|method-override|original-(url|uri|path|method)|rewrite-.+)$/
+
+/** What a proxy in front says of the client. A backend believes it, and unless there is such a proxy the client wrote it. */
+const OF_A_PROXY =
+  /^(forwarded|x-forwarded-.+|x-original-.+|x-host|x-real-ip|(x-)?remote-(addr|ip|user)|(.+-)?client-?ip|cf-connecting-(ip|ipv6))$/
+
 /** The client's headers as a backend may see them: `x-svc-*` are only ever ours. */
-export function forwardedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function forwardedHeaders(
+  headers: Readonly<Record<string, string>>,
+  trustProxy = false,
+): Record<string, string> {
   const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const named = new Set(listed(lower.find(([name]) => name === 'connection')?.[1]))
   const { cookie, ...forwarded } = Object.fromEntries(
     lower.filter(([name]) => {
       // CGI and WSGI read x_svc_payer and x-svc-payer as one and the same variable.
       const spelled = name.replaceAll('_', '-')
-      return !STRIPPED.has(spelled) && !spelled.startsWith('x-svc-') && !named.has(name)
+      if (STRIPPED.has(spelled) || spelled.startsWith('x-svc-') || named.has(name)) return false
+      return !OTHER_CALL.test(spelled) && (trustProxy || !OF_A_PROXY.test(spelled))
     }),
   )
   const cookies = cookie === undefined ? undefined : withoutOperatorCookie(cookie)

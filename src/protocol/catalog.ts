@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { PriceString } from './amount.ts'
 
 /**
- * Ids that travel in URLs, headers and keys: requestId, planId, routeId, resourceId. `.` and `..` alone are not ids: in
- * a URL they would name another place.
+ * Ids that travel in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a URL
+ * they would name another place.
  */
 export const IdString = z
   .string()
-  .regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -')
+  .regex(/^(?!\.+$)[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -')
 
 export const PlanSchema = z.strictObject({
   planId: IdString,

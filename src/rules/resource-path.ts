@@ -1,3 +1,5 @@
+import { hasDotSegments } from './dot-segments.ts'
+
 const ORIGIN = 'http://backend.invalid'
 const PLAIN = /^[\w/-]+$/
 
@@ -6,8 +8,8 @@ export const isPlainPath = (path: string): boolean => PLAIN.test(path)
 
 /**
  * Splits a path with query, if it is one that every URL parser reads the same way: what we match is then what the
- * backend gets. Anything that parsing would change (dot segments, backslashes, a host, blanks, a fragment) is refused
- * rather than mended.
+ * backend gets. Anything that parsing would change (dot segments, backslashes, a host, blanks, a fragment), or that
+ * some server reads as a dot segment, is refused rather than mended.
  */
 export function parseResourcePath(path: string): { pathname: string; search: string } | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) return undefined
@@ -19,5 +21,6 @@ export function parseResourcePath(path: string): { pathname: string; search: str
     return undefined
   }
   if (url.origin !== ORIGIN || url.hash !== '' || `${url.pathname}${url.search}` !== path) return undefined
+  if (hasDotSegments(url.pathname)) return undefined
   return { pathname: url.pathname, search: url.search }
 }

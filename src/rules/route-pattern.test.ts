@@ -37,6 +37,9 @@ describe('route patterns', () => {
     '/a b',
     '/file/:name.json',
     '/a?b',
+    '/a/...',
+    '/a/..;/b',
+    '/a/.;v=1',
   ])('%s is refused as a pattern', (path) => expect(patternFault(path)).toBeDefined())
 
   test('overlap means that one path fits both', () => {
@@ -75,6 +78,55 @@ describe('resource paths', () => {
     '/a\r\nx: y',
     '/ä',
   ])('%j is refused', (path) => expect(parseResourcePath(path)).toBeUndefined())
+
+  test.each([
+    ['a path parameter', ['/a/..;', '/a/..;/b', '/a/..;x=1/b', '/a/.;', '/a/%2e%2e;', '/a/.%2E;x']],
+    ['an encoded one', ['/a/..%3b', '/a/..%3Bx', '/a/.%2e%3b', '/a/..%3f', '/a/..%23x']],
+    ['encoded twice or more', ['/a/%252e%252e', '/a/%252e.', '/a/..%253b', '/a/%25252e%25252e']],
+    ['slashes inside a segment', ['/a/x%2f..', '/a/..%2fb', '/a/..%5c', '/a/x%5c..%5cb', '/a/x%252f..']],
+    [
+      'more dots, or blanks',
+      ['/a/...', '/a/..%20', '/a/%20..', '/a/.%20.', '/a/..%09', '/a/..%00', '/a/..%0d'],
+    ],
+    [
+      'overlong or broken UTF-8',
+      ['/a/%c0%ae%c0%ae', '/a/%e0%80%ae.', '/a/..%c0%af', '/a/%ff..', '/a/%u002e.', '/a/%'],
+    ],
+    [
+      'full-width and other dots',
+      [
+        '/a/%ef%bc%8e%ef%bc%8e',
+        '/a/.%EF%BC%8E',
+        '/a/%e2%80%a5',
+        '/a/%e2%80%a4.',
+        '/a/%e3%80%82.',
+        '/a/%ef%bd%a1%ef%bd%a1',
+      ],
+    ],
+    [
+      'full-width slashes and semicolons',
+      ['/a/x%ef%bc%8f..', '/a/..%ef%bc%8fb', '/a/..%ef%bc%9b', '/a/..%e2%88%95b', '/a/..%ef%bc%bc'],
+    ],
+    ['characters that are not seen', ['/a/.%e2%80%8b.', '/a/..%c2%ad', '/a/%ef%bb%bf..', '/a/.%ef%b8%8f.']],
+  ])('a segment that some server reads as "." or ".." is refused: %s', (_how, paths) => {
+    for (const path of paths) expect(parseResourcePath(path), path).toBeUndefined()
+  })
+
+  test.each([
+    '/a/v1.2',
+    '/a/.well',
+    '/a/..b',
+    '/a/b..',
+    '/a/b;v=1',
+    '/a/a..b;c',
+    '/a/%E6%9D%B1%E4%BA%AC%EF%BC%8F%E5%A4%A7%E9%98%AA',
+    '/a/wait%E2%80%A6',
+    '/a/100%25',
+    '/a?file=../b;..',
+  ])('%s is no dot segment to anybody', (path) => {
+    const parsed = parseResourcePath(path)
+    expect(parsed && parsed.pathname + parsed.search).toBe(path)
+  })
 
   test('whatever passes keeps its origin and its path on any backend', () => {
     fc.assert(

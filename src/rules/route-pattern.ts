@@ -1,3 +1,5 @@
+import { hasDotSegments } from './dot-segments.ts'
+
 /** A route's path, ready to match: literal segments, and `:param` segments that stand for exactly one. */
 export interface RoutePattern {
   segments: ReadonlyArray<{ literal: string } | { param: string }>
@@ -9,7 +11,7 @@ export function patternFault(path: string): string | undefined {
   const names = new Set<string>()
   for (const segment of path.slice(1).split('/')) {
     if (segment === '' && path !== '/') return 'must not have empty segments, for example "/weather/:city"'
-    if (segment === '.' || segment === '..') return 'must not have "." or ".." as a segment'
+    if (hasDotSegments(segment)) return 'must not have "." or "..", alone or before ";", as a segment'
     if (segment.startsWith(':')) {
       const name = segment.slice(1)
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))

@@ -16,6 +16,7 @@ export async function buildRoutes(
     seal,
     explorerTxUrl: config.network.explorerTxUrl,
     maxBytes: config.maxResourceBytes,
+    trustProxy: config.trustProxy,
     timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
   }
   if (backend.kind === 'callback') {

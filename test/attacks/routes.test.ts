@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { dataOf, rawAgent } from '../e2e/a2a-agent.ts'
+import { post, said, type ToolResult, toolCall } from '../e2e/mcp-clients.ts'
 import {
   CALL_PRICE,
   PROXY_SECRET,
+  ROUTES,
   type RoutesWorld,
   signatureIsGood,
   startBackend,
@@ -12,7 +15,8 @@ import { sendsOf } from './forge.ts'
 
 let routes: RoutesWorld
 beforeAll(async () => {
-  routes = await startRoutesWorld()
+  const open = { routeId: 'open', method: 'GET', path: '/open/:name', free: true } as const
+  routes = await startRoutesWorld({ options: { routes: [...ROUTES, open], mcp: { routes: true } } })
 })
 afterAll(() => routes.stop())
 beforeEach(() => {
@@ -111,6 +115,31 @@ const ELSEWHERE = [
   ' /weather/paris',
 ]
 
+/** Servers cut parameters off, decode twice, trim, or fold what looks like a dot. */
+const DOT_SEGMENTS = [
+  '..;',
+  '..;x=1',
+  '.;',
+  '%2e%2e;',
+  '.%2E;',
+  '..%3b',
+  '%2e%2e%3B',
+  '%252e%252e',
+  '..%253b',
+  '%25252e.',
+  '..%2f',
+  'x%2f..%2f',
+  '..%5c',
+  '..%20',
+  '...',
+  '..%3f',
+  '%c0%ae%c0%ae',
+  '%ef%bc%8e%ef%bc%8e',
+  '..%ef%bc%8f',
+  '%e2%80%a5',
+  '.%e2%80%8b.',
+]
+
 describe('attack 26, 27: a path that is not the route’s', () => {
   test.each([...OUTSIDE, ...ELSEWHERE])('resource.path %j: 400 before charging', async (path) => {
     const { world, backend } = routes
@@ -144,6 +173,39 @@ describe('attack 26, 27: a path that is not the route’s', () => {
     expect(answer).toMatch(absolute ? /^HTTP\/1.1 200 / : refused)
     expect(backend.seen.map(({ url }) => url)).toEqual(absolute ? ['/weather/paris'] : [])
     if (!absolute) expect(await sendsOf(world)).toBe(sends)
+  })
+
+  test('a segment that a backend may read as "." or "..": 400 on every way in, and nothing reaches it', async () => {
+    const { world, backend } = routes
+    const sends = await sendsOf(world)
+    const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })
+    const { header } = await routes.signFor(buyer, '/weather/paris')
+    const agent = rawAgent(`${world.baseUrl}/a2a`)
+    for (const segment of DOT_SEGMENTS) {
+      for (const path of [`/weather/${segment}`, `/open/${segment}`, `/resource/${segment}`]) {
+        const payment = `payment-signature: ${header}\r\n`
+        for (const more of ['', payment, 'authorization: Bearer x\r\n']) {
+          const head = `GET ${path} HTTP/1.1\r\nhost: x\r\n${more}connection: close\r\n\r\n`
+          expect(await routes.raw(head), `${path} ${more}`).toMatch(/^HTTP\/1.1 400 /)
+        }
+      }
+      const asked = { routeId: 'weather', resource: { method: 'GET', path: `/weather/${segment}` } }
+      for (const answer of [await world.access(asked), await world.pay(header, asked)]) {
+        expect([answer.status, answer.headers.get('payment-required')], segment).toEqual([400, null])
+      }
+      const { result } = await agent.ask(asked)
+      expect([result?.status.state, dataOf(result)?.code], segment).toEqual(['failed', 'ROUTE_NOT_FOUND'])
+    }
+    // Over MCP the gateway encodes: what the model says is the segment itself.
+    for (const city of ['..;', '.;x', '..', '...', '．．', '.\u200b.', '..?']) {
+      const answer = await post(world.baseUrl, toolCall('weather', { city }))
+      const { result, error } = (await answer.json()) as { result?: ToolResult; error?: { code: number } }
+      if (error) expect(error.code).toBe(-32602)
+      else expect([result!.isError, said(result!).accepts], city).toEqual([true, undefined])
+    }
+    expect(backend.seen).toEqual([])
+    expect(await sendsOf(world)).toBe(sends)
+    expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
   })
 
   test('a method that is not the route’s', async () => {
@@ -186,8 +248,19 @@ describe('attack 29: headers that are not the client’s to send', () => {
     'te: trailers',
     'x-http-method-override: DELETE',
     'x-original-url: /admin',
+    'x-original-host: evil.com',
+    'X-Original-Method: DELETE',
+    'x-rewrite-url: /admin',
+    'x_rewrite_path: /admin',
     'x-forwarded-for: 127.0.0.1',
+    'x-forwarded-user: admin',
+    'X-Forwarded-Uri: /admin',
+    'x_forwarded_host: evil.com',
     'forwarded: for=127.0.0.1',
+    'x-real-ip: 127.0.0.1',
+    'true-client-ip: 127.0.0.1',
+    'cf-connecting-ip: 127.0.0.1',
+    'x-host: evil.com',
     'proxy-authorization: Basic eA==',
     'keep-alive: timeout=99',
     'expect: 100-continue',
@@ -207,6 +280,32 @@ describe('attack 29: headers that are not the client’s to send', () => {
       expect(JSON.stringify(headers)).not.toMatch(/evil|smuggled|DELETE|admin|127\.0\.0\.1:?"|timeout=99/)
       expect(headers).not.toHaveProperty('payment-signature')
       expect(headers.host).toBe(new URL(backend.url).host)
+    }
+  })
+
+  test('behind a proxy that is trusted its own words pass, and what changes the call still does not', async () => {
+    const behind = await startRoutesWorld({ options: { trustProxy: true } })
+    try {
+      const { world, backend } = behind
+      const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })
+      const { header } = await behind.signFor(buyer, '/weather/paris')
+      const lines = `host: x\r\nconnection: close\r\n${hostile.join('\r\n')}\r\n`
+      await behind.raw(`GET /weather/paris HTTP/1.1\r\n${lines}payment-signature: ${header}\r\n\r\n`)
+      await behind.raw(`GET /cities HTTP/1.1\r\n${lines}\r\n`)
+      expect(backend.seen).toHaveLength(2)
+      for (const { headers } of backend.seen) {
+        expect(headers).toMatchObject({
+          forwarded: 'for=127.0.0.1',
+          'x-forwarded-for': '127.0.0.1',
+          'x-forwarded-user': 'admin',
+          'x-real-ip': '127.0.0.1',
+        })
+        expect(Object.keys(headers).filter((name) => /method|rewrite|original.ur|_svc/.test(name))).toEqual(
+          [],
+        )
+      }
+    } finally {
+      await behind.stop()
     }
   })
 

@@ -23,6 +23,20 @@ const piece = fc.oneof(
       '%',
       '%zz',
       '%c3%28',
+      '%3b',
+      '%3F',
+      '%20',
+      '%252e',
+      '%252f',
+      '%2500',
+      '%c0%ae',
+      '%e0%80%ae',
+      '%ef%bc%8e',
+      '%EF%BC%8F',
+      '%ef%bc%9b',
+      '%e2%80%a5',
+      '%e2%80%8b',
+      '%e3%80%82',
     ),
   },
   {
@@ -81,12 +95,39 @@ export const pathsTarget: Target = {
         checkTarget(text)
         // A seller's pattern is matched by itself, or refused.
         if (patternFault(text) === undefined && !text.includes(':') && text !== '/') {
-          if (!matchPattern(parsePattern(text), text)) fault(`the pattern "${text}" does not match itself`)
+          const self = parseResourcePath(text)
+          if (!self || !matchPattern(parsePattern(text), self.pathname))
+            fault(`the pattern "${text}" does not match itself`)
         }
         return fit ? 'fit' : 'refused'
       },
     }),
 }
+
+/** As servers read a path: segments without their parameters, decoded so and so often, folded or not. */
+const READERS = [0, 1, 2, 3].flatMap((times) =>
+  [(text: string) => text, (text: string) => text.normalize('NFKC')].map(
+    (fold) =>
+      (path: string): string[] => {
+        const decoded = Array.from({ length: times }).reduce<string>(lenient, path)
+        return fold(decoded)
+          .split(/[/\\]/)
+          .map((segment) => segment.replace(/[;?#].*$/s, '').replace(/[\s\0\u200b]/g, ''))
+      },
+  ),
+)
+
+/** Byte by byte, as lenient as the worst of them: two and three bytes for one ASCII character are taken for it. */
+function lenient(text: string): string {
+  const shortened = text
+    .replace(/%c0%([89ab][0-9a-f])/gi, (_all, low: string) => hex(Number.parseInt(low, 16) & 0x3f))
+    .replace(/%e0%80%([89ab][0-9a-f])/gi, (_all, low: string) => hex(Number.parseInt(low, 16) & 0x3f))
+  return shortened.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
+    Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'),
+  )
+}
+
+const hex = (byte: number): string => `%${byte.toString(16).padStart(2, '0')}`
 
 function checkPath(text: string): boolean {
   const parsed = parseResourcePath(text)
@@ -101,6 +142,8 @@ function checkPath(text: string): boolean {
       if (url.pathname + url.search !== text) fault(`is read as ${url.pathname + url.search}`)
     }
   }
+  const dots = READERS.flatMap((read) => read(pathname)).find((segment) => /^\.+$/.test(segment))
+  if (dots !== undefined) fault(`some server reads a segment as ${dots}`)
   for (const { text: route, pattern } of PATTERNS) {
     const params = matchPattern(pattern, pathname)
     if (!params) continue
