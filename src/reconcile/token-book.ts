@@ -1,6 +1,7 @@
 import { UnavailableError } from '../errors.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import { OversizeError } from '../settlement/http-text.ts'
+import { createLearnedLimit } from '../settlement/learned-limit.ts'
 import type { Rpc } from '../settlement/rpc.ts'
 import { readBig, readNumber, readRecord, toQuantity } from '../settlement/rpc-values.ts'
 import { addressWord, TRANSFER_TOPIC, USED_TOPIC } from '../settlement/token-calls.ts'
@@ -36,7 +37,7 @@ export interface TokenBook {
 const FIRST_SPAN = 10_000
 
 export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
-  let span = FIRST_SPAN
+  const span = createLearnedLimit(FIRST_SPAN)
   const receipts = new Map<Hex, Promise<Log[] | undefined>>()
 
   async function query(topics: unknown[], from: number, to: number): Promise<Log[] | undefined> {
@@ -82,13 +83,13 @@ export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
       const incoming: Movement[] = []
       const outgoing: Movement[] = []
       for (let from = fromBlock; from <= toBlock; ) {
-        const end = Math.min(toBlock, from + span - 1)
+        const end = Math.min(toBlock, from + span.current() - 1)
         const [received, sent] = await Promise.all([
           query([TRANSFER_TOPIC, null, words(receiving)], from, end),
           query([TRANSFER_TOPIC, words(sending)], from, end),
         ])
         if (!received || !sent) {
-          span = Math.max(1, Math.floor((end - from + 1) / 2))
+          span.shrinkTo(Math.floor((end - from + 1) / 2))
           continue
         }
         incoming.push(...received.filter(isTransfer).map(movementOf))

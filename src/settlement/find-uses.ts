@@ -2,6 +2,7 @@ import { UnavailableError } from '../errors.ts'
 import type { AuthKey, Block, SeenUses, Use } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import { OversizeError } from './http-text.ts'
+import { createLearnedLimit } from './learned-limit.ts'
 import { minedOf, type Receipt, readReceipts } from './receipts.ts'
 import type { Rpc } from './rpc.ts'
 import { readBig, readBlock, toQuantity } from './rpc-values.ts'
@@ -15,7 +16,7 @@ const NOWHERE: Address = '0x0000000000000000000000000000000000000000'
 
 /** Finds what became of authorizations: from the token's own logs, nothing else. */
 export function createUseSearch(rpc: Rpc, asset: Address) {
-  let span = FIRST_SPAN
+  const span = createLearnedLimit(FIRST_SPAN)
 
   async function query(keys: readonly AuthKey[], from: number, to: number): Promise<Log[] | undefined> {
     const filter = {
@@ -34,7 +35,7 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
     })
     if (answer?.ok) return readLogs(answer.result)
     // Nodes say "range too large" in a hundred ways, so any error is met with a smaller range; a single block is
-    // never too large.
+    // never too large. "Too fast" is no answer: the call was made again, or rejected.
     if (to > from) return undefined
     throw new UnavailableError(`the RPC (eth_getLogs: ${answer?.error.message ?? 'too large'})`)
   }
@@ -42,19 +43,26 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
   /** All logs from..to, in as few queries as the node allows. */
   async function search(keys: readonly AuthKey[], fromHeight: number, to: number): Promise<Log[]> {
     const found: Log[] = []
-    let size = span
+    let size = span.current()
+    /** The last size that went through. */
+    let allowed: number | undefined
+    let growing = false
     for (let from = fromHeight; from <= to; ) {
       const end = Math.min(to, from + size - 1)
       const logs = await query(keys, from, end)
       if (!logs) {
         size = Math.max(1, Math.floor((end - from + 1) / 2))
+        // The errors may have had another cause, which is over: only one that follows a success tells the limit.
+        growing = allowed === undefined
         continue
       }
-      // Learned only from a success: a node that fails at everything would teach nothing but fear.
-      if (size < span) span = size
       found.push(...logs)
       from = end + 1
+      allowed = size
+      if (growing) size *= 2
     }
+    // Learned only from a success: a node that fails at everything says nothing about its limits.
+    if (allowed !== undefined) span.shrinkTo(allowed)
     return found
   }
 

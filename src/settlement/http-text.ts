@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
 import { UnavailableError } from '../errors.ts'
-import { type ExchangeLimits, exchange, LimitError } from '../exchange.ts'
+import { type ExchangeAnswer, type ExchangeLimits, exchange, LimitError } from '../exchange.ts'
 
 /** The answer was cut off because it grew past the limit: what it said is unknown. */
 export class OversizeError extends UnavailableError {}
@@ -16,13 +16,17 @@ export async function fetchText(
   url: URL,
   init: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
   limits: ExchangeLimits,
-): Promise<{ status: number; text: string }> {
+): Promise<{ status: number; headers: ExchangeAnswer['headers']; text: string }> {
   try {
     const { origin, pathname, search } = url
-    const { status, bytes } = await exchange(agent, { ...init, origin, path: pathname + search }, limits)
+    const { status, headers, bytes } = await exchange(
+      agent,
+      { ...init, origin, path: pathname + search },
+      limits,
+    )
     // Followed, it could carry a signed payment, or our keys, to another host.
     if (status >= 300 && status <= 399) throw new Error(`redirected with HTTP ${status}`)
-    return { status, text: bytes.toString('utf8') }
+    return { status, headers, text: bytes.toString('utf8') }
   } catch (cause) {
     if (cause instanceof LimitError && cause.limit === 'size')
       throw new OversizeError(`${what} (answer above ${limits.maxBytes} bytes)`)

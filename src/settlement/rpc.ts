@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { UnavailableError } from '../errors.ts'
 import type { ExchangeLimits } from '../exchange.ts'
 import { fetchText } from './http-text.ts'
+import { createLearnedLimit } from './learned-limit.ts'
+import { createRpcPace, type RpcPace, readRetryAfter, saysTooFast } from './rpc-pace.ts'
 
 /** A JSON-RPC error: the node was reached and said no. */
 export interface RpcFailure {
@@ -19,58 +22,141 @@ export interface Rpc {
   call(method: string, params: readonly unknown[]): Promise<unknown>
 }
 
-interface Pending {
-  method: string
-  params: readonly unknown[]
+interface Waiter {
   resolve(answer: RpcAnswer): void
   reject(error: unknown): void
 }
 
+interface Pending {
+  method: string
+  /** The parameters as JSON. */
+  params: string
+  /** Whoever asked the same before it went out. */
+  waiters: Waiter[]
+  givenUpAtMs: number
+}
+
 const MAX_BATCH = 50
+/** Of so many exchanges the quickest tells how far the node is. */
+const LATENCIES = 8
+
+/** What is known of the way to the node. */
+export interface RpcState {
+  /** How long an answer takes at best, lately. */
+  roundTripMs(): number
+  /** It refuses calls that come too fast. */
+  isLimited(): boolean
+}
 
 /**
- * JSON-RPC over `fetch`. Calls that are made together travel as one batch; nodes that refuse batches, or
- * take only small ones, get smaller ones.
+ * JSON-RPC over `fetch`. Calls that are made together travel as one batch, and equal ones as one; nodes that refuse
+ * batches, or take only small ones, get smaller ones. A node that has no time for a call gets it again, later and
+ * slower, for as long as an answer may take.
  */
-export function createRpc(rpcUrl: string, limits: ExchangeLimits): Rpc {
+export function createRpc(
+  rpcUrl: string,
+  limits: ExchangeLimits,
+  pace: RpcPace = createRpcPace(),
+): Rpc & RpcState {
   const url = new URL(rpcUrl)
-  let queue: Pending[] = []
-  let batchLimit = MAX_BATCH
+  const queue: Pending[] = []
+  const unsent = new Map<string, Pending>()
+  const batchLimit = createLearnedLimit(MAX_BATCH)
+  const latencies: number[] = []
+  let draining = false
 
-  function flush(): void {
-    const all = queue
-    queue = []
-    for (let from = 0; from < all.length; from += batchLimit) void send(all.slice(from, from + batchLimit))
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      giveUp()
+      const size = pace.admit(Math.min(queue.length, batchLimit.current()))
+      if (size > 0) void send(take(size))
+      else if (queue.length > 0) await sleep(Math.min(pace.waitMs(), queue[0]!.givenUpAtMs - Date.now()))
+    }
+    draining = false
+  }
+
+  function startDraining(): void {
+    if (draining) return
+    draining = true
+    queueMicrotask(() => void drain())
+  }
+
+  function take(size: number): Pending[] {
+    const batch = queue.splice(0, size)
+    for (const { method, params } of batch) unsent.delete(method + params)
+    return batch
+  }
+
+  function giveUp(): void {
+    const nowMs = Date.now()
+    while (queue.length > 0 && queue[0]!.givenUpAtMs <= nowMs) {
+      for (const { method, waiters } of take(1)) {
+        const error = new UnavailableError(`the RPC (${method}: it takes no more calls for now)`)
+        for (const { reject } of waiters) reject(error)
+      }
+    }
+  }
+
+  /** Not answered for a reason that says nothing about the calls. Repeating is harmless, even for a raw transaction. */
+  function sendAgain(batch: readonly Pending[]): void {
+    queue.unshift(...batch)
+    startDraining()
   }
 
   async function send(batch: Pending[]): Promise<void> {
-    const what = `the RPC (${batch[0]!.method})`
     try {
-      const answer = await post(url, what, batch, limits)
-      if (batch.length > 1 && !Array.isArray(answer)) {
-        // One error for the whole batch: the node does not take (such) batches. Repeating is harmless, even for
-        // a raw transaction.
-        batchLimit = Math.max(1, Math.min(batchLimit, Math.floor(batch.length / 2)))
-        const half = Math.ceil(batch.length / 2)
-        await Promise.all([send(batch.slice(0, half)), send(batch.slice(half))])
-        return
+      const sentAtMs = performance.now()
+      const answer = await post(url, batch, limits)
+      latencies.push(performance.now() - sentAtMs)
+      if (latencies.length > LATENCIES) latencies.shift()
+      if ('tooFast' in answer) {
+        pace.refused(batch.length, answer.retryAfterMs)
+        return sendAgain(batch)
       }
-      const byId = new Map((Array.isArray(answer) ? answer : [answer]).map((item) => [item.id, item]))
-      batch.forEach((call, index) => {
-        const item = byId.get(index) ?? (batch.length === 1 && !Array.isArray(answer) ? answer : undefined)
-        if (item === undefined) call.reject(new UnavailableError(`the RPC (${call.method}: no answer)`))
-        else if ('error' in item && item.error) call.resolve({ ok: false, error: readFailure(item.error) })
-        else call.resolve({ ok: true, result: item.result ?? null })
-      })
+      if (batch.length > 1 && !Array.isArray(answer)) {
+        // One error for the whole batch: the node does not take (such) batches.
+        batchLimit.shrinkTo(Math.floor(batch.length / 2))
+        return sendAgain(batch)
+      }
+      settle(batch, answer)
     } catch (error) {
-      for (const call of batch) call.reject(error)
+      for (const { waiters } of batch) for (const { reject } of waiters) reject(error)
     }
+  }
+
+  function settle(batch: readonly Pending[], answer: Item | Item[]): void {
+    const byId = new Map((Array.isArray(answer) ? answer : [answer]).map((item) => [item.id, item]))
+    const refused: Pending[] = []
+    batch.forEach((call, index) => {
+      const item = byId.get(index) ?? (batch.length === 1 && !Array.isArray(answer) ? answer : undefined)
+      const failure = item && 'error' in item && item.error ? readFailure(item.error) : undefined
+      if (failure && saysTooFast(failure)) refused.push(call)
+      else if (item === undefined) {
+        const error = new UnavailableError(`the RPC (${call.method}: no answer)`)
+        for (const { reject } of call.waiters) reject(error)
+      } else {
+        const told: RpcAnswer = failure
+          ? { ok: false, error: failure }
+          : { ok: true, result: item.result ?? null }
+        for (const { resolve } of call.waiters) resolve(told)
+      }
+    })
+    if (refused.length < batch.length) pace.accepted(batch.length - refused.length)
+    if (refused.length === 0) return
+    pace.refused(refused.length)
+    sendAgain(refused)
   }
 
   function attempt(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     return new Promise((resolve, reject) => {
-      if (queue.length === 0) queueMicrotask(flush)
-      queue.push({ method, params, resolve, reject })
+      const json = JSON.stringify(params)
+      const same = unsent.get(method + json)
+      if (same) return void same.waiters.push({ resolve, reject })
+      const givenUpAtMs = Date.now() + limits.timeoutMs
+      const pending = { method, params: json, waiters: [{ resolve, reject }], givenUpAtMs }
+      unsent.set(method + json, pending)
+      queue.push(pending)
+      startDraining()
     })
   }
 
@@ -81,6 +167,8 @@ export function createRpc(rpcUrl: string, limits: ExchangeLimits): Rpc {
       if (answer.ok) return answer.result
       throw new UnavailableError(`the RPC (${method}: ${answer.error.message})`)
     },
+    roundTripMs: () => Math.min(...latencies),
+    isLimited: pace.isLimited,
   }
 }
 
@@ -88,29 +176,37 @@ type Item = { id?: unknown; result?: unknown; error?: unknown }
 
 async function post(
   url: URL,
-  what: string,
-  batch: Pending[],
+  batch: readonly Pending[],
   limits: ExchangeLimits,
-): Promise<Item | Item[]> {
-  const calls = batch.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+): Promise<Item | Item[] | { tooFast: true; retryAfterMs: number | undefined }> {
+  const what = `the RPC (${batch[0]!.method})`
+  const calls = batch.map(({ method, params }, id) => {
+    return `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":${params}}`
+  })
   const init = {
     method: 'POST' as const,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls.length === 1 ? calls[0] : calls),
+    body: calls.length === 1 ? calls[0]! : `[${calls.join()}]`,
   }
-  const { status, text } = await fetchText(what, url, init, limits)
+  const { status, headers, text } = await fetchText(what, url, init, limits)
+  const tooFast = { tooFast: true as const, retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()) }
   // Rate limits and server faults are no answers, whatever their body says.
-  if (status === 429 || status >= 500) throw new UnavailableError(`${what} (HTTP ${status})`)
+  if (status === 429) return tooFast
+  if (status >= 500) throw new UnavailableError(`${what} (HTTP ${status})`)
   let answer: unknown
   try {
     answer = JSON.parse(text)
   } catch (error) {
+    if (status >= 400 && saysTooFast({ code: 0, message: printable(text) })) return tooFast
     throw new UnavailableError(`${what} (HTTP ${status}, not JSON)`, error)
   }
   const isItem = (item: unknown): item is Item =>
     typeof item === 'object' && item !== null && ('result' in item || 'error' in item)
-  if (Array.isArray(answer) ? answer.every(isItem) : isItem(answer)) return answer as Item | Item[]
-  throw new UnavailableError(`${what} (HTTP ${status}, not JSON-RPC)`)
+  if (!(Array.isArray(answer) ? answer.every(isItem) : isItem(answer)))
+    throw new UnavailableError(`${what} (HTTP ${status}, not JSON-RPC)`)
+  const whole = Array.isArray(answer) ? undefined : (answer as Item).error
+  if (whole && saysTooFast(readFailure(whole))) return tooFast
+  return answer as Item | Item[]
 }
 
 function readFailure(error: unknown): RpcFailure {
