@@ -1,26 +1,23 @@
 import { GatewayError } from '../errors.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
-import { applyEvent, lasting, putChallenge } from './apply-event.ts'
 import { createBroadcaster } from './broadcast.ts'
+import { cancelChallenge } from './cancel-challenge.ts'
 import { createChainHead } from './chain-head.ts'
-import { type Core, commit, type EngineConfig, getOne, type Ports } from './core.ts'
+import { type Core, type EngineConfig, getOne, type Ports } from './core.ts'
 import { finishEmbedded, renewLease } from './deliver-route.ts'
 import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
 import { lookAtChain } from './look-at-chain.ts'
-import { offerTerms, openChallenge, sweepAt } from './open-challenge.ts'
+import { offerTerms, openChallenge } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { createPayerRoom } from './payer-room.ts'
 import { proveRefund } from './prove-refund.ts'
 import { redeemPayment } from './redeem-payment.ts'
 import { redeemTransfer } from './redeem-transfer.ts'
-import { challengeClosed, settlementPending } from './refusals.ts'
 import { createResolver } from './resolve.ts'
 import { createRetention } from './retention.ts'
 import { retryRefund } from './retry-refund.ts'
 import { createSignals, withResolvers } from './signals.ts'
-
-const MAX_RACES = 8
 
 /** The one engine behind every transport: ports in, outcomes out. */
 export function createEngine(ports: Ports, config: EngineConfig): Engine {
@@ -79,7 +76,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     watch: (challengeId, signal) => watch(core, challengeId, signal),
     renew: (challengeId, lease) => renewLease(core, challengeId, lease),
     finish: (challengeId, lease, result) => finishEmbedded(core, challengeId, lease, result),
-    cancel: (challengeId, actor) => cancelChallenge(core, challengeId, actor),
+    cancel: (challengeId, actor, offered) => cancelChallenge(core, challengeId, actor, offered),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
     async ready() {
@@ -113,33 +110,4 @@ function unservedRoute({ backend, config }: Core, intent: Intent): GatewayError 
     'INVALID_REQUEST',
     `The seller's own server answers this route: call ${call} there directly. Nothing was charged.`,
   )
-}
-
-async function cancelChallenge(core: Core, challengeId: string, actor: 'buyer' | 'operator') {
-  for (let race = 0; race < MAX_RACES; race++) {
-    const challenge = await getOne(core, 'challenges', challengeId)
-    if (!challenge) return notFound(challengeId)
-    if (challenge.state === 'CANCELLED') return statusOf(challenge)
-    if (challenge.state === 'EXPIRED') return challengeClosed(challenge)
-    if (challenge.state !== 'PENDING') {
-      const message = `Challenge ${challengeId} is ${challenge.state}; only PENDING is cancelled.`
-      return new GatewayError('INVALID_REQUEST', message, { challengeId })
-    }
-    if (challenge.liveAuth !== null) return settlementPending(challenge)
-    const cancelled = applyEvent(
-      challenge,
-      'cancelled',
-      { at: core.clock.now(), actor },
-      { dueAt: sweepAt(core, challenge) },
-    )
-    const audit = actor === 'operator' ? cancelled.audit : lasting(challenge, cancelled.audit)
-    if (await commit(core, { puts: [putChallenge(cancelled.row)], audit })) return statusOf(cancelled.row)
-  }
-  return new GatewayError('INTERNAL_ERROR', `Too many requests at once for challenge ${challengeId}.`, {
-    challengeId,
-  })
-}
-
-function notFound(challengeId: string): GatewayError {
-  return new GatewayError('CHALLENGE_NOT_FOUND', `No challenge ${challengeId.slice(0, 80)} is known.`)
 }

@@ -72,7 +72,7 @@ export async function findChallenge(core: Core, intent: PaidIntent, guess: boole
   return found.kind === 'open' ? { ...found, released: attempt } : found
 }
 
-interface Sold {
+export interface Sold {
   subject: Subject
   item: CatalogItem
 }
@@ -91,7 +91,7 @@ function unstored(core: Core, intent: PaidIntent, named: Ids, sold: Sold): Found
   const { challengeId, requestId } = named
   if (challengeId === undefined || !OUR_NAME.test(requestId ?? '') || ownName(intent) !== undefined)
     return undefined
-  const challenge = provenDraft(core, intent, named, challengeId, sold)
+  const challenge = provenDraft(core, named, challengeId, sold, echoOf(intent))
   return challenge && { kind: 'open', challenge, inserts: [requestPointer(challenge)], guessed: true }
 }
 
@@ -125,14 +125,14 @@ async function byChallengeId(
       return invalid(`requestId ${named.requestId} does not belong to challenge ${challengeId}.`)
     }
     if (known.fingerprint !== subjectFingerprint(sold.subject)) return fail(otherPurchase(known))
-    if (isAnotherRequest(intent.paymentId, known)) {
+    if (isAnotherRequest(intent.paymentId, known) && !isClosed(known)) {
       const nameable = OUR_NAME.test(known.requestId) && known.state === 'PENDING' && known.liveAuth === null
       if (!nameable) return otherName(intent, known.requestId)
       return insertNamed(core, intent, renamed(known, intent.paymentId))
     }
     return { kind: 'open', challenge: known, inserts: [] }
   }
-  const draft = provenDraft(core, intent, named, challengeId, sold)
+  const draft = provenDraft(core, named, challengeId, sold, echoOf(intent))
   if (!draft) {
     const message = `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request.`
     return fail(new GatewayError('CHALLENGE_NOT_FOUND', message))
@@ -156,18 +156,22 @@ async function insertNamed(core: Core, intent: PaidIntent, challenge: ChallengeR
   return { kind: 'open', challenge, inserts }
 }
 
+function echoOf({ payment, clientAgentId }: PaidIntent) {
+  return { amount: payment.accepted?.amount, clientAgentId }
+}
+
 /** Rebuilds a challenge from the echo; the HMAC in its id proves that we issued it for exactly these terms. */
-function provenDraft(
+export function provenDraft(
   core: Core,
-  intent: PaidIntent,
-  named: Ids,
+  named: Pick<Ids, 'requestId'>,
   challengeId: string,
   { subject, item }: Sold,
+  echo: { amount?: string | undefined; clientAgentId?: string | undefined },
 ): ChallengeRow | undefined {
   const { config } = core
+  const { amount: echoed, clientAgentId = null } = echo
   const parsed = parseChallengeId(challengeId)
   if (!parsed || named.requestId === undefined) return undefined
-  const echoed = intent.payment.accepted?.amount
   // The catalog's price first; an echoed one only if the id proves that we once asked it.
   const amounts =
     echoed !== undefined && UintString.safeParse(echoed).success ? [item.amount, echoed] : [item.amount]
@@ -176,7 +180,6 @@ function provenDraft(
     const terms = termsOf(subject, price, named.requestId)
     if (!provesTerms(config.idKeys, parsed, terms)) continue
     const createdAt = parsed.expiresAt - config.challengeTtlMs
-    const { clientAgentId = null } = intent
     const { transport, expiresAt } = parsed
     return newChallenge(terms, { key: challengeId, transport, createdAt, expiresAt, clientAgentId })
   }

@@ -10,7 +10,7 @@ import type {
 } from '../ports.ts'
 import type { AccessGrant, ChallengeStatus, ResourceResponse, SvcPayment } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import type { PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
+import type { Accepted, PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 
 export type { RouteCall }
 
@@ -49,6 +49,14 @@ export interface Intent {
 export interface TransferProof {
   txHash: Hex
   signature: Hex
+}
+
+/** What brings an offer back that lives in its id alone. */
+export interface OfferedTerms {
+  /** Of the 402: one element of `accepts`, unchanged. */
+  accepted: Accepted
+  /** Routes: the call that it was offered for. */
+  call?: Pick<RouteCall, 'method' | 'path' | 'body'>
 }
 
 /** All that is stored of one challenge, without its result: nothing in it is a credential or lets anybody pay. */
@@ -98,8 +106,15 @@ export interface Engine {
   inspect(challengeId: string): Promise<Dossier | undefined>
   /** The status now and after each change, here or on another instance, until nothing more can change or `signal` aborts. */
   watch(challengeId: string, signal: AbortSignal): AsyncIterable<ChallengeStatus>
-  /** Only PENDING without a live attempt can be cancelled. */
-  cancel(challengeId: string, actor: 'buyer' | 'operator'): Promise<ChallengeStatus | GatewayError>
+  /**
+   * Only PENDING without a live attempt can be cancelled. A challenge that was offered and not stored is found by the terms
+   * of its 402.
+   */
+  cancel(
+    challengeId: string,
+    actor: 'buyer' | 'operator',
+    offered?: OfferedTerms,
+  ): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUND_PENDING; also a surplus whose refund failed is tried again. */
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction of the operator's own that the chain confirms. */

@@ -59,7 +59,7 @@ export const PAYMENT_IDENTIFIER = 'payment-identifier'
 const Salt = z.string().min(1).max(128)
 
 /** The buyer's echo of our requirements. It proves agreement and names ids; it never sets the terms. */
-const AcceptedSchema = z.object({
+export const AcceptedSchema = z.object({
   scheme: z.string().optional(),
   network: z.string().optional(),
   asset: z.string().optional(),
@@ -76,6 +76,8 @@ const AcceptedSchema = z.object({
     })
     .optional(),
 })
+
+export type Accepted = z.infer<typeof AcceptedSchema>
 
 export const PaymentPayloadSchema = z.object({
   x402Version: z.literal(X402_VERSION, { error: 'must be 2' }),

@@ -176,6 +176,24 @@ describe('a task', () => {
     )
   })
 
+  test('an offer made over HTTP has no task yet: rejecting it with its terms makes a cancelled one', async () => {
+    const [one, two] = [await world.terms(), await world.terms()]
+    const metadata = { 'x402.payment.status': 'payment-rejected' }
+    const reject = (more: Record<string, unknown>) =>
+      agent.rpc('message/send', agent.message([], { metadata: { ...metadata, ...more } }))
+    expect((await agent.cancel(one.challengeId)).error).toMatchObject({ code: -32001 })
+    const accepted = one.accepts[0]!
+    expect((await reject({ 'x402.payment.payload': { accepted: { extra: 1 } } })).error).toBeDefined()
+    const rejected = await reject({ 'x402.payment.payload': { accepted } })
+    expect(rejected).toMatchObject(told('canceled', 'payment-rejected'))
+    expect(rejected.result?.id).toBe(one.challengeId)
+    expect(await world.status(one.challengeId)).toMatchObject({ state: 'CANCELLED' })
+    const terms = { 'x402.payment.payload': { accepted: two.accepts[0]! } }
+    expect(await agent.rpc('tasks/cancel', { id: two.challengeId, metadata: terms })).toMatchObject(
+      told('canceled', 'payment-rejected'),
+    )
+  })
+
   test('in the background shows what became of a payment that failed', async () => {
     const poor = await buyerWith(0n)
     const { id, required } = await opened()

@@ -67,7 +67,12 @@ describe('a challenge that nobody pays in time', () => {
 describe('a challenge that is cancelled', () => {
   let world: World
   beforeAll(async () => {
-    world = await startWorld()
+    world = await startWorld({
+      options: {
+        routes: [{ routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' }],
+        fetchResource: () => ({ status: 200, body: { sky: 'clear' } }),
+      },
+    })
   })
   afterAll(() => world.stop())
 
@@ -89,6 +94,43 @@ describe('a challenge that is cancelled', () => {
     expect(bought.status).toBe(200)
     expect(bought.body.challengeId).not.toBe(required.challengeId)
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
+  })
+
+  test('one that was only offered has no record, and is cancelled by its terms', async () => {
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    const required = await world.terms()
+    const { challengeId } = required
+    const accepted = required.accepts[0]!
+    const { cancel } = world.gateway
+    expect(await cancel(challengeId, 'buyer')).toMatchObject({
+      code: 'CHALLENGE_NOT_FOUND',
+      message: expect.stringContaining('accepted'),
+    })
+    // What is not what the id proves cancels nothing.
+    const dearer = { accepted: { ...accepted, extra: { ...accepted.extra, requestId: 'another' } } }
+    expect(await cancel(challengeId, 'buyer', dearer)).toMatchObject({ code: 'CHALLENGE_NOT_FOUND' })
+    const another = (await world.terms()).challengeId
+    expect(await cancel(another, 'buyer', { accepted })).toMatchObject({ code: 'INVALID_REQUEST' })
+    expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
+
+    const answers = await Promise.all([1, 2].map(() => cancel(challengeId, 'buyer', { accepted })))
+    for (const answer of answers) expect(answer).toMatchObject({ challengeId, state: 'CANCELLED' })
+    expect(await world.status(challengeId)).toMatchObject({ state: 'CANCELLED' })
+    expect(await world.pay(await world.sign(buyer, accepted))).toMatchObject(GONE)
+    expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
+  })
+
+  test('an offered call of a route needs the call as well, and is then 410 too', async () => {
+    const resource = { method: 'GET', path: '/weather/paris' }
+    const { challengeId, accepts } = await world.terms({ routeId: 'weather', resource })
+    const accepted = accepts[0]!
+    const { cancel } = world.gateway
+    expect(await cancel(challengeId, 'buyer', { accepted })).toMatchObject({ code: 'RESOURCE_REQUIRED' })
+    const call = { ...resource, body: null }
+    expect(await cancel(challengeId, 'buyer', { accepted, call })).toMatchObject({ state: 'CANCELLED' })
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    const refused = await world.pay(await world.sign(buyer, accepted), { routeId: 'weather', resource })
+    expect(refused).toMatchObject(GONE)
   })
 
   test('only an unpaid one can be: a delivered one stays delivered', async () => {

@@ -1,11 +1,16 @@
 import type { Message } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
 import { z } from 'zod'
-import type { Intent } from '../../engine/outcome.ts'
+import type { Intent, OfferedTerms } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
 import { Bytes32Schema, SignatureSchema } from '../../protocol/hex.ts'
-import { type PaymentPayload, PaymentPayloadSchema, paymentIdOf } from '../../protocol/payment.ts'
+import {
+  AcceptedSchema,
+  type PaymentPayload,
+  PaymentPayloadSchema,
+  paymentIdOf,
+} from '../../protocol/payment.ts'
 import { accessIntent } from '../http/decode-access.ts'
 import { nameFault } from '../http/name-fault.ts'
 import { chooseRequestId } from '../http/request-id.ts'
@@ -17,7 +22,8 @@ export type Ask =
   | { kind: 'catalog' }
   /** It belongs to a task and brings nothing new. */
   | { kind: 'look'; taskId: string }
-  | { kind: 'reject'; taskId: string }
+  /** `offered`: the terms of an offer that may have no task yet. */
+  | { kind: 'reject'; taskId: string; offered: OfferedTerms | undefined }
   /** `taskId`: the task that it says it continues. */
   | { kind: 'purchase'; intent: Intent; taskId: string | undefined }
 
@@ -40,8 +46,14 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
   }
   const taskId = message.taskId === '' || isUnopened(message.taskId) ? undefined : message.taskId
   if (status === 'payment-rejected') {
-    if (taskId === undefined) refuse('payment-rejected needs message.taskId: the task that is not to be paid')
-    return { kind: 'reject', taskId }
+    const offered = offeredIn(message.metadata, () => callIn(message))
+    const rejected = taskId ?? offered?.accepted.extra?.challengeId
+    if (rejected === undefined) {
+      refuse(
+        `payment-rejected needs message.taskId, or ${PAYLOAD_KEY} with the terms (accepted) that are not to be paid`,
+      )
+    }
+    return { kind: 'reject', taskId: rejected, offered }
   }
   const payment = paymentIn(message)
   const { access, proof } = partsOf(message)
@@ -59,6 +71,27 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
   const intent = intentOf({ ...access, challengeId: ids[0] }, payment)
   if (proof) intent.proof = { txHash: proof.txHash, signature: proof.signature }
   return { kind: 'purchase', intent, taskId }
+}
+
+const OfferSchema = z.object({ accepted: AcceptedSchema })
+
+/** A payload need not be signed to say which terms are not accepted. */
+export function offeredIn(
+  metadata: Record<string, unknown> | undefined,
+  call: () => OfferedTerms['call'] = () => undefined,
+): OfferedTerms | undefined {
+  const value: unknown = metadata?.[PAYLOAD_KEY]
+  if (value === undefined || value === null) return undefined
+  const parsed = OfferSchema.safeParse(value)
+  if (!parsed.success) refuse(`${PAYLOAD_KEY} is malformed: ${nameFault(parsed.error)}`)
+  const called = call()
+  return { accepted: parsed.data.accepted, ...(called && { call: called }) }
+}
+
+/** The call of a route, where the message repeats it. */
+function callIn(message: Message): OfferedTerms['call'] {
+  const { access } = partsOf(message)
+  return access?.resource ? intentOf(access, undefined).call : undefined
 }
 
 function intentOf(request: AccessRequest, payment: PaymentPayload | undefined): Intent {

@@ -9,13 +9,13 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server'
-import type { Engine, Intent } from '../../engine/outcome.ts'
+import type { Engine, Intent, OfferedTerms } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { concealed } from '../http/safeguards.ts'
 import type { Sale } from './challenge-terms.ts'
 import { completeIntent } from './complete-intent.ts'
-import { type Ask, decodeMessage } from './decode-message.ts'
+import { type Ask, decodeMessage, offeredIn } from './decode-message.ts'
 import { projectTask, submitted } from './project-task.ts'
 import type { Purchases } from './purchases.ts'
 import { renderPurchase } from './render-purchase.ts'
@@ -56,8 +56,8 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     return projectTask(dossier, sale, purchases.settling(taskId))
   }
 
-  async function cancel(taskId: string): Promise<TaskView> {
-    const cancelled = await engine.cancel(taskId, 'buyer')
+  async function cancel(taskId: string, offered: OfferedTerms | undefined): Promise<TaskView> {
+    const cancelled = await engine.cancel(taskId, 'buyer', offered)
     if (!(cancelled instanceof GatewayError)) return look(taskId)
     if (cancelled.code === 'CHALLENGE_NOT_FOUND') throw notFound(taskId)
     throw new TaskNotCancelableError(cancelled.message)
@@ -95,7 +95,7 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
       return yield { payload: { $case: 'message', value: parts.catalogMessage(contextId) } }
     }
     if (ask.kind === 'look') return yield task(await look(ask.taskId))
-    if (ask.kind === 'reject') return yield task(await cancel(ask.taskId))
+    if (ask.kind === 'reject') return yield task(await cancel(ask.taskId, ask.offered))
     const prepared = await prepare(ask)
     if (!('intent' in prepared)) return yield task(prepared)
     const intent: Intent = { ...prepared.intent, address: state.get(ADDRESS) as string | undefined }
@@ -147,8 +147,8 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
       }),
     sendMessageStream: (params, context) => streamed(context, respond(params, context, signalOf(context))),
     getTask: ({ id }, context) => guarded(context, async () => toTask(await look(taskIdIn(id)), undefined)),
-    cancelTask: ({ id }, context) =>
-      guarded(context, async () => toTask(await cancel(taskIdIn(id)), undefined)),
+    cancelTask: ({ id, metadata }, context) =>
+      guarded(context, async () => toTask(await cancel(taskIdIn(id), offeredIn(metadata)), undefined)),
     resubscribe: ({ id }, context) =>
       streamed(
         context,
