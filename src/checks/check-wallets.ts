@@ -1,4 +1,5 @@
 import { privateKeyToAddress } from 'viem/accounts'
+import { microToDollars } from '../protocol/amount.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createChainClient } from '../settlement/chain-client.ts'
@@ -17,8 +18,7 @@ interface Place {
   network: Network
 }
 
-const micro = (amount: bigint): string =>
-  `$${amount / 1_000_000n}.${String(amount % 1_000_000n).padStart(6, '0')}`
+const usdc = (micro: bigint): string => `${microToDollars(micro).slice(1)} USDC`
 const ether = (wei: bigint): string => (Number(wei / 1_000_000_000n) / 1e9).toString()
 
 /** Can the gas wallets pay for settlements, and for how many? */
@@ -27,7 +27,7 @@ export function checkGasWallets(keys: readonly Hex[], { rpcUrl, network }: Place
   return {
     name,
     asks: 'the RPC, asked for the gas wallet,',
-    mend: 'Mend RPC_URL first.',
+    mend: 'Fix RPC_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const chain = createChainClient({ rpcUrl, network, timeoutMs: limitMs })
@@ -55,12 +55,12 @@ export function checkRefundWallet(key: Hex, payTo: string | undefined, { rpcUrl,
   return {
     name,
     asks: 'the RPC, asked for the refund wallet,',
-    mend: 'Mend RPC_URL first.',
+    mend: 'Fix RPC_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const address = privateKeyToAddress(key)
       const held = await usdcOf(address, { rpcUrl, network }, limitMs)
-      const message = `${address} holds ${micro(held)} USDC for refunds`
+      const message = `${address} holds ${usdc(held)} for refunds`
       if (payTo !== undefined && payTo.toLowerCase() !== address.toLowerCase() && held === 0n) {
         const mend = `Send USDC on ${network.id} to ${address}, or give the key of the wallet that is paid.`
         return [{ name, level: 'warn', message: `${message}, and it is not the wallet that is paid`, mend }]
@@ -76,11 +76,11 @@ export function checkSellerWallet(address: Address, { rpcUrl, network }: Place):
   return {
     name,
     asks: 'the RPC, asked for the wallet,',
-    mend: 'Mend RPC_URL first.',
+    mend: 'Fix RPC_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const held = await usdcOf(address, { rpcUrl, network }, limitMs)
-      return [{ name, level: 'ok', message: `holds ${micro(held)} USDC on ${network.id}` }]
+      return [{ name, level: 'ok', message: `holds ${usdc(held)} on ${network.id}` }]
     },
   }
 }

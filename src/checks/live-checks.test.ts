@@ -149,7 +149,7 @@ describe('a look at the real world', () => {
       walletAddress: chain.account(0).address,
       refundWalletPrivateKey: other.privateKey,
     })
-    expect(found.REFUND_WALLET_PRIVATE_KEY).toMatch(/^warn: .* holds \$0\.000000 USDC/)
+    expect(found.REFUND_WALLET_PRIVATE_KEY).toMatch(/^warn: .* holds 0\.00 USDC/)
   })
 
   test('a Redis that forgets is a warning on testnet, and none where Postgres keeps the records', async () => {

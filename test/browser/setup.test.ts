@@ -135,6 +135,27 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await page.getByRole('heading', { name: 'Your gateway is live' }).waitFor()
   const catalog = (await (await fetch(`${server.url}/discover`)).json()) as { plans: unknown[] }
   expect(catalog.plans).toEqual([expect.objectContaining({ planId: 'hourly', unitAmount: '$0.50' })])
+
+  // The session alone does not change where the money goes.
+  const other = chain.account(3).address
+  await page.getByRole('button', { name: 'Change the settings' }).click()
+  await page.getByLabel('Wallet address').fill(other)
+  await page.getByText('Everything needed is there.').waitFor()
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  const again = page.locator('#token-again')
+  await page.getByText('Changing SVC_WALLET_ADDRESS needs it.').waitFor()
+  await expectAccessible(page, 'the token is asked for again')
+  await again.fill('a token that somebody guessed')
+  await page.getByRole('button', { name: 'Save with the token' }).click()
+  await page.getByText('This is not the token.').waitFor()
+  const paidWallet = async () =>
+    ((await (await fetch(`${server.url}/discover`)).json()) as { walletAddress: string }).walletAddress
+  expect(await paidWallet()).toBe(address.toLowerCase())
+  await again.fill(new URL(server.printedUrl()).searchParams.get('token')!)
+  await again.press('Enter')
+  await page.getByRole('heading', { name: 'Your gateway is live' }).waitFor()
+  expect(await paidWallet()).toBe(other.toLowerCase())
+  expect(visitor.complaints).toEqual([])
   await visitor.close()
 }, 300_000)
 

@@ -163,7 +163,7 @@ const FAULTS: Array<{
     seed: async () => ({ REFUND_WALLET_PRIVATE_KEY: generatePrivateKey() }),
     name: 'REFUND_WALLET_PRIVATE_KEY',
     level: 'warn',
-    says: /holds \$0\.\d+ USDC for refunds, and it is not the wallet that is paid/,
+    says: /holds 0\.00 USDC for refunds, and it is not the wallet that is paid/,
     mend: /^Send USDC/,
   },
   {

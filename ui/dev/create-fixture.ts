@@ -78,7 +78,8 @@ export function createFixture(options: FixtureOptions = {}): {
     if (path === '/setup/api/save') {
       const checked = checkOf(body as unknown as SetupInput, saved)
       if (checked.faults.length + checked.missing.length > 0) return json(422, checked)
-      saved = body as unknown as SetupInput
+      const { values, secrets } = body as unknown as SetupInput
+      saved = { values, secrets: { ...saved?.secrets, ...secrets } }
       return json(200, { saved: true, live: true, url: new URL(request.url).origin })
     }
     if (path === '/admin/api/overview') {

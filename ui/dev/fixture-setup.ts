@@ -72,7 +72,7 @@ export function checkOf({ values, secrets }: SetupInput, saved: SetupInput | und
       name: 'SVC_WALLET_ADDRESS',
       message: `SVC_WALLET_ADDRESS has ${digits} hex digits; an address has 40.`,
     })
-  } else fields.SVC_WALLET_ADDRESS = { level: 'ok', message: 'A good address. It holds 412.34 USDC.' }
+  } else fields.SVC_WALLET_ADDRESS = { level: 'ok', message: `${wallet} holds 412.34 USDC.` }
 
   for (const [name, list] of [
     ['PLANS', plans],

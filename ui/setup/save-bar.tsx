@@ -7,6 +7,7 @@ import { fieldId } from './field-shell.tsx'
 import type { Sold } from './live-page.tsx'
 import { missingWords } from './missing-words.ts'
 import { SECTIONS } from './section-list.ts'
+import { TokenQuestion } from './token-question.tsx'
 import { type Setup, useSetupContext } from './use-setup.ts'
 
 /** What still keeps the gateway from selling, and the button that starts it. */
@@ -15,9 +16,11 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
   const [busy, setBusy] = useState(false)
   const [fault, setFault] = useState('')
   const [question, setQuestion] = useState('')
+  /** The server wants the token for these changes; what was confirmed before stays so. */
+  const [guarded, setGuarded] = useState<Guarded>()
   const open = openPoints(setup)
 
-  const save = async (confirm: boolean): Promise<void> => {
+  const save = async (confirm: boolean, token?: string): Promise<void> => {
     setup.attempt()
     setFault('')
     setQuestion('')
@@ -27,12 +30,15 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
       const answer = await post<SaveAnswer>('/setup/api/save', {
         ...input,
         ...(confirm && { confirm: true }),
+        ...(token !== undefined && { token }),
       })
       onLive({ url: answer.url, plans: setup.form.plans, routes: setup.form.routes })
       scrollTo(0, 0)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (error.status === 409) setQuestion(reasonsOf(error))
+      setGuarded(undefined)
+      if (error.body.needsToken === true) setGuarded(guardedOf(error, confirm))
+      else if (error.status === 409) setQuestion(reasonsOf(error))
       else if (error.status === 422) leadTo(firstFault(error) ?? open[0])
       else setFault(error.message)
     } finally {
@@ -60,6 +66,15 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
             </button>
           </div>
         </Notice>
+      )}
+      {guarded && (
+        <TokenQuestion
+          names={guarded.names}
+          reason={guarded.reason}
+          busy={busy}
+          onToken={(token) => void save(guarded.confirmed, token)}
+          onCancel={() => setGuarded(undefined)}
+        />
       )}
       <div class="save-bar">
         <div class="save-state">
@@ -93,6 +108,17 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
       </div>
     </div>
   )
+}
+
+interface Guarded {
+  names: string[]
+  reason: string
+  confirmed: boolean
+}
+
+function guardedOf({ body, message }: ApiError, confirmed: boolean): Guarded {
+  const { names, reason } = body as { names?: string[]; reason?: string }
+  return { names: names ?? [], reason: reason ?? message, confirmed }
 }
 
 function openPoints({ answer }: Setup): Fault[] {

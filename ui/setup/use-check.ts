@@ -14,7 +14,9 @@ export function useCheck(input: SetupInput): { answer: CheckAnswer | undefined; 
     const abort = new AbortController()
     const ask = async (): Promise<void> => {
       try {
-        setAnswer(await post<CheckAnswer>('/setup/api/check', JSON.parse(body), abort.signal))
+        const checked = await post<CheckAnswer>('/setup/api/check', JSON.parse(body), abort.signal)
+        if (abort.signal.aborted) return
+        setAnswer(checked)
         setChecking(false)
       } catch (error) {
         // The next key asks again; saving says what is wrong.

@@ -1,5 +1,6 @@
 import { createContext } from 'preact'
-import { useContext, useMemo, useState } from 'preact/hooks'
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
+import { setUnsaved } from '../shared/unsaved.ts'
 import type { CheckAnswer, FieldCheck, SetupInput, SetupState } from '../shared/wire.ts'
 import {
   type Choices,
@@ -50,6 +51,7 @@ export function useSetup(state: SetupState): Setup {
   const [lastEdited, setLastEdited] = useState('')
   const input = useMemo(() => inputOf(form, state), [form, state])
   const { answer, checking } = useCheck(input)
+  useUnsaved(input)
 
   const change = (edited: string, part: (form: FormState) => Partial<FormState>): void => {
     setLastEdited(edited)
@@ -82,6 +84,13 @@ export function useSetup(state: SetupState): Setup {
   }
 }
 
+/** Unsaved is what differs from the form as it was shown first, until the form is gone. */
+function useUnsaved(input: SetupInput): void {
+  const [shown] = useState(() => JSON.stringify(input))
+  useEffect(() => setUnsaved(JSON.stringify(input) !== shown), [input, shown])
+  useEffect(() => () => setUnsaved(false), [])
+}
+
 function messageOf(
   name: string,
   answer: CheckAnswer | undefined,
@@ -104,9 +113,9 @@ const OTHER_WAYS: Record<string, readonly string[]> = {
 const isMissing = (name: string, missing: string): boolean =>
   name === missing || OTHER_WAYS[missing]?.includes(name) === true
 
-/** The field's label stands above it, so a message that begins with the variable's name need not repeat it. */
+/** The field's label stands above it, so a message about it alone need not repeat its name. */
 function withoutName(name: string, message: string): string {
-  if (!message.startsWith(`${name} `)) return message
+  if (!message.startsWith(`${name} `) || /^(and|or) /.test(message.slice(name.length + 1))) return message
   const rest = message.slice(name.length + 1)
   return rest.charAt(0).toUpperCase() + rest.slice(1)
 }

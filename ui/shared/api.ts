@@ -56,19 +56,27 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
     if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
     throw new ApiError(0, 'The server does not answer. Is it running?')
   })
-  const body = await readBody(response)
+  const body = await readBody(response, init.signal)
   if (response.ok) return body as T
   if (response.status === 401 && path !== '/admin/api/login') onLoggedOut()
   throw new ApiError(response.status, messageOf(response, body), body)
 }
 
-async function readBody(response: Response): Promise<Record<string, unknown>> {
+/** An answer that broke off is no answer; only a refusal may come without words. */
+async function readBody(
+  response: Response,
+  signal: AbortSignal | null | undefined,
+): Promise<Record<string, unknown>> {
   try {
     const body: unknown = await response.json()
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+    if (typeof body === 'object' && body !== null) return body as Record<string, unknown>
   } catch {
-    return {}
+    // Told below.
   }
+  // Whoever asked does not want it any more: the same as if it had not been asked.
+  signal?.throwIfAborted()
+  if (response.ok) throw new ApiError(0, 'The answer of the server broke off. Try again.')
+  return {}
 }
 
 function messageOf(response: Response, body: Record<string, unknown>): string {

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks'
 import { ApiError, logIn, post, readSession, whenLoggedOut } from './api.ts'
 import { Login, tokenFromAddress } from './login.tsx'
 import { Notice } from './notice.tsx'
+import { isUnsaved, mayLose, setUnsaved } from './unsaved.ts'
 import type { Session } from './wire.ts'
 
 type Stage = { at: 'loading' } | { at: 'offline'; fault: string } | { at: 'known'; session: Session }
@@ -21,11 +22,16 @@ export function AppFrame({
   children: (frame: Frame) => ComponentChildren
 }): JSX.Element {
   const [stage, setStage] = useState<Stage>({ at: 'loading' })
+  // A session that ends while something is typed must not take it along.
+  const [kept, setKept] = useState<Session>()
 
   const load = useCallback(async () => {
     try {
-      setStage({ at: 'known', session: await readSession() })
+      const session = await readSession()
+      setStage({ at: 'known', session })
+      setKept((before) => (session.loggedIn ? session : isUnsaved() ? before : undefined))
     } catch (error) {
+      setKept((before) => (isUnsaved() ? before : undefined))
       setStage({ at: 'offline', fault: error instanceof ApiError ? error.message : String(error) })
     }
   }, [])
@@ -40,24 +46,34 @@ export function AppFrame({
     void start()
   }, [load])
 
-  if (stage.at === 'loading') return <p class="page-note">Loading…</p>
-  if (stage.at === 'offline') {
-    return (
-      <main class="page-note" id="main">
-        <Notice level="error" title="The server does not answer">
-          <p>{stage.fault}</p>
-          <button type="button" class="button" onClick={() => void load()}>
-            Try again
-          </button>
-        </Notice>
-      </main>
-    )
-  }
-  if (!stage.session.loggedIn) return <Login purpose={purpose} onDone={() => void load()} />
   const logOut = (): void => {
+    if (!mayLose('Log out')) return
+    setUnsaved(false)
     void post('/admin/api/logout')
       .catch(() => undefined)
       .then(load)
   }
-  return <>{children({ session: stage.session, logOut })}</>
+  const loggedIn = stage.at === 'known' && stage.session.loggedIn
+  const session = loggedIn ? stage.session : kept
+  return (
+    <>
+      {stage.at === 'loading' && <p class="page-note">Loading…</p>}
+      {stage.at === 'offline' && (
+        <main class="page-note" id="main">
+          <Notice level="error" title="The server does not answer">
+            <p>{stage.fault}</p>
+            <button type="button" class="button" onClick={() => void load()}>
+              Try again
+            </button>
+          </Notice>
+        </main>
+      )}
+      {stage.at === 'known' && !loggedIn && <Login purpose={purpose} onDone={() => void load()} />}
+      {session && (
+        <div key="page" hidden={!loggedIn}>
+          {children({ session, logOut })}
+        </div>
+      )}
+    </>
+  )
 }

@@ -1,0 +1,144 @@
+import type { Browser, Dialog, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPages } from '../../src/server/pages.ts'
+import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
+import { createFixture, FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
+import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor } from './browser.ts'
+
+const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+let browser: Browser
+let server: HttpServer
+/** Called for each check: resolves when its body may go out; its head is out already. */
+let holdBody: (() => Promise<void>) | undefined
+
+beforeAll(async () => {
+  const fixture = createFixture({ configured: true })
+  const pages = createPages()
+  browser = await launchBrowser()
+  server = await serveHttp({
+    host: '127.0.0.1',
+    port: 0,
+    async handler(request) {
+      const { pathname } = new URL(request.url)
+      const hold = pathname === '/setup/api/check' ? holdBody?.() : undefined
+      const answer = (await fixture.fetch(request)) ?? pages(request, pathname)
+      if (!answer) return new Response(null, { status: 404 })
+      return hold ? delayed(answer, hold) : answer
+    },
+  })
+})
+afterAll(async () => {
+  await browser?.close()
+  await server?.close(0)
+})
+
+function delayed(answer: Response, until: Promise<void>): Response {
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const bytes = new Uint8Array(await answer.arrayBuffer())
+      controller.enqueue(bytes.slice(0, 1))
+      await until
+      controller.enqueue(bytes.slice(1))
+      controller.close()
+    },
+  })
+  return new Response(body, { status: answer.status, headers: answer.headers })
+}
+
+async function openSetup(options: Parameters<typeof openVisitor>[1] = {}) {
+  const visitor = await openVisitor(browser, options)
+  await visitor.page.goto(`${server.url}/setup?token=${FIXTURE_TOKEN}`)
+  await visitor.page.getByRole('heading', { name: 'Settings' }).waitFor()
+  await visitor.page.getByText('Everything needed is there.').waitFor()
+  return visitor
+}
+
+test('a key that is pressed while the answer of a check is still coming leaves the form alive', async () => {
+  const { page, complaints, close } = await openSetup()
+  const name = page.getByLabel('Name optional')
+  let release = () => {}
+  const begun = page.waitForResponse(/api\/check$/)
+  holdBody = () => new Promise((resolve) => (release = resolve))
+  await name.fill('Rain')
+  await begun
+  holdBody = undefined
+  // The check before is given up now, in the middle of its answer.
+  await name.fill('Rain and snow')
+  await page.getByLabel('Wallet address').fill('0x1234')
+  await page.locator('#field-svc-wallet-address-message', { hasText: '4 hex digits' }).waitFor()
+  release()
+  expect(await name.inputValue()).toBe('Rain and snow')
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('at 390 pixels nothing is wider than the screen, and Save is on it', async () => {
+  const { page, close } = await openSetup({ viewport: { width: 390, height: 844 } })
+  await page.getByText(`${WALLET} holds`).waitFor()
+  await page.evaluate('document.querySelectorAll("details").forEach((more) => { more.open = true })')
+  await expectNoSidewaysScroll(page)
+  const box = await page.getByRole('button', { name: 'Save changes' }).boundingBox()
+  expect(box).not.toBeNull()
+  expect(box!.x).toBeGreaterThanOrEqual(0)
+  expect(box!.x + box!.width).toBeLessThanOrEqual(390)
+  expect(box!.y + box!.height).toBeLessThanOrEqual(844)
+  await close()
+})
+
+test('leaving, reloading and logging out ask before they lose what was typed, and only then', async () => {
+  const { page, close } = await openSetup()
+  const asked: string[] = []
+  let answer: (dialog: Dialog) => Promise<void> = (dialog) => dialog.dismiss()
+  page.on('dialog', (dialog) => {
+    asked.push(dialog.type())
+    void answer(dialog)
+  })
+  await page.reload()
+  await page.getByText('Everything needed is there.').waitFor()
+  expect(asked, 'nothing was typed').toEqual([])
+
+  const name = page.getByLabel('Name optional')
+  await type(page, ' of the coast')
+  await page.evaluate('setTimeout(() => location.reload(), 0)')
+  await expect.poll(() => asked).toEqual(['beforeunload'])
+  await page.getByRole('link', { name: 'Dashboard' }).click({ noWaitAfter: true })
+  await expect.poll(() => asked).toEqual(['beforeunload', 'beforeunload'])
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await expect.poll(() => asked).toEqual(['beforeunload', 'beforeunload', 'confirm'])
+  expect(await name.inputValue()).toBe('Weather API of the coast')
+
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByRole('heading', { name: 'Your gateway is live' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  expect(asked, 'saved').toHaveLength(3)
+
+  await type(page, '!')
+  answer = (dialog) => dialog.accept()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.locator('#token').waitFor()
+  expect(asked).toHaveLength(4)
+  await close()
+})
+
+test('a session that ends while something is typed does not take it along', async () => {
+  const { page, close } = await openSetup()
+  await page.getByLabel('Name optional').fill('Typed for an hour')
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.locator('#token').waitFor()
+  await expectAccessible(page, 'the login over a form')
+  await page.locator('#token').fill(FIXTURE_TOKEN)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('button', { name: 'Save changes' }).waitFor()
+  expect(await page.getByLabel('Name optional').inputValue()).toBe('Typed for an hour')
+  await close()
+})
+
+/** With real keys: a browser asks only those who have touched the page. */
+async function type(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Name optional').press('End')
+  await page.getByLabel('Name optional').pressSequentially(text)
+  await page.getByText('Everything needed is there.').waitFor()
+}
