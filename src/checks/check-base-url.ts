@@ -3,8 +3,7 @@ import { askHealth } from './ask-health.ts'
 import type { Check, Finding } from './run-checks.ts'
 
 const name = 'BASE_URL'
-const MEND =
-  'Set BASE_URL to where buyers reach this server, or mend DNS or the reverse proxy in front of it.'
+const MEND = 'Set BASE_URL to where buyers reach this server, or fix DNS or the reverse proxy in front of it.'
 
 /**
  * Do buyers reach this very server at its base URL? It is asked for its version and its wallet, as a buyer would. Without

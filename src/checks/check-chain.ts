@@ -1,3 +1,4 @@
+import { durationWords } from '../protocol/duration.ts'
 import type { Network } from '../protocol/network.ts'
 import { createChainClient } from '../settlement/chain-client.ts'
 import type { Check, Finding } from './run-checks.ts'
@@ -36,6 +37,6 @@ export function checkChain(rpcUrl: string, network: Network, now: () => number =
 function clockFinding(blockSeconds: number, nowMs: number): Finding {
   const behind = blockSeconds - Math.floor(nowMs / 1000)
   if (behind <= MAX_SKEW_SECONDS) return { name: 'clock', level: 'ok', message: 'the clock fits the chain' }
-  const message = `the clock is ${behind} s behind the chain`
+  const message = `the clock is ${durationWords(behind)} behind the chain`
   return { name: 'clock', level: 'warn', message, mend: 'Let the machine set its clock by NTP.' }
 }

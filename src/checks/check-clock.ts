@@ -1,3 +1,4 @@
+import { durationWords } from '../protocol/duration.ts'
 import type { Network } from '../protocol/network.ts'
 import { createChainClient } from '../settlement/chain-client.ts'
 import type { Check, Finding } from './run-checks.ts'
@@ -29,7 +30,12 @@ export function checkClock(urls: readonly string[], now: () => number = Date.now
       const level = Math.abs(seconds) > ERROR_SECONDS ? 'error' : 'warn'
       const word = seconds > 0 ? 'behind' : 'ahead of'
       return [
-        { name, level, message: `the clock is ${Math.abs(seconds)} s ${word} that of ${host}`, mend: MEND },
+        {
+          name,
+          level,
+          message: `the clock is ${durationWords(Math.abs(seconds))} ${word} that of ${host}`,
+          mend: MEND,
+        },
       ]
     },
   }
@@ -58,12 +64,12 @@ export function checkFreshness(rpcUrl: string, network: Network, now: () => numb
   return {
     name,
     asks: `the RPC at ${host}, asked for its newest block,`,
-    mend: 'Mend RPC_URL first.',
+    mend: 'Fix RPC_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const { latest } = await createChainClient({ rpcUrl, network, timeoutMs: limitMs }).head()
       const age = Math.floor(now() / 1000) - latest.timestamp
-      const message = `the newest block of ${host} is ${Math.max(0, age)} s old`
+      const message = `the newest block of ${host} is ${durationWords(Math.max(0, age))} old`
       const good: Finding = { name, level: 'ok', message }
       if (age <= OLD_BLOCK_SECONDS) return [good]
       const mend = 'The node lags behind, or this clock is ahead: use another RPC_URL, or set the clock.'

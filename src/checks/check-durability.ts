@@ -10,7 +10,7 @@ export function checkPostgresDurability(url: string, mainnet: boolean): Check {
   return {
     name,
     asks: 'Postgres, asked how it stores,',
-    mend: 'Mend DATABASE_URL first.',
+    mend: 'Fix DATABASE_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }

@@ -11,7 +11,7 @@ type FacilitatorConfig = Extract<SettlementConfig, { kind: 'facilitator' }>
 export function checkFacilitator({ url, auth }: FacilitatorConfig, network: Network): Check {
   const name = 'FACILITATOR_URL'
   const asks = `the facilitator at ${new URL(url).host}`
-  const mend = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle by yourself.`
+  const mend = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle with your own wallet.`
   return {
     name,
     asks,

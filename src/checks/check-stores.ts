@@ -10,7 +10,7 @@ import type { Check, Finding } from './run-checks.ts'
 /** Can we log in to Postgres? Looks only: tables are made when the gateway starts. */
 export function checkPostgres(url: string): Check {
   const name = 'DATABASE_URL'
-  const mend = 'Start Postgres, or mend host, user, password or database in DATABASE_URL.'
+  const mend = 'Start Postgres, or fix host, user, password or database in DATABASE_URL.'
   return {
     name,
     asks: 'Postgres',
@@ -35,7 +35,7 @@ export function checkRedis(url: string, keepsRecords: boolean, mainnet: boolean)
   return {
     name,
     asks: 'Redis',
-    mend: 'Start Redis, or mend host, user or password in REDIS_URL.',
+    mend: 'Start Redis, or fix host, user or password in REDIS_URL.',
     async run(limitMs) {
       const connection = await connectRedis({ url, timeoutMs: limitMs })
       try {

@@ -39,7 +39,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       }),
   })
   const doctor = defineCommand({
-    meta: { name: 'doctor', description: 'ask everything that the server depends on, and tell the mend' },
+    meta: { name: 'doctor', description: 'ask everything that the server depends on, and say how to fix it' },
     args: { json },
     run: ({ args }) =>
       run(args.json, async () => (await import('./doctor.ts')).examine(terminal, args.json === true)),
@@ -88,7 +88,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   const migrate = defineCommand({
     meta: {
       name: 'migrate',
-      description: 'bring the tables of DATABASE_URL up to date (serve does it by itself)',
+      description: 'bring the tables of DATABASE_URL up to date (serve does it automatically)',
     },
     args: { json },
     run: ({ args }) =>

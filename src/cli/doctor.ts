@@ -8,7 +8,7 @@ import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import type { Loaded } from '../server/boot-config.ts'
 import { load } from './load.ts'
-import { findingLine, type Report, type Terminal } from './terminal.ts'
+import { findingLine, published, type Report, type Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
 /** Everything that can be wrong around a server, one line each; an error ends it with exit code 1. */
@@ -20,7 +20,7 @@ export async function examine(terminal: Terminal, json: boolean): Promise<Report
   const summary = `${counts.ok} ok, ${plural(counts.warn, 'warning')}, ${plural(counts.error, 'error')}`
   return {
     lines: [...findings.map((finding) => findingLine(finding, width)), summary],
-    json: { ok: counts.error === 0, version: VERSION, counts, findings },
+    json: { ok: counts.error === 0, version: VERSION, counts, findings: findings.map(published) },
     failed: counts.error > 0,
   }
 }

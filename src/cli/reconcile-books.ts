@@ -5,7 +5,7 @@ import { type Reconciliation, reconcile } from '../reconcile/reconcile.ts'
 import type { LedgerEntry } from '../server/admin/read-ledger.ts'
 import { complete, load } from './load.ts'
 import { linesOf, type OpenBackstage, openBackstage } from './open-backstage.ts'
-import { findingLine, type Report, type Terminal } from './terminal.ts'
+import { findingLine, published, type Report, type Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
 /** Compares the chain with the books; an error ends it with exit code 1, so that cron tells. */
@@ -69,5 +69,9 @@ function describe(result: Reconciliation, { via, place }: OpenBackstage): Report
   const verdict = failed
     ? `${errors} ${errors === 1 ? 'thing does' : 'things do'} not agree.`
     : 'Chain and ledger agree.'
-  return { lines: [...lines, summary, verdict], json: { ok: !failed, via, ...result }, failed }
+  return {
+    lines: [...lines, summary, verdict],
+    json: { ok: !failed, via, ...result, found: found.map(published) },
+    failed,
+  }
 }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import type { Env } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
+import { printable, printableLine } from '../protocol/printable.ts'
 
 /** Where a command reads and writes; tests give their own. */
 export interface Terminal {
@@ -12,11 +13,14 @@ export interface Terminal {
 
 /** What a command has to say: as lines for people, or as one document for programs. */
 export interface Report {
-  lines: string[]
+  lines: Line[]
   json: unknown
   /** Ends the command with exit code 1. */
   failed?: boolean
 }
+
+/** With a level, that word stands before it in its colour. What the text brings along is never more than text. */
+export type Line = string | { level: Level; text: string }
 
 export const processTerminal = (): Terminal => ({
   env: process.env,
@@ -37,12 +41,12 @@ export async function tell(
   } catch (cause) {
     const errors =
       cause instanceof ConfigError ? cause.faults : [cause instanceof Error ? cause.message : String(cause)]
-    if (json) await write(terminal.output, `${JSON.stringify({ ok: false, errors })}\n`)
-    else for (const line of errors) await write(terminal.errors, `${line}\n`)
+    if (json) await write(terminal.output, `${printable(JSON.stringify({ ok: false, errors }))}\n`)
+    else for (const line of errors) await write(terminal.errors, `${printable(line)}\n`)
     return 1
   }
   if (!report) return 0
-  const text = json ? JSON.stringify(report.json, null, 2) : report.lines.join('\n')
+  const text = json ? printable(JSON.stringify(report.json, null, 2)) : report.lines.map(shown).join('\n')
   await write(terminal.output, `${terminal.output.isTTY ? text : stripVTControlCharacters(text)}\n`)
   return report.failed ? 1 : 0
 }
@@ -55,17 +59,23 @@ export function write(stream: NodeJS.WritableStream, text: string): Promise<void
 }
 
 const STYLES = { ok: 'green', warn: 'yellow', error: 'red' } as const
+type Level = keyof typeof STYLES
 
-/** `error  NAME  message → mend`. */
+function shown(line: Line): string {
+  if (typeof line === 'string') return printableLine(line)
+  return `${styleText(STYLES[line.level], line.level.padEnd(5))}  ${printableLine(line.text)}`
+}
+
+/** A finding as programs read it. */
+export function published<F extends { mend?: string }>({ mend, ...finding }: F) {
+  return { ...finding, ...(mend !== undefined && { fix: mend }) }
+}
+
+/** `error  NAME  message → how to fix it`. */
 export function findingLine(
-  {
-    name,
-    level,
-    message,
-    mend,
-  }: { name: string; level: keyof typeof STYLES; message: string; mend?: string },
+  { name, level, message, mend }: { name: string; level: Level; message: string; mend?: string },
   nameWidth: number,
-): string {
-  const head = `${styleText(STYLES[level], level.padEnd(5))}  ${name.padEnd(nameWidth)}`
-  return `${head}  ${message}${mend === undefined ? '' : ` → ${mend}`}`
+): Line {
+  const end = mend === undefined ? '' : ` → ${mend}`
+  return { level, text: `${name.padEnd(nameWidth)}  ${message}${end}` }
 }

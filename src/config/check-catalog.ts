@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { type Plan, PlanSchema, type Route, RouteSchema } from '../protocol/catalog.ts'
+import { durationWords } from '../protocol/duration.ts'
 import { MAX_TOKEN_TTL_SECONDS } from './check-limits.ts'
 import { nearest } from './did-you-mean.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
@@ -15,6 +16,8 @@ const EXAMPLES: Record<string, string> = {
   free: 'true',
 }
 
+const KINDS: Record<string, string> = { tokenTtlSeconds: 'a number of seconds', free: 'true or false' }
+
 // What people call a price elsewhere; too far from "unitAmount" for a spelling check.
 const SYNONYMS: Record<string, string> = {
   price: 'unitAmount',
@@ -29,7 +32,7 @@ export function readPlans(reader: OptionReader): Plan[] {
     // Beyond this a date overflows, and a paid token could not be made.
     if ((plan.tokenTtlSeconds ?? 1) > MAX_TOKEN_TTL_SECONDS) {
       reader.faults.push(
-        `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (ten years).`,
+        `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (${durationWords(MAX_TOKEN_TTL_SECONDS)}).`,
       )
     }
   })
@@ -108,7 +111,9 @@ function describe(
   const value = (item as Record<string, unknown>)[name]
   if (value === undefined) return [`${where} has no ${name}; for example ${name}: ${example}.`]
   if (issue.code === 'invalid_type')
-    return [`${where}.${name} is ${kindOf(value)}; for example ${name}: ${example}.`]
+    return [
+      `${where}.${name} is ${kindOf(value)}; it must be ${KINDS[name] ?? 'a text'}, for example ${name}: ${example}.`,
+    ]
   const told = issue.message.includes('for example')
     ? issue.message
     : `${lowerFirst(issue.message)}, for example ${example}`

@@ -1,3 +1,4 @@
+import { durationWords } from '../protocol/duration.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
 import type { Limits } from './resolved-config.ts'
 
@@ -37,7 +38,11 @@ export function readLimits(reader: OptionReader): Limits {
     }
     const found = typeof value === 'number' ? `${value}` : kindOf(value)
     const example = reader.example(name, standard)
-    reader.fault(name, `is ${found}; it must be a whole number from ${min} to ${max}, for example ${example}`)
+    const most = name.endsWith('Seconds') ? `${max} (${durationWords(max)})` : max
+    reader.fault(
+      name,
+      `is ${found}; it must be a whole number from ${min} to ${most}, for example ${example}`,
+    )
     limits[name] = standard
   }
   return limits

@@ -26,7 +26,7 @@ export function readSettlement(
   if (used === undefined || !network) return undefined
   if (auth?.kind === 'none' && needsKeys(used)) {
     reader.faults.push(
-      `${reader.label('cdpApiKeyId')} and ${reader.label('cdpApiKeySecret')} are not set; the facilitator of ${network.word} needs them. Set both, or ${reader.label('facilitatorUrl')} to another one, or ${reader.label('gasWalletPrivateKey')} to settle by yourself.`,
+      `${reader.label('cdpApiKeyId')} and ${reader.label('cdpApiKeySecret')} are not set; the facilitator of ${network.word} needs them. Set both, or ${reader.label('facilitatorUrl')} to another one, or ${reader.label('gasWalletPrivateKey')} to settle with your own wallet.`,
     )
   }
   return auth && { kind: 'facilitator', url: used, auth }

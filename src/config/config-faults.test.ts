@@ -90,7 +90,10 @@ describe('one fault, one line', () => {
     [plan({ unitAmount: '$ 1' }), 'must not contain blanks'],
     [plan({ unitAmount: '$1e3' }), 'must be "$" and a decimal number'],
     [plan({ unitAmount: '$' }), 'must be "$" and a decimal number'],
-    [plan({ unitAmount: 1 }), 'plans[0].unitAmount is a number; for example unitAmount: "$1.00".'],
+    [
+      plan({ unitAmount: 1 }),
+      'plans[0].unitAmount is a number; it must be a text, for example unitAmount: "$1.00".',
+    ],
     [plan({ unitAmount: undefined }), 'plans[0] has no unitAmount; for example unitAmount: "$1.00".'],
     // plans
     [{ plans: undefined }, 'plans or routes is missing; there is nothing to sell yet, for example plans: ['],
@@ -103,6 +106,11 @@ describe('one fault, one line', () => {
     [plan({ unitAmont: '$1.00' }), 'plans[0] has an unknown member "unitAmont"; did you mean "unitAmount"?'],
     [plan({ colour: 'red' }), 'plans[0] has an unknown member "colour"; it may have planId, unitAmount'],
     [plan({ tokenTtlSeconds: 0 }), 'plans[0].tokenTtlSeconds 0'],
+    [
+      plan({ tokenTtlSeconds: 'an hour' }),
+      'plans[0].tokenTtlSeconds is a text; it must be a number of seconds, for example tokenTtlSeconds: 3600.',
+    ],
+    [plan({ unitAmount: '$1000000000000' }), 'must be at most $999999999999.999999'],
     [
       plan({ tokenTtlSeconds: 1e15 }),
       'plans[0].tokenTtlSeconds is 1000000000000000; it may be at most 315360000',
@@ -232,7 +240,7 @@ describe('one fault, one line', () => {
     // limits and hooks
     [
       { challengeTtlSeconds: 0 },
-      'challengeTtlSeconds is 0; it must be a whole number from 1 to 86400, for example challengeTtlSeconds: 900',
+      'challengeTtlSeconds is 0; it must be a whole number from 1 to 86400 (1 day), for example challengeTtlSeconds: 900',
     ],
     [{ challengeTtlSeconds: '900' }, 'challengeTtlSeconds is a text; it must be a whole number'],
     [{ tokenTtlSeconds: 1.5 }, 'tokenTtlSeconds is 1.5'],
@@ -318,7 +326,7 @@ describe('all faults at once', () => {
     expect(checkConfig(options, { labels }).faults).toEqual([
       'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40.',
       'PLANS[0].unitAmount "1" must start with "$", for example "$1.00".',
-      'CHALLENGE_TTL_SECONDS is 0; it must be a whole number from 1 to 86400, for example CHALLENGE_TTL_SECONDS=900',
+      'CHALLENGE_TTL_SECONDS is 0; it must be a whole number from 1 to 86400 (1 day), for example CHALLENGE_TTL_SECONDS=900',
     ])
   })
 

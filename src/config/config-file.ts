@@ -52,7 +52,8 @@ export function readConfigFile(dataDir: string): ConfigFile {
   }
   const at = jsonFaultAt(text)
   // The text around the fault is not shown: it may be a key.
-  if (at !== undefined) return broken(`is no valid JSON at ${placeOf(text, at)}; mend it, or save anew.`)
+  if (at !== undefined)
+    return broken(`is no valid JSON at ${placeOf(text, at)}; fix it, or save again on the setup page.`)
   const { version, values } = Object(JSON.parse(text)) as { version?: unknown; values?: unknown }
   if (version !== FORMAT)
     return broken(`has version ${JSON.stringify(version) ?? 'missing'}; this program reads ${FORMAT}.`)

@@ -156,7 +156,7 @@ describe('optionsFromEnv', () => {
     [{ TOKEN_TTL_SECONDS: '1h' }, 'TOKEN_TTL_SECONDS is "1h"; it must be a whole number.'],
     [
       { TOKEN_TTL_SECONDS: '0' },
-      'TOKEN_TTL_SECONDS is 0; it must be a whole number from 1 to 315360000, for example TOKEN_TTL_SECONDS=3600',
+      'TOKEN_TTL_SECONDS is 0; it must be a whole number from 1 to 315360000 (10 years), for example TOKEN_TTL_SECONDS=3600',
     ],
     [{ CONFIRMATIONS: '-1' }, 'CONFIRMATIONS is -1'],
     [{ CONFIRMATIONS: '1.0' }, 'CONFIRMATIONS is "1.0"'],
@@ -184,6 +184,9 @@ describe('optionsFromEnv', () => {
     [{ ALERT_WEBHOOK_URL: 'hooks' }, 'ALERT_WEBHOOK_URL is not a URL, for example'],
     [{ METRICS_PORT: 'x' }, 'METRICS_PORT is "x"; a port is a whole number'],
     [{ METRICS_PORT: '3000' }, 'METRICS_PORT is 3000, as PORT is; choose another'],
+    [{ ADMIN_PORT: 'x' }, 'ADMIN_PORT is "x"; a port is a whole number'],
+    [{ ADMIN_PORT: '3000' }, 'ADMIN_PORT is 3000, as PORT is; choose another'],
+    [{ ADMIN_PORT: '9464', METRICS_PORT: '9464' }, 'METRICS_PORT is 9464, as ADMIN_PORT is; choose another'],
     [
       { ROUTES: routes },
       'PROXY_TO_BASE_URL is missing; routes need the backend that answers them, for example PROXY_TO_BASE_URL=http://',
@@ -227,6 +230,18 @@ describe('optionsFromEnv', () => {
   test('a variable that is there but unreadable is wrong, never missing', () => {
     expect(read({ ...good, PLANS: '[' }).missing).toEqual([])
     expect(read({ ...good, SVC_WALLET_ADDRESS: '', SVC_WALLET_ADDRESS_FILE: '/nope' }).missing).toEqual([])
+  })
+
+  test.each([
+    '[',
+    '{}',
+    '[{"routeId":"w","method":"GET","path":"/w"}]',
+    '[{"routeId":"w","method":"GET","path":"w","unitAmount":"$1"}]',
+    '[{"routeId":"w","method":"FETCH","path":"/w","unitAmount":"$1"}]',
+  ])('wrong ROUTES %s are one fault, and none about plans', (ROUTES) => {
+    const { PLANS: _plans, TOKEN_SECRET: _secret, ...others } = good as Record<string, string>
+    const { faults, missing } = linesOf({ ...others, ROUTES, PROXY_TO_BASE_URL: 'http://localhost:8080' })
+    expect([...missing, ...faults]).toEqual([expect.stringMatching(/^ROUTES/)])
   })
 
   test('what is switched off is no fault', () => {

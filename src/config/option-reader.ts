@@ -14,6 +14,8 @@ export interface OptionReader {
   fault(option: LabelName, fault: string): void
   /** One of these is required and none is there. Says nothing when one is there but unreadable: that is told already. */
   miss(oneOf: readonly OptionName[], why: string): void
+  /** Something was said of it, even if it cannot be read or used. */
+  isGiven(option: OptionName): boolean
   /** Undefined when absent or the empty text. */
   value<N extends OptionName>(option: N): GatewayOptions[N] | undefined
   text(option: OptionName): string | undefined
@@ -47,6 +49,11 @@ export function createOptionReader(
       const named = oneOf.filter(reader.settable).map(reader.label)
       const list = named.length > 1 ? `${named.slice(0, -1).join(', ')} or ${named.at(-1)}` : named[0]
       reader.missing.push(`${list} is missing; ${why}`)
+    },
+    isGiven(option) {
+      const value: unknown = reader.value(option)
+      const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
+      return !isEmpty || unreadable.includes(option)
     },
     value(option) {
       const value: unknown = options[option]

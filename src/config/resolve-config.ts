@@ -51,7 +51,9 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const plans = readPlans(reader)
   const routes = readRoutes(reader)
   refuseEmptyCatalog(reader)
-  const credential = readCredential(reader, plans.length > 0 || routes.length === 0)
+  // Routes that are wrong are still routes: whoever sells only calls is not asked for what plans need.
+  const sellsPlans = reader.isGiven('plans') || !reader.isGiven('routes')
+  const credential = readCredential(reader, sellsPlans)
   const settlement = readSettlement(reader, network)
   const refundWalletPrivateKey = readRefundKey(reader)
   const store = readStore(reader, network)
@@ -140,8 +142,7 @@ function readWallet(reader: OptionReader, network: Network | undefined): Address
 }
 
 function refuseEmptyCatalog(reader: OptionReader): void {
-  const isEmpty = (list: unknown) => list === undefined || (Array.isArray(list) && list.length === 0)
-  if (!isEmpty(reader.value('plans')) || !isEmpty(reader.value('routes'))) return
+  if (reader.isGiven('plans') || reader.isGiven('routes')) return
   const label = reader.label('plans')
   const example = label === 'plans' ? `plans: ${exampleOf('plans')}` : `${label}='${exampleOf('plans')}'`
   reader.miss(['plans', 'routes'], `there is nothing to sell yet, for example ${example}`)

@@ -98,6 +98,16 @@ describe('verifyBearer', () => {
     expect(await verifier(hs)(header)).toMatchObject({ ok: false, error: { code: 'UNAUTHORIZED' } })
   })
 
+  test('an absent token and a malformed one are told apart', async () => {
+    const said = async (header: string | null) => {
+      const verified = await verifier(hs)(header)
+      return verified.ok ? '' : verified.error.message
+    }
+    expect(await said(null)).toMatch(/^No bearer token/)
+    for (const header of ['Bearer x', 'Bearer', 'Basic abc', 'x'])
+      expect(await said(header), header).toMatch(/^The Authorization header holds no token of this kind/)
+  })
+
   test('a token for another resource or plan is refused', async () => {
     const header = `Bearer ${await tokenBy(hs)}`
     expect(await verifier(hs)(header, { resourceId: 'maps' })).toMatchObject({ ok: false })

@@ -44,9 +44,13 @@ export function createVerifyBearer({
   now = Date.now,
 }: VerifyBearerConfig): VerifyBearer {
   return async (authorization, expected = {}) => {
-    const token = bearerToken(authorization)
-    if (token === undefined)
-      return refused('No bearer token: send it as Authorization: Bearer <accessToken>.')
+    const header = headerOf(authorization)
+    if (!header) return refused('No bearer token: send it as Authorization: Bearer <accessToken>.')
+    const token = bearerToken(header)
+    if (token === undefined) {
+      const how = 'send the accessToken of the grant, unchanged, as Authorization: Bearer <accessToken>'
+      return refused(`The Authorization header holds no token of this kind (a JWT); ${how}.`)
+    }
     const claims = await verifySignature(token, keys, { issuer, currentDate: new Date(now()) })
     if (typeof claims === 'string') return refused(claims)
     // The audience is bound to the token's own resource, so a template without {resourceId} still tells them apart below.
@@ -93,10 +97,12 @@ function publicKeyOf(keys: TokenKeys & { alg: 'RS256' }, kid: string | undefined
   return key.publicKey
 }
 
-function bearerToken(authorization: string | null | undefined | Request): string | undefined {
-  const header =
-    typeof authorization === 'object' ? authorization?.headers.get('authorization') : authorization
-  if (!header || header.length > MAX_TOKEN_CHARACTERS) return undefined
+function headerOf(authorization: string | null | undefined | Request): string | null | undefined {
+  return typeof authorization === 'object' ? authorization?.headers.get('authorization') : authorization
+}
+
+function bearerToken(header: string): string | undefined {
+  if (header.length > MAX_TOKEN_CHARACTERS) return undefined
   return /^Bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)$/i.exec(header.trim())?.[1]
 }
 

@@ -27,7 +27,8 @@ describe('prices', () => {
     ['$1e6', 'decimal number'],
     ['$0x10', 'decimal number'],
     ['$NaN', 'decimal number'],
-    ['$9999999999999', 'decimal number'],
+    ['$9999999999999', 'must be at most $999999999999.999999'],
+    ['$1000000000000', 'must be at most $999999999999.999999'],
   ])('%s is refused: %s', (price, why) => {
     expect(priceFault(price)).toContain(why)
     expect(() => dollarsToMicro(price)).toThrow(why)

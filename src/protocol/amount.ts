@@ -4,6 +4,7 @@ import { z } from 'zod'
 export const MICRO_PER_DOLLAR = 1_000_000n
 
 const UINT256_DIGITS = 78
+const MAX_WHOLE_DIGITS = 12
 
 /**
  * A non-negative decimal integer as the wire carries it: digits only, no sign, blank, exponent, hex or
@@ -21,10 +22,11 @@ export function priceFault(price: string): string | undefined {
   if (digits.includes(',')) return 'must not contain commas, for example "$1000.00"'
   if (/\s/.test(digits)) return 'must not contain blanks, for example "$1.00"'
   if (/^[+-]/.test(digits)) return 'must not carry a sign, for example "$1.00"'
-  const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(digits)
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(digits)
   if (!match) return 'must be "$" and a decimal number, for example "$0.01"'
   if ((match[2] ?? '').length > 6)
     return 'has more than 6 decimals; USDC counts millionths, for example "$0.000001"'
+  if (match[1]!.length > MAX_WHOLE_DIGITS) return `must be at most $${'9'.repeat(MAX_WHOLE_DIGITS)}.999999`
   if (/^0*$/.test(match[1]!) && /^0*$/.test(match[2] ?? '')) return 'must be more than zero'
   return undefined
 }

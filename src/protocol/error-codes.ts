@@ -18,7 +18,7 @@ export const ERROR_CODES = {
     a2a: { state: 'input-required', code: 'INVALID_REQUEST' },
     mcp: 'error',
     when: 'the body or the payment-signature header is malformed, or ids contradict each other',
-    fix: 'mend the part that the message names',
+    fix: 'fix the part that the message names',
   },
   TIER_NOT_FOUND: {
     httpStatus: 400,
@@ -74,7 +74,7 @@ export const ERROR_CODES = {
     a2a: { state: 'input-required', code: 'SETTLEMENT_FAILED' },
     mcp: 'requirements',
     when: 'verification or settlement failed for certain (balance, validity window, a reverted transfer); no money moved',
-    fix: 'mend what the message names and sign a new authorization',
+    fix: 'fix what the message names and sign a new authorization',
   },
   CHALLENGE_NOT_FOUND: {
     httpStatus: 404,

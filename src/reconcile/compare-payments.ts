@@ -79,7 +79,7 @@ async function unplaced(
     seen.add(receipt)
     return about(receipt, 'receipt-differs', {
       message: `the receipt names transaction ${receipt.txHash}, and the chain has the payment in ${txHash}`,
-      mend: 'A running server follows it by itself; see that one runs, and look again.',
+      mend: 'A running server follows it automatically; see that one runs, and look again.',
     })
   }
   const challengeId = index.unsettled.get(key) ?? null
@@ -94,7 +94,7 @@ async function unplaced(
     mend:
       challengeId === null
         ? 'Is another gateway paid by the same wallet, or was an old backup restored? Send it back by hand if nothing was delivered.'
-        : 'A running server records it by itself; see that one runs, and look again.',
+        : 'A running server records it automatically; see that one runs, and look again.',
   }
 }
 

@@ -156,7 +156,7 @@ function withoutRefund({ id, state, amount, receipts, refunds }: Account): Discr
     challengeId: id,
     txHash: receipts[0]?.txHash ?? null,
     message: `${dollars(amount)} was paid, the challenge is ${state}, and no refund is recorded`,
-    mend: 'A running server delivers or refunds it by itself; see that one runs, and look again.',
+    mend: 'A running server delivers or refunds it automatically; see that one runs, and look again.',
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Env } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
+import { printable } from '../protocol/printable.ts'
 import { basePathOf } from '../transports/http/request-target.ts'
 import { createAdminToken } from './auth/admin-token.ts'
 import { createAuth } from './auth/create-auth.ts'
@@ -36,7 +37,7 @@ export interface BootOptions {
 export async function boot(env: Env, options: BootOptions = {}): Promise<{ close(): Promise<void> }> {
   const print = options.print ?? ((line: string) => void process.stdout.write(line))
   const say = (level: string, message: string, more: object = {}) =>
-    print(`${JSON.stringify({ level, time: new Date().toISOString(), message, ...more })}\n`)
+    print(`${printable(JSON.stringify({ level, time: new Date().toISOString(), message, ...more }))}\n`)
   const loaded = await loadConfiguration(env, {
     warn: (message) => say('warn', message),
     findHost: options.findHost,

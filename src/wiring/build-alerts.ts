@@ -1,6 +1,7 @@
 import type { Instruments } from '../backstage.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import type { AlertKind, Alerts } from '../ports.ts'
+import { printable } from '../protocol/printable.ts'
 
 /** Tells the operator: the instruments or a line on standard error, and the seller's own function. */
 export function buildAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: Instruments): Alerts {
@@ -17,5 +18,6 @@ export function buildAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: 
 }
 
 function alertLine(alert: AlertKind, message: string): void {
-  console.error(JSON.stringify({ level: 'error', time: new Date().toISOString(), alert, message }))
+  const line = { level: 'error', time: new Date().toISOString(), alert, message }
+  console.error(printable(JSON.stringify(line)))
 }

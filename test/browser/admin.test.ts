@@ -71,11 +71,11 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   await page.locator(`[data-challenge="${challengeId}"]`, { hasText: 'Cancelled' }).waitFor()
 
   // Searching by a part of the payment's hash leaves one row.
-  await page.getByLabel('Search challenges').fill(grant.txHash.slice(0, 20))
+  await page.getByLabel('Search sales').fill(grant.txHash.slice(0, 20))
   const found = page.locator('section', { has: page.locator('.filters') })
   await expect.poll(() => found.textContent(), { timeout: 45_000 }).toContain('1 found')
   expect(await page.locator('.challenges tbody tr').count()).toBe(1)
-  await page.getByLabel('Search challenges').fill('nothing has this in it')
+  await page.getByLabel('Search sales').fill('nothing has this in it')
   await page.getByText('Nothing matches').waitFor()
 
   await page.getByText('Export', { exact: true }).click()

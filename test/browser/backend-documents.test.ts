@@ -100,7 +100,7 @@ describe.each([
     await page.goto(`${server.url}/site/${kind}?pages=${split ? pages : ''}`)
     const ran = await page.evaluate('document.documentElement.getAttribute("ran")')
     const told = () => received.filter(({ path }) => path.startsWith('/site/told')).map(({ path }) => path)
-    if (ran !== null) await expect.poll(told, 'what it came to').not.toEqual([])
+    if (ran !== null) await expect.poll(told).not.toEqual([])
     expect([ran, told()], 'no script of it runs').toEqual([null, []])
     expect(JSON.stringify(received)).not.toContain('svc_admin')
     const catalog = (await (await fetch(`${server.url}/discover`)).json()) as { walletAddress: string }
@@ -115,8 +115,9 @@ describe.each([
     const { page, close } = await openVisitor(browser)
     await logIn(page, pages)
     await page.goto(`${server.url}/site/frame?pages=${split ? pages : ''}`)
+    // The browser shows a page of its own in its place.
     const shown = () => page.mainFrame().childFrames()[0]?.url()
-    await expect.poll(shown, 'a page of the browser’s own, in its place').toMatch(/^chrome-error:/)
+    await expect.poll(shown).toMatch(/^chrome-error:/)
     await close()
   })
 })

@@ -74,7 +74,7 @@ describe.each(LOOKS)('%s', (look, options) => {
 test('a dashboard without sales says so in words', async () => {
   const { page, close } = await openVisitor(browser)
   await page.goto(`${quiet.url}/admin?token=${FIXTURE_TOKEN}`)
-  await page.getByText('No challenges yet').waitFor()
+  await page.getByText('No sales yet').waitFor()
   await page.getByText('No sales in this time').waitFor()
   expect(await page.getByText('Refunds waiting').count()).toBe(0)
   await expectAccessible(page, 'empty dashboard')
@@ -85,7 +85,7 @@ test('alerts are marked as read, older sales are loaded, and new ones do not pus
   const { page, close } = await openVisitor(browser)
   await page.goto(`${busy.url}/admin?token=${FIXTURE_TOKEN}`)
   await page.getByRole('button', { name: 'Mark as read' }).click()
-  await page.getByText('Something needs you').waitFor({ state: 'detached' })
+  await page.getByText('One unread alert').waitFor({ state: 'detached' })
   const rows = page.locator('.challenges tbody tr')
   await page.getByRole('button', { name: 'Show more' }).click()
   await rows.nth(99).waitFor()

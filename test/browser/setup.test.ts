@@ -92,7 +92,7 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await page.getByLabel('Token').waitFor()
   await page.goto(server.printedUrl())
   await page.getByRole('heading', { name: 'Weather "API"' }).waitFor()
-  await page.getByText('No challenges yet').waitFor()
+  await page.getByText('No sales yet').waitFor()
   await page.getByText('Live', { exact: true }).waitFor()
 
   // A purchase shows up in the open page.

@@ -234,7 +234,7 @@ test('the server pays what was retried, and what was paid by hand is resolved by
   await chain.mine(5)
   const hint = await paystileJson('reconcile')
   expect(hint.document.found).toMatchObject([{ kind: 'refund-missing', challengeId: second }])
-  expect(hint.document.found[0].mend).toContain(`paystile refunds resolve ${second} --tx ${tx}`)
+  expect(hint.document.found[0].fix).toContain(`paystile refunds resolve ${second} --tx ${tx}`)
   const { code, document } = await paystileJson('refunds', 'resolve', second, '--tx', tx)
   expect({ code, ...document }).toMatchObject({ code: 0, via: 'server', state: 'REFUNDED', refundTxHash: tx })
   expect((await cli(env, 'reconcile')).output).toMatch(/Chain and ledger agree\.\n$/)

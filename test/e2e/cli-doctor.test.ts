@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Finding } from '../../src/checks/run-checks.ts'
 import { boot } from '../../src/server/boot.ts'
 import {
   type DevChain,
@@ -65,7 +64,14 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true })
 })
 
-async function examined(env: Env): Promise<{ code: number; findings: Finding[]; text: string }> {
+interface Told {
+  name: string
+  level: string
+  message: string
+  fix?: string
+}
+
+async function examined(env: Env): Promise<{ code: number; findings: Told[]; text: string }> {
   const { code, output } = await cli(env, 'doctor', '--json')
   return { code, findings: JSON.parse(output).findings, text: output }
 }
@@ -116,7 +122,7 @@ const FAULTS: Array<{
   name: string
   level: 'warn' | 'error'
   says: RegExp
-  mend: RegExp
+  fix: RegExp
 }> = [
   {
     fault: 'an RPC of another chain',
@@ -124,7 +130,7 @@ const FAULTS: Array<{
     name: 'RPC_URL',
     level: 'error',
     says: /chainId 8453 instead of 84532/,
-    mend: /Set RPC_URL to a node of eip155:84532/,
+    fix: /Set RPC_URL to a node of eip155:84532/,
   },
   {
     fault: 'an RPC that is not there',
@@ -132,7 +138,7 @@ const FAULTS: Array<{
     name: 'RPC_URL',
     level: 'error',
     says: /refuses the connection/,
-    mend: /Set RPC_URL/,
+    fix: /Set RPC_URL/,
   },
   {
     fault: 'a facilitator without the network',
@@ -140,7 +146,7 @@ const FAULTS: Array<{
     name: 'FACILITATOR_URL',
     level: 'error',
     says: /does not settle "exact" on eip155:84532/,
-    mend: /GAS_WALLET_PRIVATE_KEY to settle by yourself/,
+    fix: /GAS_WALLET_PRIVATE_KEY to settle with your own wallet/,
   },
   {
     fault: 'a backend that is not there',
@@ -148,7 +154,7 @@ const FAULTS: Array<{
     name: 'PROXY_TO_BASE_URL',
     level: 'error',
     says: /the backend at .* refuses the connection/,
-    mend: /Start it/,
+    fix: /Start it/,
   },
   {
     fault: 'an empty gas wallet',
@@ -156,7 +162,7 @@ const FAULTS: Array<{
     name: 'GAS_WALLET_PRIVATE_KEY',
     level: 'error',
     says: /holds 0 ETH/,
-    mend: /^Send ETH on eip155:84532 to 0x/,
+    fix: /^Send ETH on eip155:84532 to 0x/,
   },
   {
     fault: 'a refund wallet without USDC',
@@ -164,7 +170,7 @@ const FAULTS: Array<{
     name: 'REFUND_WALLET_PRIVATE_KEY',
     level: 'warn',
     says: /holds 0\.00 USDC for refunds, and it is not the wallet that is paid/,
-    mend: /^Send USDC/,
+    fix: /^Send USDC/,
   },
   {
     fault: 'a Redis that evicts',
@@ -176,7 +182,7 @@ const FAULTS: Array<{
     name: 'REDIS_URL',
     level: 'warn',
     says: /maxmemory-policy allkeys-lru/,
-    mend: /redis\.conf/,
+    fix: /redis\.conf/,
   },
   {
     fault: 'a Postgres that does not wait for its disk',
@@ -188,7 +194,7 @@ const FAULTS: Array<{
     name: 'DATABASE_URL',
     level: 'warn',
     says: /fsync off: a power cut may forget who has paid/,
-    mend: /Set fsync = on/,
+    fix: /Set fsync = on/,
   },
   {
     fault: 'a base URL that leads to another program',
@@ -196,7 +202,7 @@ const FAULTS: Array<{
     name: 'BASE_URL',
     level: 'error',
     says: /not as paystile does: it points elsewhere/,
-    mend: /reverse proxy/,
+    fix: /reverse proxy/,
   },
   {
     fault: 'a base URL that leads to another gateway',
@@ -204,7 +210,7 @@ const FAULTS: Array<{
     name: 'BASE_URL',
     level: 'error',
     says: /is another gateway, or runs with another configuration/,
-    mend: /reverse proxy/,
+    fix: /reverse proxy/,
   },
   {
     fault: 'a base URL that cannot be reached while the server runs',
@@ -212,7 +218,7 @@ const FAULTS: Array<{
     name: 'BASE_URL',
     level: 'error',
     says: /the server runs on port \d+, but .* refuses the connection/,
-    mend: /reverse proxy/,
+    fix: /reverse proxy/,
   },
   {
     fault: 'a clock that is an hour behind everybody else',
@@ -234,7 +240,7 @@ const FAULTS: Array<{
     name: 'clock',
     level: 'error',
     says: /the clock is 3\d\d\d s behind that of/,
-    mend: /NTP/,
+    fix: /NTP/,
   },
   {
     fault: 'a data folder that cannot be made',
@@ -246,7 +252,7 @@ const FAULTS: Array<{
     name: 'DATA_DIR',
     level: 'error',
     says: /cannot be used/,
-    mend: /a folder that this process may write to/,
+    fix: /a folder that this process may write to/,
   },
   {
     fault: 'a secret key that others can read',
@@ -260,16 +266,16 @@ const FAULTS: Array<{
     name: 'DATA_DIR',
     level: 'error',
     says: /secret-key can be used by others \(mode 0644\)/,
-    mend: /^chmod 600 /,
+    fix: /^chmod 600 /,
   },
 ]
 
-test.each(FAULTS)('doctor finds $fault', async ({ seed, name, level, says, mend }) => {
+test.each(FAULTS)('doctor finds $fault', async ({ seed, name, level, says, fix }) => {
   const { code, findings, text } = await examined({ ...healthy, ...(await seed()) })
   const found = findings.filter((finding) => finding.name === name && says.test(finding.message))
   expect(found, text).toHaveLength(1)
   expect(found[0]).toMatchObject({ level })
-  expect(found[0]!.mend).toMatch(mend)
+  expect(found[0]!.fix).toMatch(fix)
   expect(code).toBe(findings.some((finding) => finding.level === 'error') ? 1 : 0)
   if (level === 'error') expect(code).toBe(1)
 })

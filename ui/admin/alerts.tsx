@@ -5,7 +5,7 @@ import { formatAgo, formatExactTime } from '../shared/format.ts'
 import { Icon } from '../shared/icons.tsx'
 import type { AlertView } from '../shared/wire.ts'
 
-/** What needs the operator, until it is marked as read. */
+/** What the operator was told, until it is marked as read: not all of it needs somebody. */
 export function Alerts({
   alerts,
   now,
@@ -25,7 +25,7 @@ export function Alerts({
       <Icon name="warn" />
       <div>
         <h2 id="alerts-title" class="notice-title">
-          {alerts.length === 1 ? 'Something needs you' : `${alerts.length} things need you`}
+          {alerts.length === 1 ? 'One unread alert' : `${alerts.length} unread alerts`}
         </h2>
         <ul>
           {alerts.map(({ kind, message, at, count }) => (

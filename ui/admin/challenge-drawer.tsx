@@ -40,7 +40,7 @@ export function ChallengeDrawer({
     >
       <div class="drawer-body">
         <div class="drawer-head">
-          <h2 id="drawer-title">{data ? data.challenge.itemId : 'Challenge'}</h2>
+          <h2 id="drawer-title">{data ? data.challenge.itemId : 'Sale'}</h2>
           <button
             type="button"
             class="button quiet icon-only"
@@ -51,7 +51,7 @@ export function ChallengeDrawer({
           </button>
         </div>
         {fault !== '' && (
-          <Notice level="error" title="This challenge could not be read">
+          <Notice level="error" title="This sale could not be read">
             <p>{fault}</p>
           </Notice>
         )}

@@ -29,7 +29,7 @@ export function Challenges({
   return (
     <section class="card" aria-labelledby="challenges-title">
       <div class="card-head">
-        <h2 id="challenges-title">Challenges</h2>
+        <h2 id="challenges-title">Sales</h2>
         <span class="muted" role="status">
           {total === undefined ? '' : `${formatCount(total)} ${filtered ? 'found' : 'in all'}`}
         </span>
@@ -39,7 +39,7 @@ export function Challenges({
           <Icon name="search" />
           <input
             type="search"
-            aria-label="Search challenges"
+            aria-label="Search sales"
             placeholder="Id, payer, transaction, agent, plan…"
             value={typed}
             spellcheck={false}
@@ -77,7 +77,7 @@ export function Challenges({
         <p class="empty">
           {filtered
             ? 'Nothing matches. Try a part of an id, an address or a hash.'
-            : 'No challenges yet. When a buyer asks for a price or pays, it appears here by itself.'}
+            : 'No sales yet. When a buyer asks for a price or pays, it appears here automatically.'}
         </p>
       ) : (
         <table class="plain-table challenges">

@@ -54,8 +54,8 @@ function figuresOf({ funnel, refunds, revenue, latencyMs, testnet }: Overview): 
       value: formatCount(funnel.paid),
       note:
         funnel.challenges === 0
-          ? 'No offers yet'
-          : `${formatPercent(funnel.paid, funnel.challenges)} of ${formatCount(funnel.challenges)} offers`,
+          ? 'No offers recorded yet'
+          : `${formatPercent(funnel.paid, funnel.challenges)} of ${formatCount(funnel.challenges)} recorded offers`,
     },
     {
       name: 'Delivered',

@@ -3,7 +3,7 @@ import { formatCount, formatPercent } from '../shared/format.ts'
 import type { Overview } from '../shared/wire.ts'
 
 const STEPS = [
-  ['challenges', 'Offers made'],
+  ['challenges', 'Recorded offers'],
   ['paid', 'Paid'],
   ['delivered', 'Delivered'],
   ['refunded', 'Refunded'],
@@ -18,6 +18,10 @@ export function Funnel({ overview }: { overview: Overview | undefined }): JSX.El
       <div class="card-head">
         <h2 id="funnel-title">From offer to delivery</h2>
       </div>
+      <p class="hint">
+        Recorded are offers that were paid, and those that a buyer asked for under an id of its own. Every
+        other unpaid 402 is only counted, in <code>svc_payments_total</code>.
+      </p>
       <ul class="funnel">
         {STEPS.map(([key, name]) => {
           const count = funnel?.[key] ?? 0

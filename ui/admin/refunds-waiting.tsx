@@ -38,7 +38,7 @@ export function RefundsWaiting({
         <span class="muted">{items.length}</span>
       </div>
       <p class="muted">
-        Paid, but not delivered. These go back by themselves once the payment is final on the chain; failed
+        Paid, but not delivered. These go back automatically once the payment is final on the chain; failed
         ones need you.
       </p>
       <p role="status" class="action-said">

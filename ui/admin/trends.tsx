@@ -6,7 +6,7 @@ import { Chart, type ChartSeries } from './chart.tsx'
 import { RANGE_WORDS } from './range-picker.tsx'
 
 const LINES = [
-  { key: 'challenges', name: 'Offers', color: '--ink-faint' },
+  { key: 'challenges', name: 'Recorded offers', color: '--ink-faint' },
   { key: 'paid', name: 'Paid', color: '--accent' },
   { key: 'delivered', name: 'Delivered', color: '--ok' },
   { key: 'refunded', name: 'Refunded', color: '--warn' },

@@ -2,6 +2,9 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Icon } from '../shared/icons.tsx'
 import type { FieldCheck } from '../shared/wire.ts'
 
+/** Never editable, whether or not the environment sets it: the page's own settings are in that folder. */
+const NOT_ON_THE_PAGE = new Set(['DATA_DIR'])
+
 export const fieldId = (name: string): string => `field-${name.toLowerCase().replaceAll('_', '-')}`
 
 /** Ties an input to its hint and message for screen readers. */
@@ -67,7 +70,8 @@ export function FieldShell({
         <p class="field-message lock">
           <Icon name="lock" />
           <span>
-            Set by the environment. Change <code>{name}</code> there and restart the server.
+            {NOT_ON_THE_PAGE.has(name) ? 'It cannot be changed on this page: set it' : 'It is set'} in the
+            environment, as <code>{name}</code>. After a change there, restart the server.
           </span>
         </p>
       )}

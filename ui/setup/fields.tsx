@@ -99,7 +99,7 @@ export function Flag({
         </div>
         <p id={`${id}-hint`} class="hint">
           {hint}
-          {locked && ' Set by the environment.'}
+          {locked && ' It is set in the environment.'}
         </p>
         {message && <p class={`field-message ${message.level}`}>{message.message}</p>}
       </div>

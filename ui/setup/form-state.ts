@@ -1,4 +1,5 @@
 import type { Plan, Route, SettingValue, SetupInput, SetupState } from '../shared/wire.ts'
+import { durationFrom, secondsOf } from './duration.ts'
 
 /** What is typed, before it is known to be right: every cell of a row is text. */
 export interface PlanRow {
@@ -54,6 +55,9 @@ const SIDES: { [K in keyof Choices]: Record<Choices[K], readonly string[]> } = {
   },
 }
 
+/** Configured in seconds, written and shown as people say it. */
+export const isDuration = (name: string): boolean => name.endsWith('_SECONDS')
+
 let lastKey = 0
 const nextKey = (): number => ++lastKey
 
@@ -72,7 +76,7 @@ export const blankRoute = (): RouteRow => ({
 export function formFrom(state: SetupState): FormState {
   const values = Object.fromEntries(
     Object.entries(state.values).flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name, value]] : [],
+      typeof value === 'string' ? [[name, isDuration(name) ? durationFrom(value) : value]] : [],
     ),
   )
   const plans = listOf(state, 'PLANS').map((plan) => planRow(plan as unknown as Plan))
@@ -92,7 +96,7 @@ const planRow = (plan: Plan): PlanRow => ({
   planId: String(plan.planId ?? ''),
   price: String(plan.unitAmount ?? '').replace(/^\$/, ''),
   description: plan.description ?? '',
-  ttl: plan.tokenTtlSeconds === undefined ? '' : String(plan.tokenTtlSeconds),
+  ttl: plan.tokenTtlSeconds === undefined ? '' : durationFrom(String(plan.tokenTtlSeconds)),
 })
 
 const routeRow = (route: Route): RouteRow => ({
@@ -128,7 +132,7 @@ export function inputOf(form: FormState, state: SetupState): SetupInput {
   const values: Record<string, SettingValue> = {}
   for (const [name, value] of Object.entries(form.values)) {
     if (value.trim() !== '' && !unwanted.has(name) && !state.locked.includes(name))
-      values[name] = value.trim()
+      values[name] = String((isDuration(name) ? secondsOf(value) : undefined) ?? value.trim())
   }
   const plans = filledPlans(form.plans)
   const routes = filledRoutes(form.routes)
@@ -165,7 +169,7 @@ const planOf = ({ planId, price, description, ttl }: PlanRow): Record<string, un
   ...(planId.trim() !== '' && { planId: planId.trim() }),
   ...(price.trim() !== '' && { unitAmount: dollars(price) }),
   ...(description.trim() !== '' && { description: description.trim() }),
-  ...(ttl.trim() !== '' && { tokenTtlSeconds: /^\d{1,15}$/.test(ttl.trim()) ? Number(ttl) : ttl }),
+  ...(ttl.trim() !== '' && { tokenTtlSeconds: secondsOf(ttl) ?? ttl }),
 })
 
 const routeOf = ({ routeId, method, path, price, free, description }: RouteRow): Record<string, unknown> => ({

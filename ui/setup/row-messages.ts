@@ -1,4 +1,5 @@
 import type { CheckAnswer } from '../shared/wire.ts'
+import { DURATION_HELP } from './duration.ts'
 import { missingWords } from './missing-words.ts'
 
 /** A fault in a plan or route, at its row and cell where the message names them. */
@@ -24,10 +25,11 @@ export function rowMessages(
     const match = new RegExp(`^${name}(?:_FILE)?\\[(\\d+)\\](?:\\.(\\w+))? (.*)$`, 's').exec(message)
     if (!match) return { row: undefined, cell: undefined, text: capitalise(message.replace(`${name} `, '')) }
     const [, index, cell, rest = ''] = match
+    const isNoTime = cell === 'tokenTtlSeconds' && rest.startsWith('is a text')
     return {
       row: keys[Number(index)],
       cell: cell ?? /^has (?:no|both free: true and a) (\w+)/.exec(rest)?.[1],
-      text: capitalise(rest),
+      text: isNoTime ? DURATION_HELP : capitalise(rest),
     }
   })
   return [...absent, ...faults]

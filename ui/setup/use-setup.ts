@@ -2,6 +2,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks'
 import { setUnsaved } from '../shared/unsaved.ts'
 import type { CheckAnswer, FieldCheck, SetupInput, SetupState } from '../shared/wire.ts'
+import { DURATION_HELP, secondsOf } from './duration.ts'
 import {
   type Choices,
   type FormState,
@@ -9,6 +10,7 @@ import {
   filledRoutes,
   formFrom,
   inputOf,
+  isDuration,
   type PlanRow,
   type RouteRow,
 } from './form-state.ts'
@@ -79,10 +81,16 @@ export function useSetup(state: SetupState): Setup {
     choose: (group, side) => change(group, (old) => ({ choices: { ...old.choices, [group]: side } })),
     attempt: () => setAttempted(true),
     isLocked: (name) => state.locked.includes(name),
-    messageOf: (name) => messageOf(name, answer, attempted),
+    messageOf: (name) =>
+      isNoTime(name, form.values[name] ?? '')
+        ? { level: 'error', message: DURATION_HELP }
+        : messageOf(name, answer, attempted),
     rowMessagesOf: (name) => rowMessages(name, answer, keysOf(name), attempted),
   }
 }
+
+const isNoTime = (name: string, text: string): boolean =>
+  isDuration(name) && text.trim() !== '' && secondsOf(text) === undefined
 
 /** Unsaved is what differs from the form as it was shown first, until the form is gone. */
 function useUnsaved(input: SetupInput): void {

@@ -30,7 +30,9 @@ export function formatEth(wei: string): string {
 
 export function formatDuration(ms: number | null): string {
   if (ms === null) return '–'
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`
 }
 
 export function formatPercent(part: number, whole: number): string {

@@ -1,6 +1,7 @@
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import { NETWORKS } from '../../protocol/network.ts'
+import { printable, printableLine } from '../../protocol/printable.ts'
 import type { LogEntry } from './follow-log.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
@@ -126,16 +127,20 @@ function amounts<N extends string>(name: N, micro: bigint) {
 }
 
 function jsonLine(line: Line): string {
-  return `${JSON.stringify(Object.fromEntries(COLUMNS.map((column) => [column, line[column]])))}\n`
+  const sale = Object.fromEntries(COLUMNS.map((column) => [column, line[column]]))
+  return `${printable(JSON.stringify(sale))}\n`
 }
 
 function csvLine(line: Line): string {
   return `${COLUMNS.map((column) => csvField(line[column])).join(',')}\r\n`
 }
 
+/** Where a formula may begin: in many countries a spreadsheet cuts at the semicolon, quoted or not. */
+const FORMULA = /(^|;)(\s*)(?=[=+\-@＝＋－＠])/g
+
 /** A spreadsheet runs what begins like a formula, and ids come from strangers: an apostrophe makes it text. */
 export function csvField(value: string | boolean | null): string {
-  const text = value === null ? '' : String(value)
-  const harmless = /^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+  const text = printableLine(value === null ? '' : String(value))
+  const harmless = text.replace(FORMULA, "$1$2'")
+  return /[",]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { printable } from '../../protocol/printable.ts'
 import type { Redactor } from './create-redactor.ts'
 
 export type { Logger }
@@ -18,6 +19,6 @@ export function createLog(level: string, redactor: Redactor, write: (line: strin
         censor: '[redacted]',
       },
     },
-    { write: (line) => write(redactor.clean(line)) },
+    { write: (line) => write(printable(redactor.clean(line))) },
   )
 }

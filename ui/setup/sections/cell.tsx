@@ -93,10 +93,12 @@ export function RowMessages({
         return (
           <p key={text} class="field-message error" {...(box && isFirst && { id: `${box.id}-message` })}>
             <Icon name="error" />
-            <span>{box ? `${box.label}: ${text}` : text}</span>
+            <span>{box ? `${box.label}: ${lowerFirst(text)}` : text}</span>
           </p>
         )
       })}
     </div>
   )
 }
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

@@ -76,9 +76,7 @@ export function CredentialsSection(): JSX.Element {
           name="TOKEN_TTL_SECONDS"
           label="A token is valid for"
           hint="Unless its plan says otherwise."
-          placeholder="3600"
-          inputMode="numeric"
-          unit="seconds"
+          placeholder="1 hour"
           optional
         />
       </More>

@@ -64,9 +64,7 @@ export function OperationsSection(): JSX.Element {
         <Field
           name="REQUEST_TIMEOUT_SECONDS"
           label="Time for a request, beside settlement"
-          placeholder="30"
-          inputMode="numeric"
-          unit="seconds"
+          placeholder="30 seconds"
           optional
         />
         <Flag

@@ -57,9 +57,8 @@ export function PlansSection(): JSX.Element {
                   <Cell
                     id={id('ttl')}
                     cell="tokenTtlSeconds"
-                    label="Valid for (seconds)"
-                    placeholder="3600"
-                    inputMode="numeric"
+                    label="Valid for"
+                    placeholder="1 hour"
                     value={row.ttl}
                     messages={own}
                     onInput={(ttl) => change(row.key, { ttl })}

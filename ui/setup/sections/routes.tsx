@@ -57,14 +57,7 @@ export function RoutesSection(): JSX.Element {
           canGenerate
           optional
         />
-        <Field
-          name="PROXY_TIMEOUT_SECONDS"
-          label="Time for an answer"
-          placeholder="30"
-          inputMode="numeric"
-          unit="seconds"
-          optional
-        />
+        <Field name="PROXY_TIMEOUT_SECONDS" label="Time for an answer" placeholder="30 seconds" optional />
         <Field
           name="MAX_RESOURCE_BYTES"
           label="Largest answer"

@@ -52,20 +52,11 @@ export function SettlementSection(): JSX.Element {
         />
       )}
       <More title="Timing">
-        <Field
-          name="CHALLENGE_TTL_SECONDS"
-          label="An offer is good for"
-          placeholder="900"
-          inputMode="numeric"
-          unit="seconds"
-          optional
-        />
+        <Field name="CHALLENGE_TTL_SECONDS" label="An offer is good for" placeholder="15 minutes" optional />
         <Field
           name="SETTLE_WAIT_SECONDS"
           label="A paying request waits for the chain"
-          placeholder="30"
-          inputMode="numeric"
-          unit="seconds"
+          placeholder="30 seconds"
           optional
         />
         <Field
@@ -85,7 +76,7 @@ export function RefundsSection(): JSX.Element {
   return (
     <Section
       id="refunds"
-      intro="If something was paid and could not be delivered, the money goes back by itself. Without a key, refunds wait for you."
+      intro="If something was paid and could not be delivered, the money goes back automatically. Without a key, refunds wait for you."
     >
       <Field
         name="REFUND_WALLET_PRIVATE_KEY"
@@ -98,17 +89,13 @@ export function RefundsSection(): JSX.Element {
         <Field
           name="REFUND_MIN_AGE_SECONDS"
           label="A failed call is refunded after"
-          placeholder="300"
-          inputMode="numeric"
-          unit="seconds"
+          placeholder="5 minutes"
           optional
         />
         <Field
           name="REFUND_INTERVAL_SECONDS"
           label="Look for refunds every"
-          placeholder="60"
-          inputMode="numeric"
-          unit="seconds"
+          placeholder="1 minute"
           optional
         />
       </More>

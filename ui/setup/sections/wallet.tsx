@@ -32,7 +32,7 @@ export function WalletSection(): JSX.Element {
       />
       {setup.isLocked('SVC_NETWORK') && (
         <p class="hint">
-          Set by the environment, in <code>SVC_NETWORK</code>.
+          It is set in the environment, as <code>SVC_NETWORK</code>.
         </p>
       )}
       <Field

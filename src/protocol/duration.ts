@@ -1,0 +1,15 @@
+const UNITS: ReadonlyArray<readonly [string, number]> = [
+  ['year', 31_536_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** `5400` → `90 minutes`, `604800` → `7 days`: the largest unit that says it exactly; a long odd time is rounded. */
+export function durationWords(seconds: number): string {
+  const exact = UNITS.find(([, size]) => seconds >= size && seconds % size === 0)
+  const close = seconds >= 7_200 ? UNITS.find(([, size]) => seconds >= 2 * size) : undefined
+  const [unit, size] = exact ?? close ?? ['second', 1]
+  const count = Math.round(seconds / size)
+  return `${exact || size === 1 ? '' : 'about '}${count} ${unit}${count === 1 ? '' : 's'}`
+}
