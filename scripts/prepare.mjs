@@ -13,6 +13,7 @@ import { delimiter, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { runChild } from './child.mjs'
+import { withProgress } from './progress.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const pagesDir = join(root, 'dist', 'ui')
@@ -40,7 +41,7 @@ export async function ensureBuilt() {
     base: 'src',
     outDir: 'dist',
   })
-  const [result, pages] = await Promise.all([compiling, bundlePages()])
+  const [result, pages] = await withProgress('Building', () => Promise.all([compiling, bundlePages()]))
   if (!result.ok) throw new PrepareError(`the build failed:\n${result.output}`)
   if (!pages.ok) throw new PrepareError(`the browser pages could not be built:\n${pages.output}`)
 }
@@ -119,7 +120,9 @@ export async function runNpm(...args) {
     : [process.platform === 'win32' ? 'npm.cmd' : 'npm']
   // NODE_ENV=production would leave out the compiler, which every command here needs.
   const [command, ...rest] = [...npm, ...args, '--include=dev', '--no-audit', '--no-fund']
-  const result = await runChild(command, rest, { capture: true, cwd: root })
+  const result = await withProgress(`npm ${args[0]}`, () =>
+    runChild(command, rest, { capture: true, cwd: root }),
+  )
   if (result.interrupted) process.exit(130)
   return result
 }

@@ -3,25 +3,26 @@ import { styleText } from 'node:util'
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type BuyerError, type BuyerStep, createBuyer } from '../buyer/index.ts'
-import type { ChallengeStatus } from '../protocol/access.ts'
+import type { ChallengeStatus, ResourceResponse } from '../protocol/access.ts'
 import { microToDollars } from '../protocol/amount.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Hex } from '../protocol/hex.ts'
 import { BROKEN_PLAN } from './demo-backend.ts'
-import { readSandboxState, type SandboxState } from './sandbox-state.ts'
+import { findSandboxes, type SandboxState } from './sandbox-state.ts'
 
 const tick = styleText('green', '✓')
-const say = (step: string, text: string): void =>
-  console.log(`  ${tick} ${styleText('bold', step.padEnd(9))} ${text}`)
+const say = (step: string, text: string, mark = tick): void =>
+  console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${text}`)
 
-/** One purchase and one refund against the sandbox, told step by step. */
+/** A plan, a paid call and a refund against the sandbox, told step by step. */
 async function main(): Promise<void> {
-  const state = readSandboxState()
-  if (!state) throw new Error('The sandbox is not running. Start it first, in another terminal: npm start')
+  const state = chooseSandbox(process.argv[2])
   const account = privateKeyToAccount(state.buyerPrivateKey)
   const buyer = createBuyer({ account, maxAmount: '$1.00', onStep: tell })
   const balances = await balancesOf(state, account.address)
+  const heading = (text: string): void => console.log(styleText('bold', `\n${text}\n`))
 
-  console.log(styleText('bold', '\nA purchase\n'))
+  heading('A plan: one payment, then a token')
   await balances()
   const catalog = await buyer.discover(state.baseUrl)
   const plan = catalog.plans[0]!
@@ -36,7 +37,16 @@ async function main(): Promise<void> {
   say('use', `GET ${new URL(grant.resourceEndpoint).pathname} answers ${data.status}: ${await data.text()}`)
   await balances()
 
-  console.log(styleText('bold', '\nA delivery that fails, and the refund\n'))
+  heading('A paid call: one payment, one answer')
+  const path = catalog.routes[0]!.path.replace(':city', 'oslo')
+  const called = await buyer.fetch(`${state.baseUrl}${path}`)
+  const { txHash, resource } = (await called.json()) as ResourceResponse
+  quiet()
+  say('settled', `in transaction ${txHash}`)
+  say('answer', `GET ${path} answers ${resource.status}: ${JSON.stringify(resource.body)}`)
+  await balances()
+
+  heading('A delivery that fails, and the refund')
   const requestId = randomUUID()
   const failure = await buyer.buy(state.baseUrl, { planId: BROKEN_PLAN, requestId }).then(
     () => undefined,
@@ -45,18 +55,37 @@ async function main(): Promise<void> {
   if (!failure?.statusUrl) throw failure ?? new Error('the broken plan was delivered')
   await balances()
   const refunded = await followRefund(failure.statusUrl)
-  say('refund', `on chain, by itself, in transaction ${refunded.refundTxHash}`)
+  say('refund', `is there, without asking, in transaction ${refunded.refundTxHash}`)
   await balances()
-  console.log('')
+  console.log(`\nAll of it is on the dashboard: ${styleText('bold', state.dashboardUrl)}\n`)
+}
+
+/** The newest sandbox that runs, or the one that the argument names by port or address. */
+function chooseSandbox(wanted: string | undefined): SandboxState {
+  const running = findSandboxes()
+  const [state] = findSandboxes(wanted)
+  const places = running.map(({ baseUrl }) => baseUrl).join(', ')
+  if (running.length === 0) {
+    throw new Error('The sandbox is not running. Start it first, in another terminal: npm start')
+  }
+  if (!state) throw new Error(`No sandbox runs at ${wanted}. There is ${places}.`)
+  if (running.length > 1 && wanted === undefined) {
+    console.log(`Several sandboxes run (${places}); buying at the newest. Another one: npm run buy <port>`)
+  }
+  return state
 }
 
 let waiting: NodeJS.Timeout | undefined
 
-/** One line per step; while the chain works, the seconds tick. */
-function tell(step: BuyerStep): void {
+function quiet(): void {
   clearInterval(waiting)
   if (process.stdout.isTTY) process.stdout.write('\r\u001b[K')
-  say(...lineOf(step))
+}
+
+/** One line per step; while the chain works, the seconds tick. */
+function tell(step: BuyerStep): void {
+  quiet()
+  say(...lineOf(step), step.step === 'refused' ? styleText('red', '✗') : tick)
   if (step.step !== 'send' || !process.stdout.isTTY) return
   const since = Date.now()
   waiting = setInterval(() => {
@@ -67,7 +96,7 @@ function tell(step: BuyerStep): void {
 function lineOf(step: BuyerStep): [string, string] {
   switch (step.step) {
     case 'discover':
-      return ['discover', step.catalog.plans.map((plan) => `${plan.planId} ${plan.unitAmount}`).join('  ·  ')]
+      return ['discover', pricesOf(step.catalog).join('  ·  ')]
     case 'challenge': {
       const { amountMicro, payTo, network } = step.offer
       return ['402', `pay ${microToDollars(amountMicro)} to ${payTo} on ${network.id}`]
@@ -86,8 +115,17 @@ function lineOf(step: BuyerStep): [string, string] {
     case 'granted':
       return ['settled', `in transaction ${step.txHash}`]
     case 'refused':
-      return ['refused', `${step.code}: ${step.message}`]
+      return step.code === 'REFUNDED'
+        ? ['failed', step.message]
+        : ['refused', `${step.code}: ${step.message}`]
   }
+}
+
+function pricesOf({ plans, routes }: DiscoveryCatalog): string[] {
+  return [
+    ...plans.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`),
+    ...routes.map(({ path, unitAmount }) => `${path} ${unitAmount}`),
+  ]
 }
 
 async function balancesOf(state: SandboxState, buyer: Hex): Promise<() => Promise<void>> {
@@ -106,17 +144,19 @@ async function balancesOf(state: SandboxState, buyer: Hex): Promise<() => Promis
 /** Refunds wait until the payment is final, so that no reorganisation can take it back. */
 async function followRefund(statusUrl: string): Promise<ChallengeStatus> {
   const startedAt = Date.now()
+  const onItsWay = 'refund is on its way: it is sent as soon as the payment is final'
+  if (!process.stdout.isTTY) console.log(`    ${onItsWay}`)
   for (;;) {
     const status = (await (await fetch(statusUrl)).json()) as ChallengeStatus
-    const waited = `${status.state}, ${Math.round((Date.now() - startedAt) / 1000)} s`
-    if (process.stdout.isTTY) process.stdout.write(`\r    waiting for the refund: ${waited}   `)
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
+    if (process.stdout.isTTY) process.stdout.write(`\r    ${onItsWay}, ${seconds} s   `)
     if (status.state === 'REFUNDED' || status.state === 'REFUND_FAILED') {
-      process.stdout.write(process.stdout.isTTY ? '\r\u001b[K' : '')
+      quiet()
       if (status.state === 'REFUND_FAILED')
         throw new Error('The refund failed; see the terminal of the sandbox.')
       return status
     }
-    await new Promise((turn) => setTimeout(turn, 500))
+    await new Promise((turn) => setTimeout(turn, 250))
   }
 }
 

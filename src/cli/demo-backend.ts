@@ -7,7 +7,7 @@ export const BROKEN_PLAN = 'broken'
 
 /**
  * A seller's own API, as the sandbox needs one: it issues a key when the gateway reports a payment, and serves data to
- * whoever brings the key. It knows nothing of payments.
+ * whoever brings the key; forecasts of single cities are called through the gateway. It knows nothing of payments.
  */
 export async function startDemoBackend(): Promise<{ url: string; close(): Promise<void> }> {
   /** One key per challenge: asked again, the same key again. */
@@ -31,21 +31,17 @@ export async function startDemoBackend(): Promise<{ url: string; close(): Promis
     const key = request.headers.authorization?.replace(/^Bearer /, '')
     const owner = [...keys.values()].find((issued) => issued.key === key)
     if (!owner) answer(response, 401, { error: 'buy a plan first' })
-    else
-      answer(response, 200, {
-        plan: owner.planId,
-        forecast: 'sunny',
-        temperatureCelsius: 21,
-        at: new Date().toISOString(),
-      })
+    else answer(response, 200, { plan: owner.planId, ...weather() })
   }
 
   const server = createServer((request, response) => {
-    const route = `${request.method} ${new URL(request.url ?? '/', 'http://localhost').pathname.split('/')[1]}`
+    const [, first, second = ''] = new URL(request.url ?? '/', 'http://localhost').pathname.split('/')
+    const route = `${request.method} ${first}`
     if (route === 'POST issue-token') {
       issueToken(request, response).catch(() => answer(response, 400, { error: 'a JSON body is expected' }))
     } else if (route === 'GET data') serveData(request, response)
-    else answer(response, 404, { error: 'there is only GET /data/:resourceId' })
+    else if (route === 'GET forecast') answer(response, 200, { city: second, ...weather() })
+    else answer(response, 404, { error: 'there are only GET /data/:resourceId and GET /forecast/:city' })
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return {
@@ -53,6 +49,8 @@ export async function startDemoBackend(): Promise<{ url: string; close(): Promis
     close: () => new Promise((closed) => server.close(() => closed())),
   }
 }
+
+const weather = () => ({ forecast: 'sunny', temperatureCelsius: 21, at: new Date().toISOString() })
 
 function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))

@@ -1,36 +1,74 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Hex } from '../protocol/hex.ts'
 
-/** What the sandbox tells the buyer in the other terminal. Test keys only. */
+/** What a sandbox tells the buyer in the other terminal. Test keys only. */
 export interface SandboxState {
+  /** Of the sandbox: when it is gone, so is everything else here. */
+  pid: number
+  /** Milliseconds since the epoch. */
+  startedAt: number
   baseUrl: string
+  /** Opens without a login. */
+  dashboardUrl: string
   rpcUrl: string
   sellerAddress: Hex
   buyerPrivateKey: Hex
 }
 
-export const SANDBOX_DIR = '.sandbox'
-const FILE = join(SANDBOX_DIR, 'state.json')
+const SANDBOXES = '.sandbox'
+const STATE = 'state.json'
 
-/** The chain starts anew each time, so what the last run stored belongs to a chain that is gone. */
-export function clearSandbox(): void {
-  rmSync(SANDBOX_DIR, { recursive: true, force: true })
-  mkdirSync(SANDBOX_DIR, { recursive: true })
+/**
+ * The folder of the sandbox on this port; several may run at once. What the last one here has left is removed: the chain
+ * starts anew each time, so that its records belong to a chain that is gone.
+ */
+export function openSandbox(port: number, sandboxes = SANDBOXES) {
+  const folder = join(sandboxes, String(port))
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  return {
+    dataDir: join(folder, 'data'),
+    write(state: SandboxState): void {
+      writeFileSync(join(folder, STATE), `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
+    },
+    remove(): void {
+      rmSync(join(folder, STATE), { force: true })
+    },
+  }
 }
 
-export function writeSandboxState(state: SandboxState): void {
-  writeFileSync(FILE, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
+/** The sandboxes that run, newest first; only the `wanted` one if a port or address is given. */
+export function findSandboxes(wanted?: string, sandboxes = SANDBOXES): SandboxState[] {
+  const states = listFolders(sandboxes).flatMap((name) => readState(join(sandboxes, name, STATE)))
+  const isWanted = ({ baseUrl }: SandboxState) =>
+    wanted === undefined || [new URL(baseUrl).port, baseUrl].includes(wanted.replace(/\/+$/, ''))
+  return states
+    .filter((state) => isRunning(state.pid) && isWanted(state))
+    .sort((a, b) => b.startedAt - a.startedAt)
 }
 
-export function removeSandboxState(): void {
-  rmSync(FILE, { force: true })
-}
-
-export function readSandboxState(): SandboxState | undefined {
+function listFolders(path: string): string[] {
   try {
-    return JSON.parse(readFileSync(FILE, 'utf8')) as SandboxState
+    return readdirSync(path)
   } catch {
-    return undefined
+    return []
+  }
+}
+
+function readState(path: string): SandboxState[] {
+  try {
+    return [JSON.parse(readFileSync(path, 'utf8')) as SandboxState]
+  } catch {
+    return []
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.ts'
 import { boot } from '../server/boot.ts'
+import { readableLog } from './readable-log.ts'
 
 /** Runs a command: configuration faults are lines, never a stack trace. */
 export async function reportingFaults(run: () => Promise<void>): Promise<void> {
@@ -29,6 +30,8 @@ export async function runServe(): Promise<void> {
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   await reportingFaults(async () => {
-    server = await boot(process.env)
+    // Programs that collect logs read JSON; a person at a terminal does not.
+    const show = (line: string) => void process.stdout.write(readableLog(line))
+    server = await boot(process.env, process.stdout.isTTY ? { print: show, log: show } : {})
   })
 }

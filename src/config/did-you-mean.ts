@@ -1,8 +1,12 @@
 /** Longer than every name that we know: nobody has misspelt one like that, and comparing would take long. */
 const MAX_LENGTH = 100
 
-/** The known word that a misspelt one most likely means, or undefined when none is near. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+/** The known word that a misspelt one most likely means, or undefined when none is near: `edits` letters at most. */
+export function nearest(
+  word: string,
+  known: readonly string[],
+  edits = Math.max(2, Math.floor(word.length / 4)),
+): string | undefined {
   if (word.length > MAX_LENGTH) return undefined
   const typed = word.toLowerCase()
   let best: { word: string; distance: number } | undefined
@@ -10,7 +14,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
     const distance = editDistance(typed, candidate.toLowerCase())
     if (!best || distance < best.distance) best = { word: candidate, distance }
   }
-  return best && best.distance <= Math.max(2, Math.floor(word.length / 4)) ? best.word : undefined
+  return best && best.distance <= edits ? best.word : undefined
 }
 
 /** `; did you mean "walletAddress"?`, or nothing. */

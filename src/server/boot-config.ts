@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readConfigFile, type SavedValues } from '../config/config-file.ts'
+import { misspeltVariables } from '../config/misspelt-variables.ts'
 import { type Configuration, readConfiguration } from '../config/read-configuration.ts'
 import { type Env, isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
@@ -30,6 +31,7 @@ export async function loadConfiguration(
   env: Env,
   { warn, findHost }: { warn(message: string): void; findHost?: FindHost | undefined },
 ): Promise<Loaded> {
+  for (const line of misspeltVariables(env)) warn(line)
   const found = readVariable('DATA_DIR', env, readText)
   const dataDir = found && 'text' in found ? found.text : DEFAULT_DATA_DIR
   const file = readConfigFile(dataDir)

@@ -28,6 +28,8 @@ export interface BootOptions {
   findHost?: FindHost
   /** For lines that must be seen whatever the log level is. Default: standard output. */
   print?(line: string): void
+  /** For the lines of the log. Default: standard output. */
+  log?(line: string): void
 }
 
 /**
@@ -42,7 +44,10 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     warn: (message) => say('warn', message),
     findHost: options.findHost,
   })
-  const observer = createObserver(loaded.configuration.settings)
+  const observer = createObserver({
+    ...loaded.configuration.settings,
+    ...(options.log && { write: options.log }),
+  })
   const keeper = createStoreKeeper()
   const house = createHouse({
     loaded,
@@ -190,6 +195,12 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     const sold = { plans: plans.length, routes: routes.length }
     say('info', 'ready', { url: baseUrl(), port: listening, network, walletAddress, ...sold })
     if (query !== '') say('info', 'the dashboard, for one login', { url: `${pagesUrl()}/admin${query}` })
+    if (house.configuration().config?.refundWalletPrivateKey === null) {
+      say(
+        'warn',
+        'REFUND_WALLET_PRIVATE_KEY is not set: refunds wait until it is, normally to the key of SVC_WALLET_ADDRESS.',
+      )
+    }
   }
 }
 

@@ -3,10 +3,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { startDevChain } from '../../src/testing/index.ts'
-import { freePort } from './world.ts'
+import { eventually, freePort } from './world.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PATH = process.env.PATH ?? ''
@@ -58,6 +59,33 @@ test('too little configured: the server runs, names each missing variable with a
     expect(await exit).toBe(0)
   } finally {
     gateway.kill('SIGKILL')
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
+
+test('on a terminal it prints a block with the address to open, and no JSON', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-serve-'))
+  const env = { PATH, TERM: 'xterm', PORT: String(await freePort()), DATA_DIR: dataDir }
+  // script(1) gives the server a terminal of its own.
+  const terminal = spawn('script', ['-qec', `'${process.execPath}' '${MAIN}' serve`, '/dev/null'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  try {
+    let text = ''
+    terminal.stdout.on('data', (chunk) => {
+      text += stripVTControlCharacters(String(chunk)).replaceAll('\r', '')
+    })
+    await eventually(() => text.includes('TOKEN_SECRET'))
+    expect(text).toContain('paystile is not set up yet\n')
+    expect(text).toMatch(
+      new RegExp(`^ {2}set up +http://localhost:${env.PORT}/setup\\?token=[\\w-]{32}$`, 'm'),
+    )
+    expect(text).not.toMatch(/^\{/m)
+  } finally {
+    const exit = new Promise((code) => terminal.once('exit', code))
+    terminal.kill('SIGTERM')
+    await exit
     await rm(dataDir, { recursive: true, force: true })
   }
 })

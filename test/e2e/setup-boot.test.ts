@@ -111,6 +111,21 @@ test('with ADMIN_TOKEN no token is printed; a script uses it as bearer', async (
   expect([landing.status, landing.headers.get('location')]).toEqual([302, '/admin'])
 })
 
+test('a missing refund key and a misspelt variable are told at the start; where all is right nothing is', async () => {
+  const { privateKey } = chain.account(0)
+  await start({ ...sells, REFUND_WALLET_PRIVTE_KEY: privateKey })
+  const told = () => printed.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')
+  expect(told().map(({ message }) => message)).toEqual([
+    'REFUND_WALLET_PRIVTE_KEY is set, and nothing reads it; did you mean REFUND_WALLET_PRIVATE_KEY?',
+    expect.stringMatching(/^REFUND_WALLET_PRIVATE_KEY is not set: refunds wait/),
+  ])
+  expect(printed.join()).not.toContain(privateKey)
+  await running!.close()
+  printed = []
+  await start({ ...sells, REFUND_WALLET_PRIVATE_KEY: privateKey })
+  expect(told()).toEqual([])
+})
+
 test('records in the embedded store keep the server there, whatever DNS shows later', async () => {
   const baseUrl = await start(sells)
   await buy(baseUrl)

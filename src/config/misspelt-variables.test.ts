@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { misspeltVariables } from './misspelt-variables.ts'
+
+test.each([
+  ['REFUND_WALLET_PRIVTE_KEY', 'REFUND_WALLET_PRIVATE_KEY'],
+  ['ADMIN_TOEKN', 'ADMIN_TOKEN'],
+  ['DATABASE_URI', 'DATABASE_URL'],
+  ['PLAN', 'PLANS'],
+  ['TOKEN_SECRET_FIEL', 'TOKEN_SECRET_FILE'],
+  ['SVC_WALLET_ADRES', 'SVC_WALLET_ADDRESS'],
+])('%s is told as %s, without its value', (name, meant) => {
+  const lines = misspeltVariables({ [name]: 'a secret', PATH: '/bin' })
+  expect(lines).toEqual([`${name} is set, and nothing reads it; did you mean ${meant}?`])
+})
+
+test('what begins as ours is told even where nothing is near', () => {
+  expect(misspeltVariables({ SVC_COLOUR: 'red' })).toEqual(['SVC_COLOUR is set, and nothing reads it.'])
+})
+
+test('what is right, blank, of others, or beside the right one is not told', () => {
+  const foreign = {
+    ...{
+      PATH: '/bin',
+      HOME: '/root',
+      PWD: '/',
+      LANG: 'C',
+      TERM: 'x',
+      USER: 'me',
+      HOSTNAME: 'h',
+      EDITOR: 'vi',
+    },
+    ...{
+      AWS_SECRET_ACCESS_KEY: 'x',
+      GITHUB_TOKEN: 'x',
+      NPM_TOKEN: 'x',
+      NODE_ENV: 'production',
+      npm_config_port: '1',
+    },
+    ...{
+      REDIS_PORT: 'tcp://10.0.0.1:6379',
+      REDIS_SERVICE_HOST: '10.0.0.1',
+      POSTGRES_HOST: 'db',
+      API_BASE_URL: 'x',
+    },
+    ...{
+      PAYSTILE_PORT_3000_TCP: 'tcp://10.0.0.2:3000',
+      KUBERNETES_PORT: 'x',
+      LOG_FORMAT: 'json',
+      SITE_URL: 'x',
+    },
+  }
+  const right = { PLANS: '[]', PORT: '3000', TOKEN_SECRET_FILE: '/run/secret' }
+  const beside = { DATABASE_URI: 'x', DATABASE_URL: 'x', ADMIN_TOKN: ' ' }
+  expect(misspeltVariables({ ...foreign, ...right, ...beside })).toEqual([])
+})
