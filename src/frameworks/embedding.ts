@@ -10,8 +10,16 @@ export type EmbeddedGateway = Pick<Gateway, 'fetch' | 'verifyBearer' | 'discover
 type VerifyBearer = EmbeddedGateway['verifyBearer']
 /** The claims of an access token that this gateway sold. */
 export type AccessClaims = Extract<Awaited<ReturnType<VerifyBearer>>, { ok: true }>['claims']
-/** What the token must have been bought for; whatever is left out is not asked. */
-export type ExpectedAccess = NonNullable<Parameters<VerifyBearer>[1]>
+
+/** What a token must have been bought for. */
+export interface RequiredAccess {
+  /** Default: any plan. */
+  planId?: string
+  /** Default: the route's path parameter `resourceId`, if it has one. `false`: a token for any resource will do. */
+  resourceId?: string | false
+  /** The path parameter that names the resource, where it has another name. */
+  resourceParam?: string
+}
 
 export interface PayPerRequestOptions {
   /** Which answers of the handler are no delivery: their payment is refunded. Default: 500 and above. */
@@ -72,18 +80,14 @@ export function finisher(
   }
 }
 
-/** The claims of a token that opens this resource, or the 401 for everybody else. */
+/** The claims of a token that opens this resource, or the 401 for everybody else. `param` reads the route's path. */
 export async function checkAccess(
   { verifyBearer }: EmbeddedGateway,
   authorization: string | undefined,
-  expected: ExpectedAccess,
+  required: RequiredAccess,
+  param: (name: string) => unknown,
 ): Promise<{ kind: 'open'; claims: AccessClaims } | { kind: 'respond'; response: Response }> {
-  for (const [name, value] of Object.entries(expected)) {
-    // A misspelt parameter would be undefined, and undefined would let any token in.
-    if (typeof value !== 'string')
-      throw new TypeError(`requireAccess: ${name} is ${typeof value}, not a text.`)
-  }
-  const verified = await verifyBearer(authorization, expected)
+  const verified = await verifyBearer(authorization, expectedAccess(required, param))
   if (verified.ok) return { kind: 'open', claims: verified.claims }
   const { error } = verified
   const headers = { 'www-authenticate': 'Bearer', 'cache-control': 'no-store', 'x-svc-code': error.code }
@@ -91,4 +95,24 @@ export async function checkAccess(
     kind: 'respond',
     response: Response.json(error.toBody(), { status: error.httpStatus, headers }),
   }
+}
+
+function expectedAccess(
+  { resourceParam, ...expected }: RequiredAccess,
+  param: (name: string) => unknown,
+): { planId?: string; resourceId?: string } {
+  const asked: Record<string, unknown> = { ...expected }
+  if (expected.resourceId === false) delete asked.resourceId
+  else if (!('resourceId' in expected)) {
+    const named = param(resourceParam ?? 'resourceId')
+    if (named !== undefined) asked.resourceId = named
+    else if (resourceParam !== undefined)
+      throw new TypeError(`requireAccess: the path has no parameter ${JSON.stringify(resourceParam)}.`)
+  }
+  for (const [name, value] of Object.entries(asked)) {
+    // A misspelt parameter would be undefined, and undefined would let any token in.
+    if (typeof value !== 'string')
+      throw new TypeError(`requireAccess: ${name} is ${typeof value}, not a text.`)
+  }
+  return asked
 }

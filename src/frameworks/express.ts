@@ -5,17 +5,17 @@ import {
   answerOwn,
   checkAccess,
   type EmbeddedGateway,
-  type ExpectedAccess,
   finisher,
   ORIGIN,
   type PayPerRequestOptions,
+  type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
 import { toRequest } from './light-request.ts'
 import { faultResponse, writeResponse } from './node-bridge.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
 
 declare global {
   namespace Express {
@@ -84,12 +84,12 @@ export function payPerRequest(
  */
 export function requireAccess(
   gateway: EmbeddedGateway,
-  expected: ExpectedAccess | ((req: ExpressRequest) => ExpectedAccess) = {},
+  required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
 ): RequestHandler {
   return async (req, res, next) => {
     try {
-      const asked = typeof expected === 'function' ? expected(req) : expected
-      const access = await checkAccess(gateway, req.headers.authorization, asked)
+      const asked = typeof required === 'function' ? required(req) : required
+      const access = await checkAccess(gateway, req.headers.authorization, asked, (name) => req.params[name])
       if (access.kind === 'respond') return await writeResponse(req, res, access.response)
       req.svcAccess = access.claims
     } catch (error) {

@@ -7,17 +7,17 @@ import {
   answerOwn,
   checkAccess,
   type EmbeddedGateway,
-  type ExpectedAccess,
   type Finish,
   finisher,
   ORIGIN,
   type PayPerRequestOptions,
+  type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
 import { toRequest } from './light-request.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
 
 /** For a route's `preHandler` (after its schema was checked) or `onRequest`. */
 export type RouteHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
@@ -33,7 +33,7 @@ declare module 'fastify' {
     /** Sells one call of a route: its handler runs once the payment is settled, and its answer goes out as it is. */
     payPerRequest(routeId: string, options?: PayPerRequestOptions): RouteHook
     /** Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named. */
-    requireAccess(expected?: ExpectedAccess | ((request: FastifyRequest) => ExpectedAccess)): RouteHook
+    requireAccess(required?: RequiredAccess | ((request: FastifyRequest) => RequiredAccess)): RouteHook
   }
 }
 
@@ -74,10 +74,12 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
 
   fastify.decorate(
     'requireAccess',
-    (expected: ExpectedAccess | ((request: FastifyRequest) => ExpectedAccess) = {}): RouteHook =>
+    (required: RequiredAccess | ((request: FastifyRequest) => RequiredAccess) = {}): RouteHook =>
       async (request, reply) => {
-        const asked = typeof expected === 'function' ? expected(request) : expected
-        const access = await checkAccess(gateway, request.headers.authorization, asked)
+        const asked = typeof required === 'function' ? required(request) : required
+        const params = request.params as Record<string, unknown>
+        const { authorization } = request.headers
+        const access = await checkAccess(gateway, authorization, asked, (name) => params[name])
         if (access.kind === 'respond') return sendResponse(reply, access.response)
         request.svcAccess = access.claims
         return undefined

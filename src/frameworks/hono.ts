@@ -6,14 +6,14 @@ import {
   answerOwn,
   checkAccess,
   type EmbeddedGateway,
-  type ExpectedAccess,
   finisher,
   type PayPerRequestOptions,
+  type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
 import { remoteAddress } from './remote-address.ts'
 
-export type { AccessClaims, EmbeddedGateway, ExpectedAccess, PayPerRequestOptions, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
 
 export interface PeerOptions {
   /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one. Default false. */
@@ -71,14 +71,30 @@ export function payPerRequest(
  */
 export function requireAccess(
   gateway: EmbeddedGateway,
-  expected: ExpectedAccess | ((c: Context) => ExpectedAccess) = {},
+  required: RequiredAccess | ((c: Context) => RequiredAccess) = {},
 ): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
   return async (c, next) => {
-    const asked = typeof expected === 'function' ? expected(c) : expected
-    const access = await checkAccess(gateway, c.req.header('authorization'), asked)
+    const asked = typeof required === 'function' ? required(c) : required
+    const access = await checkAccess(gateway, c.req.header('authorization'), asked, (name) =>
+      paramOf(c.req, name),
+    )
     if (access.kind === 'respond') return access.response
     c.set('svcAccess', access.claims)
     await next()
+  }
+}
+
+/** Of this route or of one behind it: `app.use('/resource/*', …)` itself has no parameter. */
+function paramOf(req: Context['req'], name: string): string | undefined {
+  const own = req.routeIndex
+  try {
+    for (; req.routeIndex < req.matchedRoutes.length; req.routeIndex++) {
+      const value = req.param(name)
+      if (value !== undefined) return value
+    }
+    return undefined
+  } finally {
+    req.routeIndex = own
   }
 }
 
