@@ -117,7 +117,14 @@ export async function createGateway(
       chain,
       settlement: domain.guard(settlement),
       refundSubmitters: refundSubmitters.map(domain.guard),
-      signatures: createSignatures({ rpcUrl: config.network.rpcUrl, network: config.network }),
+      signatures: createSignatures({
+        rpcUrl: config.network.rpcUrl,
+        network: config.network,
+        wallets: {
+          factories: config.allowedWalletFactories,
+          deployedByOthers: config.settlement.kind === 'facilitator',
+        },
+      }),
       delivery,
       ...(served && { backend: served.backend }),
       clock,

@@ -190,8 +190,11 @@ export interface RefundSigner {
 }
 
 export interface Signatures {
-  /** Is this signature the payer's? `contract`: the payer's code says so (EIP-1271). */
-  check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { invalid: string }>
+  /**
+   * Is this signature the payer's? `contract`: the payer's code says so (EIP-1271). `unwrapped`: the same, and this is the
+   * signature that the token takes in place of the wrapper around it (EIP-6492).
+   */
+  check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { unwrapped: Hex } | { invalid: string }>
   /** Did this account sign this text (EIP-191)? */
   signed(address: Address, text: string, signature: Hex): Promise<boolean>
 }

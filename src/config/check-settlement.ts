@@ -1,6 +1,6 @@
-import type { Hex } from '../protocol/hex.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import { NETWORKS, type Network } from '../protocol/network.ts'
-import { canonicalKey, privateKeyFault } from './check-wallet.ts'
+import { addressFault, canonicalKey, privateKeyFault } from './check-wallet.ts'
 import type { OptionReader } from './option-reader.ts'
 import type { SettlementConfig } from './resolved-config.ts'
 
@@ -38,6 +38,16 @@ export function readRefundKey(reader: OptionReader): Hex | null {
   const fault = privateKeyFault(text)
   if (fault) reader.fault('refundWalletPrivateKey', fault)
   return fault ? null : canonicalKey(text)
+}
+
+export function readFactories(reader: OptionReader): Address[] {
+  const texts = reader.texts('allowedWalletFactories', ',') ?? []
+  return texts.flatMap((text, index) => {
+    const which = texts.length > 1 ? `(address ${index + 1} of ${texts.length}) ` : ''
+    const fault = addressFault(text, undefined)
+    if (fault) reader.fault('allowedWalletFactories', which + fault)
+    return fault ? [] : [text.toLowerCase() as Address]
+  })
 }
 
 /** Undefined when none is given; empty when what is given is unusable. */

@@ -54,6 +54,7 @@ describe('optionsFromEnv', () => {
       RESOURCE_ENDPOINT: 'https://api.example/{resourceId}',
       GAS_WALLET_PRIVATE_KEY: 'ab'.repeat(32),
       REFUND_WALLET_PRIVATE_KEY: 'cd'.repeat(32),
+      ALLOWED_WALLET_FACTORIES: `0x${'AB'.repeat(20)}, 0x${'12'.repeat(20)}`,
       RPC_URL: 'https://rpc.example',
       EXPLORER_TX_URL: 'https://scan.example/tx/',
       DATA_DIR: '/data',
@@ -90,6 +91,7 @@ describe('optionsFromEnv', () => {
       resourceEndpoint: 'https://api.example/{resourceId}',
       settlement: { kind: 'gas-wallet', privateKeys: [`0x${'ab'.repeat(32)}`] },
       refundWalletPrivateKey: `0x${'cd'.repeat(32)}`,
+      allowedWalletFactories: [`0x${'ab'.repeat(20)}`, `0x${'12'.repeat(20)}`],
       store: { kind: 'embedded', dataDir: '/data' },
       secretKey: { kind: 'given', list: secret },
       tokenTtlSeconds: 60,
@@ -164,6 +166,10 @@ describe('optionsFromEnv', () => {
     [{ PORT: '80x' }, 'PORT is "80x"; a port is a whole number from 0 to 65535, for example PORT=3000'],
     [{ PORT: '65536' }, 'PORT is "65536"'],
     [{ GAS_WALLET_PRIVATE_KEY: '0x12' }, 'GAS_WALLET_PRIVATE_KEY has 2 hex digits'],
+    [
+      { ALLOWED_WALLET_FACTORIES: `0x${'12'.repeat(20)},0x12` },
+      'ALLOWED_WALLET_FACTORIES (address 2 of 2) has 2 hex digits; an address has 40.',
+    ],
     [
       { SVC_NETWORK: 'mainnet' },
       'CDP_API_KEY_ID and CDP_API_KEY_SECRET are not set; the facilitator of mainnet needs them',

@@ -33,6 +33,7 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   CDP_API_KEY_SECRET: { option: 'cdpApiKeySecret', kind: 'text' },
   GAS_WALLET_PRIVATE_KEY: { option: 'gasWalletPrivateKey', kind: 'text' },
   REFUND_WALLET_PRIVATE_KEY: { option: 'refundWalletPrivateKey', kind: 'text' },
+  ALLOWED_WALLET_FACTORIES: { option: 'allowedWalletFactories', kind: 'text' },
   RPC_URL: { option: 'rpcUrl', kind: 'text' },
   EXPLORER_TX_URL: { option: 'explorerTxUrl', kind: 'text' },
   DATA_DIR: { option: 'store', kind: 'folder' },

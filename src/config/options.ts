@@ -71,6 +71,11 @@ export interface GatewayOptions {
   gasWalletPrivateKey?: string | readonly string[]
   /** Signs refunds, and sends them where no gas wallet can and it holds ETH; normally the key of `walletAddress`. Without it refunds wait. */
   refundWalletPrivateKey?: string
+  /**
+   * Factories whose wallets may pay before they are deployed (EIP-6492): addresses, as an array or separated by commas.
+   * Default: none. A facilitator deploys them; with a gas wallet of your own such a wallet must be deployed already.
+   */
+  allowedWalletFactories?: string | readonly string[]
   /** Default: the network's public RPC. */
   rpcUrl?: string
   /** The transaction hash is appended. Default: Basescan. */
@@ -179,6 +184,7 @@ const KNOWN: Record<OptionName, true> = {
   cdpApiKeySecret: true,
   gasWalletPrivateKey: true,
   refundWalletPrivateKey: true,
+  allowedWalletFactories: true,
   rpcUrl: true,
   explorerTxUrl: true,
   store: true,

@@ -36,6 +36,7 @@ describe('what is right', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
       walletAddress: wallet.toLowerCase(),
+      allowedWalletFactories: [],
       a2a: { streaming: false, transferProofs: true },
       mcp: null,
       documents: true,

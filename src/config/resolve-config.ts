@@ -8,7 +8,7 @@ import { readCredential } from './check-credential.ts'
 import { readLimits } from './check-limits.ts'
 import { checkPaths } from './check-paths.ts'
 import { checkResource } from './check-resource.ts'
-import { readRefundKey, readSettlement } from './check-settlement.ts'
+import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { addressFault } from './check-wallet.ts'
 import { didYouMean } from './did-you-mean.ts'
@@ -56,6 +56,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const credential = readCredential(reader, sellsPlans)
   const settlement = readSettlement(reader, network)
   const refundWalletPrivateKey = readRefundKey(reader)
+  const allowedWalletFactories = readFactories(reader)
   const store = readStore(reader, network)
   const secretKey = readSecretKey(reader, store)
   const baseUrl = readBaseUrl(reader)
@@ -99,6 +100,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
     resourceEndpoint,
     settlement,
     refundWalletPrivateKey,
+    allowedWalletFactories,
     store,
     secretKey,
     credential,

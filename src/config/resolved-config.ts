@@ -62,6 +62,8 @@ export interface ResolvedConfig extends Limits, AgentConfig {
   resourceEndpoint: string
   settlement: SettlementConfig
   refundWalletPrivateKey: Hex | null
+  /** EIP-6492. */
+  allowedWalletFactories: Address[]
   store: StoreChoice
   secretKey: SecretKeyConfig
   credential: CredentialConfig

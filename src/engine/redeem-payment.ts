@@ -60,6 +60,7 @@ async function redeem(
   const { payment } = intent
   const waiting = { deadline, handover: handoverOf(intent) }
   let verified = false
+  let { signature } = payment.payload
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const found = await findChallenge(core, intent, round === 0)
     if (found.kind === 'failed') return failed(core, found.error)
@@ -92,19 +93,20 @@ async function redeem(
       return failed(core, closed)
     }
     if (disagreement) return failed(core, disagreement, challenge)
-    const auth: SignedAuthorization = {
-      ...payment.payload.authorization,
-      signature: payment.payload.signature,
-    }
+    const auth: SignedAuthorization = { ...payment.payload.authorization, signature }
     if (!verified) {
-      const signature = await core.signatures.check(auth)
-      // Says nothing of the payer that it names: forgeries must not use up a stranger's budget.
-      if (typeof signature === 'object') {
-        return failed(
-          core,
-          new GatewayError('INVALID_PROOF', signature.invalid, { challengeId: challenge.key }),
-          challenge,
-        )
+      const checked = await core.signatures.check(auth)
+      if (typeof checked === 'object') {
+        // Says nothing of the payer that it names: forgeries must not use up a stranger's budget.
+        if ('invalid' in checked) {
+          return failed(
+            core,
+            new GatewayError('INVALID_PROOF', checked.invalid, { challengeId: challenge.key }),
+            challenge,
+          )
+        }
+        signature = checked.unwrapped
+        auth.signature = signature
       }
       const limited = core.payers.refusal(auth.from)
       if (limited) return failed(core, limited)

@@ -1,19 +1,21 @@
 import { bytesToHex, hashMessage } from 'viem/utils'
 import { UnavailableError } from '../errors.ts'
 import type { Signatures, SignedAuthorization } from '../ports.ts'
-import type { Hex } from '../protocol/hex.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createAuthorizationDigest } from './authorization-digest.ts'
 import { loadCurve } from './curve.ts'
+import { DEPLOY_CALL_GAS, isWrapped, unwrap, type Wrapped } from './eip6492.ts'
 import { ALONE_GAS } from './gas-limits.ts'
 import { loadKeccak } from './keccak.ts'
+import { decodeAggregate3, encodeAggregate3, MULTICALL3 } from './multicall.ts'
 import { createSignerRecovery, type RecoverSigner } from './recover-signer.ts'
 import { isRevert } from './revert-reason.ts'
 import { createRpc } from './rpc.ts'
 import { readHex, toQuantity } from './rpc-values.ts'
 import { EIP1271_AGREED, encodeIsValidSignature, isEncodable } from './token-calls.ts'
 
-const EIP6492_MAGIC = '6492'.repeat(16)
+const TOO_LARGE = 'the authorization has a number above 2^256 - 1'
 /** Half the order of secp256k1: a larger s is the malleable twin of a valid signature, and the token refuses it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
@@ -25,10 +27,13 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 export function createSignatures({
   rpcUrl,
   network,
+  wallets = { factories: [], deployedByOthers: false },
   timeoutMs = 10_000,
 }: {
   rpcUrl: string
   network: Network
+  /** Wallets that may not be deployed yet (EIP-6492): by which factories, and whether whoever settles deploys them. */
+  wallets?: { factories: readonly Address[]; deployedByOthers: boolean }
   timeoutMs?: number
 }): Signatures {
   const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 })
@@ -49,14 +54,49 @@ export function createSignatures({
     throw new UnavailableError(`the RPC (isValidSignature: ${answer.error.message})`)
   }
 
+  /** Deploys the wallet and asks it, in one call that changes nothing: nobody is made to send what a buyer composed. */
+  async function futureCodeAgrees(from: Address, { factory, deploy, signature }: Wrapped, digest: Hex) {
+    const calls = [
+      { to: factory, data: deploy },
+      { to: from, data: encodeIsValidSignature(digest, signature) },
+    ]
+    const request = { to: MULTICALL3, data: encodeAggregate3(calls), gas: toQuantity(DEPLOY_CALL_GAS) }
+    const answer = await rpc.attempt('eth_call', [request, 'latest'])
+    if (!answer.ok) {
+      if (isRevert(answer.error)) return false
+      throw new UnavailableError(`the RPC (eth_call: ${answer.error.message})`)
+    }
+    const results = decodeAggregate3(readHex(answer.result, 'Multicall3 answer'), calls.length)
+    return results?.[1]?.ok === true && results[1].data.startsWith(EIP1271_AGREED)
+  }
+
+  /** EIP-6492. Only factories that the seller named are believed, and a wallet that exists needs none. */
+  async function checkWrapped(auth: SignedAuthorization): ReturnType<Signatures['check']> {
+    const wrapped = unwrap(auth.signature)
+    if (!wrapped) return { invalid: 'the signature ends like an EIP-6492 wrapper and is none' }
+    const { from } = auth
+    const first = `deploy the wallet ${from} first, then sign again`
+    if (!wallets.factories.includes(wrapped.factory)) {
+      return { invalid: `EIP-6492 signatures of factory ${wrapped.factory} are not accepted: ${first}` }
+    }
+    if (!isEncodable(auth)) return { invalid: TOO_LARGE }
+    const { digestOf } = await loaded
+    const digest = bytesToHex(digestOf(auth))
+    const refusal = { invalid: `the wallet contract ${from} does not accept this signature (EIP-6492)` }
+    if (readHex(await rpc.call('eth_getCode', [from, 'latest']), 'code') !== '0x') {
+      const { signature } = wrapped
+      return (await codeAgrees({ from, signature }, digest)) ? { unwrapped: signature } : refusal
+    }
+    if (!wallets.deployedByOthers) {
+      return { invalid: `this gateway deploys no wallets (EIP-6492): ${first}` }
+    }
+    return (await futureCodeAgrees(from, wrapped, digest)) ? 'contract' : refusal
+  }
+
   return {
     async check(auth) {
-      if (auth.signature.endsWith(EIP6492_MAGIC)) {
-        return {
-          invalid: `EIP-6492 signatures are not accepted: deploy the wallet ${auth.from} first, then sign again`,
-        }
-      }
-      if (!isEncodable(auth)) return { invalid: 'the authorization has a number above 2^256 - 1' }
+      if (isWrapped(auth.signature)) return checkWrapped(auth)
+      if (!isEncodable(auth)) return { invalid: TOO_LARGE }
       const { digestOf, recoverSigner } = await loaded
       const digest = digestOf(auth)
       const recovered = recover(recoverSigner, digest, auth)

@@ -1,6 +1,7 @@
 import { UnavailableError } from '../errors.ts'
 import type { Block, SignedAuthorization, SimResult, WalletState } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
+import { DEPLOY_CALL_GAS, isWrapped, unwrap, type Wrapped } from './eip6492.ts'
 import { firstFees } from './gas-fees.ts'
 import { ALONE_GAS, aloneGasLimit } from './gas-limits.ts'
 import {
@@ -60,7 +61,8 @@ export function createSimulation(
     alone: ReadonlySet<Address>,
     sender: Address | undefined,
   ) {
-    const together = chunk.filter(({ from }) => !alone.has(from))
+    const isAlone = ({ from, signature }: SignedAuthorization) => alone.has(from) || isWrapped(signature)
+    const together = chunk.filter((auth) => !isAlone(auth))
     const calls: Call[] = [
       { to: MULTICALL3, data: BLOCK_NUMBER_CALL },
       { to: MULTICALL3, data: BLOCK_TIMESTAMP_CALL },
@@ -70,7 +72,7 @@ export function createSimulation(
     const request = { from: NEUTRAL_SENDER, to: MULTICALL3, data: encodeAggregate3(calls) }
     const [answer, ...apart] = await Promise.all([
       rpc.call('eth_call', [request, 'latest']),
-      ...chunk.map((auth) => (alone.has(auth.from) ? runAlone(auth, sender) : undefined)),
+      ...chunk.map((auth) => (isAlone(auth) ? runAlone(auth, sender) : undefined)),
     ])
     const items = decodeAggregate3(readHex(answer, 'Multicall3 answer'), calls.length)
     if (!items) throw new UnavailableError(`the RPC (no Multicall3 at ${MULTICALL3})`)
@@ -93,7 +95,27 @@ export function createSimulation(
     }
   }
 
+  /** A wallet that whoever settles will deploy first (EIP-6492): a call that does both shows what would come of it. */
+  async function runDeploying(auth: SignedAuthorization, wrapped: Wrapped): Promise<SimResult> {
+    const transfer = encodeTransfer({ ...auth, signature: wrapped.signature })
+    const calls = [
+      { to: wrapped.factory, data: wrapped.deploy },
+      { to: asset, data: transfer },
+    ]
+    const request = { to: MULTICALL3, data: encodeAggregate3(calls), gas: toQuantity(DEPLOY_CALL_GAS) }
+    const answer = await rpc.attempt('eth_call', [{ from: NEUTRAL_SENDER, ...request }, 'latest'])
+    if (!answer.ok && isBusy(answer.error))
+      throw new UnavailableError(`the RPC (eth_call: ${answer.error.message})`)
+    const result = answer.ok
+      ? decodeAggregate3(readHex(answer.result, 'Multicall3 answer'), calls.length)?.[1]
+      : undefined
+    if (result?.ok) return { kind: 'ok', alone: true }
+    return { kind: 'fails', reason: result ? reasonOfRevert(result.data) : 'simulation_failed' }
+  }
+
   async function runAlone(auth: SignedAuthorization, sender: Address | undefined): Promise<SimResult> {
+    const wrapped = unwrap(auth.signature)
+    if (wrapped) return runDeploying(auth, wrapped)
     const request = {
       from: NEUTRAL_SENDER,
       to: asset,

@@ -8,6 +8,7 @@ export async function createOfficialFacilitator(
   chain: DevChain,
   privateKey: Hex,
   onBroadcast: (nonce: Hex, hash: Hex) => void,
+  walletFactories: readonly Hex[] = [],
 ) {
   const { x402Facilitator } = await import('@x402/core/facilitator')
   const { toFacilitatorEvmSigner } = await import('@x402/evm')
@@ -53,7 +54,10 @@ export async function createOfficialFacilitator(
   )
 
   return {
-    official: new x402Facilitator().register(chain.network, new ExactEvmScheme(signer)),
+    official: new x402Facilitator().register(
+      chain.network,
+      new ExactEvmScheme(signer, { eip6492AllowedFactories: [...walletFactories] }),
+    ),
     account,
     /** A real transaction that pays for nothing. */
     sendUnrelated: () => inTurn(() => client.sendTransaction({ to: account.address, value: 0n })),

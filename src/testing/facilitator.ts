@@ -46,12 +46,15 @@ export async function startFacilitator({
   privateKey = chain.account(48).privateKey,
   port = 0,
   fault,
+  walletFactories,
 }: {
   chain: DevChain
   privateKey?: Hex
   port?: number
   /** A fault of every settlement, until `faults.clear()`. */
   fault?: Fault
+  /** Factories whose wallets it deploys when they pay (EIP-6492). Default: none. */
+  walletFactories?: readonly Hex[]
 }): Promise<TestFacilitator> {
   const faults = createFaultPlan()
   if (fault) faults.always('settle', fault)
@@ -65,6 +68,7 @@ export async function startFacilitator({
       broadcasts.push({ nonce, hash })
       listeners.get(nonce.toLowerCase())?.()
     },
+    walletFactories,
   )
 
   function work(operation: FaultyOperation, { payload, requirements }: Task): Promise<unknown> {

@@ -54,6 +54,13 @@ export function SettlementSection(): JSX.Element {
       <More title="Timing">
         <Field name="CHALLENGE_TTL_SECONDS" label="An offer is good for" placeholder="15 minutes" optional />
         <Field
+          name="ALLOWED_WALLET_FACTORIES"
+          label="Factories of smart wallets that may pay before they are deployed"
+          hint="Addresses, separated by commas (EIP-6492). The facilitator deploys such a wallet; your own gas wallet never does."
+          placeholder="0x…"
+          optional
+        />
+        <Field
           name="SETTLE_WAIT_SECONDS"
           label="A paying request waits for the chain"
           placeholder="30 seconds"
