@@ -214,6 +214,7 @@ export async function createGateway(
       engine,
       baseUrl: config.baseUrl,
       discovery,
+      routes: config.routes,
       leaseMs: deliveryLeaseMs,
       ...safeguards,
     }),

@@ -48,6 +48,11 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], place
         `${label}: ${route.method} of route "${route.routeId}" has no answer to sell; use GET.`,
       )
     }
+    if (route.delivered && places.served) {
+      reader.faults.push(
+        `${label}: route "${route.routeId}" has delivered, which is for routes that handlers of your own answer (payPerRequest); of a backend 2xx is a delivery. Leave it out.`,
+      )
+    }
     patterns.push({ ...route, pattern })
   }
   patterns.forEach((one, index) => {

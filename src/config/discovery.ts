@@ -15,12 +15,13 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
       unitAmount,
       ...(description && { description }),
     })),
-    routes: config.routes.map(({ routeId, method, path, unitAmount, free, description }) => ({
+    routes: config.routes.map(({ routeId, method, path, unitAmount, free, raw, description }) => ({
       routeId,
       method,
       path,
       ...(unitAmount && { unitAmount }),
       ...(free && { free }),
+      ...(raw && { raw }),
       ...(description && { description }),
     })),
   }

@@ -1,4 +1,5 @@
 import type { ChallengeRow, RouteCall } from '../ports.ts'
+import type { RefundNotice } from '../protocol/access.ts'
 import { applyEvent, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne, orderOf, paymentOf, settledReceipt, stored } from './core.ts'
 import { settleHolds } from './holds.ts'
@@ -35,14 +36,16 @@ export async function deliverLeasedRoute(
   if (core.clock.now() >= (leased.leaseUntil ?? 0)) return undefined
   const order = orderOf(leased)
   const receipt = settledReceipt(leased)
+  const notice = refundNotice(core, leased)
   if (handover.kind === 'embedded') {
-    return { kind: 'paid', payment: paymentOf(core, order), receipt, lease: leased.deliveryTries }
+    return { kind: 'paid', payment: paymentOf(core, order), receipt, lease: leased.deliveryTries, notice }
   }
   if (!core.backend) throw new Error(`route ${leased.itemId} has no backend`)
   const called = await core.backend.call(order, handover.call)
   const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
   if (!(await finishRoute(core, leased.key, leased.deliveryTries, result, leased))) return undefined
-  return { kind: 'resource', response: called.response, receipt, cached: false }
+  const response = called.ok ? called.response : { ...called.response, ...notice }
+  return { kind: 'resource', response, receipt, cached: false }
 }
 
 async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {
@@ -61,6 +64,13 @@ type Payment = Pick<ChallengeRow, 'paidAt'>
 
 export function refundableAt(core: Core, { paidAt }: Payment): number {
   return (paidAt ?? 0) + core.config.refundMinAgeMs
+}
+
+function refundNotice(core: Core, challenge: ChallengeRow): RefundNotice {
+  return {
+    refund: { state: 'SCHEDULED', when: new Date(refundableAt(core, challenge)).toISOString() },
+    statusUrl: `${core.config.baseUrl}/x402/challenges/${encodeURIComponent(challenge.key)}`,
+  }
 }
 
 /** Until then only its holder delivers, and nobody refunds. */

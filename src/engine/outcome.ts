@@ -8,7 +8,13 @@ import type {
   RouteCall,
   Transport,
 } from '../ports.ts'
-import type { AccessGrant, ChallengeStatus, ResourceResponse, SvcPayment } from '../protocol/access.ts'
+import type {
+  AccessGrant,
+  ChallengeStatus,
+  RefundNotice,
+  ResourceResponse,
+  SvcPayment,
+} from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Accepted, PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 
@@ -76,8 +82,8 @@ export type Outcome =
   | { kind: 'challenge'; required: PaymentRequired }
   | { kind: 'granted'; grant: AccessGrant; receipt: SettleResponse; cached: boolean }
   | { kind: 'resource'; response: ResourceResponse; receipt: SettleResponse; cached: boolean }
-  /** Embedded routes: the seller's handler runs next. */
-  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse; lease: number }
+  /** Embedded routes: the seller's handler runs next. `notice`: what the buyer is told if it does not deliver. */
+  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse; lease: number; notice: RefundNotice }
   | { kind: 'failed'; error: GatewayError; required?: PaymentRequired; receipt?: SettleResponse }
 
 /** One engine serves every transport. */

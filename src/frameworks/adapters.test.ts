@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { serve } from '@hono/node-server'
 import express, { type ErrorRequestHandler } from 'express'
 import createFastify from 'fastify'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
 import { GatewayError } from '../errors.ts'
 import type { Charged } from '../transports/http/charge-route.ts'
@@ -14,11 +14,11 @@ import * as onExpress from './express.ts'
 import { paystile as onFastify } from './fastify.ts'
 import * as onHono from './hono.ts'
 
-type Finish = { ok: true } | { ok: false; reason: string }
+const RECEIPT = { 'payment-response': 'receipt', 'cache-control': 'no-store, private' }
 
 /** A gateway that takes every call for paid, and notes how it ended. */
 function paidGateway({ lost = 0 }: { lost?: number } = {}) {
-  const finished: Finish[] = []
+  const finished: number[] = []
   let failuresLeft = lost
   const seen: Array<{ url: string; address: string | undefined; body?: string }> = []
   const gateway: EmbeddedGateway = {
@@ -55,10 +55,11 @@ function paidGateway({ lost = 0 }: { lost?: number } = {}) {
           challengeId: 'c',
           requestId: 'r',
         },
-        headers: { 'payment-response': 'receipt', 'cache-control': 'no-store, private' },
-        async finish(result) {
-          if (failuresLeft-- > 0) throw new Error('the store is away')
-          finished.push(result)
+        headers: RECEIPT,
+        headersFor: (status) => (status === 200 ? RECEIPT : { ...RECEIPT, 'x-svc-refund': 'SCHEDULED' }),
+        async finish(status) {
+          if (status === 200 && failuresLeft-- > 0) throw new Error('the store is away')
+          finished.push(status)
         },
       }
     },
@@ -204,7 +205,41 @@ describe('Express', () => {
     )
     expect(await (await fetch(`${await serveExpress(app)}/weather`)).text()).toBe('sun')
     await until(() => finished.length === 1)
-    expect(finished).toEqual([{ ok: true }])
+    expect(finished).toEqual([200])
+  })
+
+  test.each<[string, number, express.RequestHandler]>([
+    ['is ended', 404, (_req, res) => void res.status(404).end('none')],
+    ['streams', 503, (_req, res) => void res.status(503).write('in', () => res.end(' pieces'))],
+    ['is written by writeHead', 302, (_req, res) => void res.writeHead(302, { location: '/x' }).end()],
+    [
+      'is written by writeHead with a list',
+      400,
+      (_req, res) => void res.writeHead(400, ['x-own', '1']).end(),
+    ],
+    ['is Express’s own error page', 500, (_req, _res, next) => next(new Error('a bug'))],
+    ['is nobody’s', 404, (_req, _res, next) => next()],
+  ])('an answer that is no delivery says so, also where it %s', async (_how, status, handler) => {
+    const { gateway, finished } = paidGateway()
+    const app = express().set('env', 'test')
+    app.get('/weather', onExpress.payPerRequest(gateway, 'weather'), handler)
+    const answer = await fetch(`${await serveExpress(app)}/weather`, { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('x-svc-refund')]).toEqual([status, 'SCHEDULED'])
+    expect(answer.headers.get('payment-response')).toBe('receipt')
+    await until(() => finished.length === 1)
+    expect(finished).toEqual([status])
+  })
+
+  test('a good answer, and what the seller set itself, is left as it is', async () => {
+    const { gateway } = paidGateway()
+    const app = express().get('/weather', onExpress.payPerRequest(gateway, 'weather'), (_req, res) => {
+      res.set('cache-control', 'private, max-age=60').send('sun')
+    })
+    const answer = await fetch(`${await serveExpress(app)}/weather`)
+    expect([answer.headers.get('cache-control'), answer.headers.get('x-svc-refund')]).toEqual([
+      'private, max-age=60',
+      null,
+    ])
   })
 
   test('a response that its handler destroys before the head is no delivery', async () => {
@@ -272,13 +307,27 @@ describe('Hono', () => {
     expect(finished).toEqual([])
   })
 
+  test.each([
+    ['an answer of its own', (c: Context) => c.text('none', 404), 404],
+    ['a redirect', (c: Context) => c.redirect('/x'), 302],
+    ['an exception', () => Promise.reject(new Error('a bug')), 500],
+  ] as const)('%s that is no delivery says so', async (_how, handler, status) => {
+    const { gateway, finished } = paidGateway()
+    const app = new Hono().get('/weather', onHono.payPerRequest(gateway, 'weather'), handler as never)
+    app.onError((error, c) => c.text(error.message, 500))
+    const answer = await app.request('/weather')
+    expect([answer.status, answer.headers.get('x-svc-refund')]).toEqual([status, 'SCHEDULED'])
+    expect(answer.headers.get('payment-response')).toBe('receipt')
+    expect(finished).toEqual([status])
+  })
+
   test('something thrown that is no Error is no delivery', async () => {
     const { gateway, finished } = paidGateway()
     const app = new Hono().get('/weather', onHono.payPerRequest(gateway, 'weather'), () => {
       throw 'a string'
     })
     await expect(async () => app.request('/weather')).rejects.toBe('a string')
-    expect(finished).toEqual([{ ok: false, reason: 'the handler answered 500' }])
+    expect(finished).toEqual([500])
   })
 
   test('the receipt is added to a response that cannot be changed, such as one from fetch', async () => {
@@ -304,10 +353,7 @@ describe('Hono', () => {
 })
 
 describe('Fastify', () => {
-  test.each([
-    [200, { ok: true }],
-    [500, { ok: false, reason: 'the handler answered 500' }],
-  ] as const)('a Response object of status %i is judged by its own status', async (status, result) => {
+  test.each([200, 404])('a Response object of status %i is judged by its own status', async (status) => {
     const { gateway, finished } = paidGateway()
     const app = await fastifyWith(gateway)
     app.get(
@@ -317,7 +363,8 @@ describe('Fastify', () => {
     )
     const answer = await app.inject('/weather')
     expect([answer.statusCode, answer.headers['payment-response']]).toEqual([status, 'receipt'])
-    expect(finished).toEqual([result])
+    expect(answer.headers['x-svc-refund']).toBe(status === 200 ? undefined : 'SCHEDULED')
+    expect(finished).toEqual([status])
   })
 
   test('an answer whose delivery cannot be recorded does not go out', async () => {
@@ -328,7 +375,7 @@ describe('Fastify', () => {
     expect(answer.statusCode).toBe(500)
     expect(answer.body).not.toContain('sun')
     await until(() => finished.length === 1)
-    expect(finished).toEqual([{ ok: false, reason: 'the handler answered 500' }])
+    expect(finished).toEqual([500])
   })
 
   test('a handler that hijacks the reply is judged by what it sent', async () => {
@@ -340,7 +387,7 @@ describe('Fastify', () => {
     })
     expect((await app.inject('/weather')).body).toBe('raw')
     await until(() => finished.length === 1)
-    expect(finished).toEqual([{ ok: true }])
+    expect(finished).toEqual([200])
   })
 
   test('a schema refuses bad input before anything is charged', async () => {
@@ -379,7 +426,7 @@ describe('Fastify', () => {
     const stream = client.request({ ':path': '/weather?q=1' })
     const [headers] = await once(stream, 'response')
     expect([headers[':status'], headers['payment-response']]).toEqual([200, 'receipt'])
-    expect(finished).toEqual([{ ok: true }])
+    expect(finished).toEqual([200])
     expect(seen[0]?.url).toMatch(/\/weather\?q=1$/)
   })
 })

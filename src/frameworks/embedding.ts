@@ -21,11 +21,6 @@ export interface RequiredAccess {
   resourceParam?: string
 }
 
-export interface PayPerRequestOptions {
-  /** Which answers of the handler are no delivery: their payment is refunded. Default: 500 and above. */
-  refundOn?: (status: number) => boolean
-}
-
 /** Frameworks know the target; scheme and host come from the gateway's own baseUrl, never from here. */
 export const ORIGIN = 'http://gateway.invalid'
 
@@ -59,23 +54,13 @@ export type Finish = (status: number) => Promise<void>
  * Makes the function that says, once, how a paid call ended. It rejects when a delivery could not be recorded, and may
  * then be called again: that answer should not go out, for its payment would be refunded as well.
  */
-export function finisher(
-  { finish }: Extract<Charged, { kind: 'paid' }>,
-  { refundOn = (status) => status >= 500 }: PayPerRequestOptions,
-): Finish {
+export function finisher({ finish }: Extract<Charged, { kind: 'paid' }>): Finish {
   let told: Promise<void> | undefined
-  const tell = async (status: number) => {
-    try {
-      if (!refundOn(status)) return await finish({ ok: true })
-    } catch (error) {
+  return (status) => {
+    told ??= finish(status).catch((error: unknown) => {
       told = undefined
       throw error
-    }
-    // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
-    await finish({ ok: false, reason: `the handler answered ${status}` }).catch(() => {})
-  }
-  return (status) => {
-    told ??= tell(status)
+    })
     return told
   }
 }

@@ -1,5 +1,6 @@
 import type { Request as ExpressRequest, RequestHandler } from 'express'
 import type { SvcPayment } from '../protocol/access.ts'
+import { addAtHead } from './add-at-head.ts'
 import {
   type AccessClaims,
   answerOwn,
@@ -7,7 +8,6 @@ import {
   type EmbeddedGateway,
   finisher,
   ORIGIN,
-  type PayPerRequestOptions,
   type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
@@ -15,7 +15,7 @@ import { toRequest } from './light-request.ts'
 import { faultResponse, writeResponse } from './node-bridge.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
 
 declare global {
   namespace Express {
@@ -54,11 +54,7 @@ export function paystile(gateway: EmbeddedGateway): RequestHandler {
  * @example
  * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => res.json({ for: req.svcPayment?.payer }))
  */
-export function payPerRequest(
-  gateway: EmbeddedGateway,
-  routeId: string,
-  options: PayPerRequestOptions = {},
-): RequestHandler {
+export function payPerRequest(gateway: EmbeddedGateway, routeId: string): RequestHandler {
   refuseUnknownRoute(gateway, routeId)
   return async (req, res, next) => {
     try {
@@ -68,7 +64,8 @@ export function payPerRequest(
       if (charged.kind === 'respond') return await writeResponse(req, res, charged.response)
       req.svcPayment = charged.payment
       for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
-      watchHead(res, finisher(charged, options))
+      addAtHead(res, charged.headersFor)
+      watchHead(res, finisher(charged))
     } catch (error) {
       return next(error)
     }

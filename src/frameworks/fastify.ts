@@ -10,14 +10,15 @@ import {
   type Finish,
   finisher,
   ORIGIN,
-  type PayPerRequestOptions,
   type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
 import { toRequest } from './light-request.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
+
+type Paid = Extract<Awaited<ReturnType<EmbeddedGateway['chargeRoute']>>, { kind: 'paid' }>
 
 /** For a route's `preHandler` (after its schema was checked) or `onRequest`. */
 export type RouteHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
@@ -31,7 +32,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     /** Sells one call of a route: its handler runs once the payment is settled, and its answer goes out as it is. */
-    payPerRequest(routeId: string, options?: PayPerRequestOptions): RouteHook
+    payPerRequest(routeId: string): RouteHook
     /** Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named. */
     requireAccess(required?: RequiredAccess | ((request: FastifyRequest) => RequiredAccess)): RouteHook
   }
@@ -45,18 +46,18 @@ export interface PaystileOptions {
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, { headers: Record<string, string>; finish: Finish }>()
+  const open = new WeakMap<FastifyRequest, { headersFor: Paid['headersFor']; finish: Finish }>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcAccess')
 
-  fastify.decorate('payPerRequest', (routeId: string, options: PayPerRequestOptions = {}): RouteHook => {
+  fastify.decorate('payPerRequest', (routeId: string): RouteHook => {
     refuseUnknownRoute(gateway, routeId)
     return async (request, reply) => {
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return sendResponse(reply, charged.response)
       request.svcPayment = charged.payment
-      const finish = finisher(charged, options)
-      open.set(request, { headers: charged.headers, finish })
+      const finish = finisher(charged)
+      open.set(request, { headersFor: charged.headersFor, finish })
       // A handler that hijacks the reply never comes to onSend.
       watchHead(reply.raw, finish)
       return undefined
@@ -68,8 +69,9 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     const call = open.get(request)
     if (!call) return
     open.delete(request)
-    reply.headers(call.headers)
-    await call.finish(payload instanceof Response ? payload.status : reply.statusCode)
+    const status = payload instanceof Response ? payload.status : reply.statusCode
+    reply.headers(call.headersFor(status))
+    await call.finish(status)
   })
 
   fastify.decorate(

@@ -7,13 +7,12 @@ import {
   checkAccess,
   type EmbeddedGateway,
   finisher,
-  type PayPerRequestOptions,
   type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
 import { remoteAddress } from './remote-address.ts'
 
-export type { AccessClaims, EmbeddedGateway, PayPerRequestOptions, RequiredAccess, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
 
 export interface PeerOptions {
   /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one. Default false. */
@@ -43,13 +42,13 @@ export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): M
 export function payPerRequest(
   gateway: EmbeddedGateway,
   routeId: string,
-  options: PayPerRequestOptions & PeerOptions = {},
+  options: PeerOptions = {},
 ): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment } }> {
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
-    const finish = finisher(charged, options)
+    const finish = finisher(charged)
     c.set('svcPayment', charged.payment)
     try {
       await next()
@@ -58,7 +57,7 @@ export function payPerRequest(
       await finish(500)
       throw error
     }
-    for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
+    for (const [name, value] of Object.entries(charged.headersFor(c.res.status))) c.header(name, value)
     await finish(c.res.status)
   }
 }

@@ -38,7 +38,20 @@ export interface AccessGrant {
   expiresAt?: string
 }
 
-export interface ResourceResponse {
+/** Said of a call that was paid and not delivered. */
+export interface RefundNotice {
+  refund: {
+    /** The payment goes back automatically, unless the same payload, sent again, is delivered first. */
+    state: 'SCHEDULED'
+    /** ISO 8601. Not before then, and not before the payment's block is final. */
+    when: string
+  }
+  /** How the payment, and later its refund, stands. */
+  statusUrl: string
+}
+
+/** `refund` and `statusUrl` are there when the call was not delivered. */
+export interface ResourceResponse extends Partial<RefundNotice> {
   type: 'ResourceResponse'
   challengeId: string
   requestId: string

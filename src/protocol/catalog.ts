@@ -20,30 +20,38 @@ export type Plan = z.infer<typeof PlanSchema>
 
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
-export const RouteSchema = z
-  .strictObject({
-    routeId: IdString,
-    method: z
-      .string()
-      .transform((method) => method.toUpperCase())
-      .pipe(z.enum(HTTP_METHODS)),
-    path: z.string().startsWith('/', 'must start with "/"'),
-    unitAmount: PriceString.optional(),
-    free: z.boolean().optional(),
-    description: z.string().max(1024).optional(),
-  })
-  .superRefine((route, context) => {
-    // A forgotten price must never make a route free.
-    if (route.free && route.unitAmount !== undefined) {
-      context.addIssue({ code: 'custom', message: 'has both free: true and a unitAmount; keep one' })
-    }
-    if (!route.free && route.unitAmount === undefined) {
-      context.addIssue({
-        code: 'custom',
-        message: 'has no unitAmount; give a price such as "$0.01" or say free: true',
-      })
-    }
-  })
+/** What buyers are told of a route. */
+export const DiscoveredRouteSchema = z.strictObject({
+  routeId: IdString,
+  method: z
+    .string()
+    .transform((method) => method.toUpperCase())
+    .pipe(z.enum(HTTP_METHODS)),
+  path: z.string().startsWith('/', 'must start with "/"'),
+  unitAmount: PriceString.optional(),
+  free: z.boolean().optional(),
+  /** The backend's own answer goes out, not wrapped in a ResourceResponse. */
+  raw: z.boolean().optional(),
+  description: z.string().max(1024).optional(),
+})
+
+const NO_FUNCTION =
+  'must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there'
+
+export const RouteSchema = DiscoveredRouteSchema.extend({
+  /** Embedded routes: which answers of the handler are a delivery. The payment of any other is refunded. Default: 2xx. */
+  delivered: z
+    .custom<(status: number) => boolean>((value) => typeof value === 'function', NO_FUNCTION)
+    .optional(),
+}).superRefine((route, context) => {
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  // A forgotten price must never make a route free.
+  if (route.free && route.unitAmount !== undefined) refuse('has both free: true and a unitAmount; keep one')
+  if (!route.free && route.unitAmount === undefined) {
+    refuse('has no unitAmount; give a price such as "$0.01" or say free: true')
+  }
+  if (route.free && route.delivered) refuse('has both free: true and delivered; what is free is not refunded')
+})
 export type Route = z.infer<typeof RouteSchema>
 
 /** `GET /discover`. */
@@ -55,5 +63,5 @@ export interface DiscoveryCatalog {
   chainId: number
   asset: string
   plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'description'>>
-  routes: Array<Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'description'>>
+  routes: Array<Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'description'>>
 }

@@ -278,7 +278,12 @@ describe('a call', () => {
     routes.backend.answer = (_call, response) => void response.writeHead(500).end('{"no":1}')
     const failed = await agent.pay(payload)
     expect(failed).toMatchObject(told('working', 'payment-verified'))
-    expect(dataOf(failed.result)).toMatchObject({ type: 'ResourceResponse', resource: { status: 500 } })
+    expect(dataOf(failed.result)).toMatchObject({
+      type: 'ResourceResponse',
+      resource: { status: 500 },
+      refund: { state: 'SCHEDULED', when: expect.any(String) },
+      statusUrl: `${world.baseUrl}/x402/challenges/${id}`,
+    })
     expect(failed.result?.artifacts).toBeUndefined()
     expect(await agent.get(id)).toMatchObject(told('working', 'payment-verified'))
     expect(await agent.cancel(id)).toMatchObject({ error: { code: -32002 } })

@@ -9,12 +9,15 @@ import { Hono } from 'hono'
 import { payPerRequest, paystile, requireAccess } from '../../src/frameworks/express.ts'
 import { paystile as fastifyPaystile } from '../../src/frameworks/fastify.ts'
 import * as honoPaystile from '../../src/frameworks/hono.ts'
-import type { App, StartApp } from './frameworks-seller.ts'
+import { type App, ROUTES, type StartApp } from './frameworks-seller.ts'
 
 // Installed under another name, for which there are no types.
 const express4: typeof express = createRequire(import.meta.url)('express4')
 const HOST = '127.0.0.1'
-const picky = { refundOn: (status: number) => status >= 400 }
+/** One route says for itself what it delivers. */
+const routes = ROUTES.map((route) =>
+  route.routeId === 'lenient' ? { ...route, delivered: (status: number) => status < 500 } : route,
+)
 
 /** The seller's parser stands first, so that the gateway gets requests whose body is read already. */
 function startExpress(create: typeof express): StartApp {
@@ -51,8 +54,8 @@ function startExpress(create: typeof express): StartApp {
         .then(({ status, body }) => res.status(status).json(body))
         .catch(next)
     })
-    app.get('/sell/picky', payPerRequest(gateway, 'picky', picky), (req, res) => {
-      seller.enter('picky', req.svcPayment)
+    app.get('/sell/lenient', payPerRequest(gateway, 'lenient'), (req, res) => {
+      seller.enter('lenient', req.svcPayment)
       const { status, body } = seller.answer()
       res.status(status).json(body)
     })
@@ -110,8 +113,8 @@ const startHono: StartApp = async ({ gateway, seller, basePath, port }) => {
     const { status, body } = seller.answer()
     return c.json(body, status)
   })
-  app.get('/sell/picky', payPerRequest(gateway, 'picky', picky), (c) => {
-    seller.enter('picky', c.get('svcPayment'))
+  app.get('/sell/lenient', payPerRequest(gateway, 'lenient'), (c) => {
+    seller.enter('lenient', c.get('svcPayment'))
     const { status, body } = seller.answer()
     return c.json(body, status)
   })
@@ -166,8 +169,8 @@ const startFastify: StartApp = async ({ gateway, seller, basePath, port }) => {
     const { status, body } = seller.answer()
     return reply.code(status).send(body)
   })
-  app.get('/sell/picky', { preHandler: app.payPerRequest('picky', picky) }, async (request, reply) => {
-    seller.enter('picky', request.svcPayment)
+  app.get('/sell/lenient', { preHandler: app.payPerRequest('lenient') }, async (request, reply) => {
+    seller.enter('lenient', request.svcPayment)
     const { status, body } = seller.answer()
     return reply.code(status).send(body)
   })
@@ -190,7 +193,7 @@ async function closed(server: Server): Promise<void> {
 }
 
 function embedded(name: string, start: StartApp): App {
-  return { name, embedded: true, prepare: async () => ({ options: {}, start }) }
+  return { name, embedded: true, prepare: async () => ({ options: { routes }, start }) }
 }
 
 export const EMBEDDED: App[] = [

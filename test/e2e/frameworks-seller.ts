@@ -13,7 +13,7 @@ export const ROUTES: Route[] = [
   { routeId: 'download', method: 'GET', path: '/sell/download', unitAmount: '$0.01' },
   { routeId: 'moody', method: 'GET', path: '/sell/moody', unitAmount: '$0.01' },
   { routeId: 'slow', method: 'GET', path: '/sell/slow', unitAmount: '$0.01' },
-  { routeId: 'picky', method: 'GET', path: '/sell/picky', unitAmount: '$0.01' },
+  { routeId: 'lenient', method: 'GET', path: '/sell/lenient', unitAmount: '$0.01' },
 ]
 
 class Gate {

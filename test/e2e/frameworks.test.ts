@@ -302,17 +302,27 @@ describe.each([
     expect(await world.flows(buyer)).toEqual({ paid: [CENT], refunded: [] })
   })
 
-  test('a 404 of the handler is an answer, unless the seller says otherwise', async () => {
+  test('a 404 of the handler is no delivery, and says so, unless the route says otherwise', async () => {
     const buyer = await newBuyer()
     seller.mood = 'answers-404'
     const usual = await calls.prepare(buyer, '/sell/moody')
-    expect((await usual.send()).status).toBe(404)
-    await eventually(async () => (await world.status(usual.challengeId)).state === 'DELIVERED')
-    const strict = await calls.prepare(buyer, '/sell/picky')
-    expect((await strict.send()).status).toBe(404)
+    const failed = await usual.send()
+    expect([failed.status, await failed.json()]).toEqual([404, { mood: 'answers-404' }])
+    expect(decodeJsonObject(failed.headers.get('payment-response') ?? '')).toMatchObject({ success: true })
+    expect(failed.headers.get('x-svc-code')).toBe('DELIVERY_FAILED')
+    expect(failed.headers.get('x-svc-refund')).toBe('SCHEDULED')
+    expect(Date.parse(failed.headers.get('x-svc-refund-when') ?? '')).toBeGreaterThan(Date.now() - 60_000)
+    const statusUrl = failed.headers.get('x-svc-status-url') ?? ''
+    expect(await (await fetch(statusUrl)).json()).toMatchObject({ state: 'PAID' })
+
+    const lenient = await calls.prepare(buyer, '/sell/lenient')
+    const answer = await lenient.send()
+    expect([answer.status, answer.headers.get('x-svc-refund')]).toEqual([404, null])
+    await eventually(async () => (await world.status(lenient.challengeId)).state === 'DELIVERED')
+    expect((await lenient.send()).status).toBe(409)
     seller.mood = 'good'
-    expect((await strict.send()).status).toBe(200)
-    expect(await world.flows(buyer)).toEqual({ paid: [CENT, CENT], refunded: [] })
+    await world.until(usual.challengeId, 'REFUNDED')
+    expect(await world.flows(buyer)).toEqual({ paid: [CENT, CENT], refunded: [CENT] })
   })
 
   test('a client that leaves in the middle of the answer has had it', async () => {

@@ -122,7 +122,14 @@ describe('routes as tools', () => {
       const unpaid = await client.call('weather', { city: 'Rome' })
       const payment = await payloadFor(await newBuyer(), unpaid.structuredContent)
       const paid = await client.call('weather', { city: 'Rome' }, { 'x402/payment': payment })
-      expect(said(paid)).toMatchObject({ type: 'ResourceResponse', resource: { status: 500, body: 'sorry' } })
+      expect(paid.isError, 'a model must not take it for the weather').toBe(true)
+      expect(paid._meta?.['x402/payment-response']?.success).toBe(true)
+      expect(said(paid)).toMatchObject({
+        type: 'ResourceResponse',
+        resource: { status: 500, body: 'sorry' },
+        refund: { state: 'SCHEDULED', when: expect.any(String) },
+        statusUrl: expect.stringContaining(`${routes.world.baseUrl}/x402/challenges/`),
+      })
     } finally {
       routes.backend.answer = sunny
     }

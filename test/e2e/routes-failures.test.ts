@@ -60,18 +60,25 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
         const init = { headers: { 'idempotency-key': requestId } }
         const { header, required } = await routes.signFor(buyer, target, init)
         const first = await routes.call(target, init, header)
+        const notice = {
+          refund: { state: 'SCHEDULED', when: expect.any(String) },
+          statusUrl: `${world.baseUrl}/x402/challenges/${required.challengeId}`,
+        }
         expect(first).toMatchObject({
           status: 200,
-          body: { type: 'ResourceResponse', requestId, resource },
+          body: { type: 'ResourceResponse', requestId, resource, ...notice },
           receipt: { success: true },
         })
+        expect(first.headers.get('x-svc-code')).toBe('DELIVERY_FAILED')
+        expect(first.headers.get('x-svc-refund-when')).toBe(first.body.refund?.when)
         expect((await world.status(required.challengeId)).state).toBe('PAID')
         const retry = await routes.call(target, init, header)
-        expect(retry).toMatchObject({ status: 200, body: { resource } })
+        expect(retry).toMatchObject({ status: 200, body: { resource, ...notice } })
         expect(seenOf(target), 'a retry calls again').toHaveLength(2)
         expect(await world.flows(buyer), 'and charges nothing').toEqual(once)
 
         await world.until(required.challengeId, 'REFUNDED')
+        expect(Date.now(), 'as it was told').toBeGreaterThanOrEqual(Date.parse(first.body.refund!.when))
         expect(await world.flows(buyer)).toEqual(refundedOnce)
         const late = await routes.call(target, init, header)
         expect(late).toMatchObject({
@@ -93,6 +100,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       answers.delete(target)
       const retry = await routes.call(target, {}, header)
       expect(retry.body.resource).toMatchObject({ status: 200, body: { sky: 'clear' } })
+      expect([retry.body.refund, retry.headers.get('x-svc-refund')]).toEqual([undefined, null])
       // Past the time at which it would have been refunded.
       await new Promise((turn) => setTimeout(turn, 8000))
       expect((await world.status(required.challengeId)).state).toBe('DELIVERED')

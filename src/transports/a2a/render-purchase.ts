@@ -65,11 +65,11 @@ export function renderPurchase(
     case 'resource': {
       const { response, cached } = outcome
       const { status } = response.resource
-      if (status >= 200 && status <= 299) {
+      if (!response.refund) {
         const text = `${cached ? 'Paid before' : 'Paid'}: the call was answered ${status}.`
         return { ...shared, state: 'completed', payment: 'payment-completed', text, result: response }
       }
-      const text = `Paid, but the call was answered ${status}. Send the same payload again: the call is made again and nothing is charged. Otherwise the payment is refunded.`
+      const text = `Paid, but the call was answered ${status}. Send the same payload again: the call is made again and nothing is charged. Otherwise the payment is refunded after ${response.refund.when}, once its block is final.`
       return { ...shared, state: 'working', payment: 'payment-verified', text, result: response }
     }
     case 'paid': {

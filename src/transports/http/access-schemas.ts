@@ -43,6 +43,17 @@ const RESPONSE_PROPERTIES: Record<keyof ResourceResponse, object> = {
     properties: { status: { type: 'integer' }, body: {}, contentType: text, encoding: { const: 'base64' } },
     required: ['status', 'body'],
   },
+  refund: {
+    type: 'object',
+    description:
+      'only when the call was not delivered: its payment goes back automatically, unless the same payload, sent again, is delivered first',
+    properties: {
+      state: { const: 'SCHEDULED' },
+      when: { ...text, format: 'date-time', description: 'not before then, and once the block is final' },
+    },
+    required: ['state', 'when'],
+  },
+  statusUrl: { ...text, format: 'uri', description: 'how the refund stands' },
 }
 
 const shared = { requestId: true, challengeId: true, clientAgentId: true } as const
@@ -71,7 +82,7 @@ export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'embed
     },
     route: {
       inputSchema: inputSchema(routeInput),
-      outputSchema: outputSchema(RESPONSE_PROPERTIES, []),
+      outputSchema: outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
       description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
     },
     embedded: {

@@ -29,7 +29,11 @@ const payment = {
   requestId: 'r-1',
 }
 const receipt = { success: true, transaction: '0xab', network: 'eip155:84532' }
-const paid: Outcome = { kind: 'paid', payment, receipt, lease: 3 }
+const notice = {
+  refund: { state: 'SCHEDULED', when: '2026-11-16T10:00:00.000Z' },
+  statusUrl: 'https://api.example/pay/x402/challenges/http-1',
+} as const
+const paid: Outcome = { kind: 'paid', payment, receipt, lease: 3, notice }
 const header = encodeJson({
   x402Version: 2,
   payload: {
@@ -145,12 +149,62 @@ describe('a paid call', () => {
       'cache-control': 'no-store, private',
     })
     expect(intents[0]).toMatchObject({ requestId: 'k-1', embedded: true, payment: { x402Version: 2 } })
-    await charged.finish({ ok: true })
-    await charged.finish({ ok: false, reason: 'x' })
+    await charged.finish(200)
+    await charged.finish(500)
     expect(finished).toEqual([
       ['http-1', 3, { ok: true }],
-      ['http-1', 3, { ok: false, reason: 'x' }],
+      ['http-1', 3, { ok: false, reason: 'the handler answered 500' }],
     ])
+  })
+
+  const told = {
+    'x-svc-code': 'DELIVERY_FAILED',
+    'x-svc-refund': 'SCHEDULED',
+    'x-svc-refund-when': notice.refund.when,
+    'x-svc-status-url': notice.statusUrl,
+  }
+
+  async function judged(delivered?: (status: number) => boolean, options: Partial<ChargeRouteOptions> = {}) {
+    const route = { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' } as const
+    const { ask, finished } = charging(paid, {
+      routes: [{ ...route, ...(delivered && { delivered }) }],
+      ...options,
+    })
+    const charged = await ask('/weather/paris', { 'payment-signature': header })
+    if (charged.kind !== 'paid') throw new Error('expected paid')
+    return async (status: number) => {
+      await charged.finish(status)
+      const [, , result] = finished.pop() as [string, number, { ok: boolean }]
+      const { 'payment-response': settled, 'cache-control': _cache, ...rest } = charged.headersFor(status)
+      expect(settled, 'the payment was settled, whatever became of the call').toBe(encodeJson(receipt))
+      // What the buyer reads and what is stored agree.
+      expect(rest).toEqual(result.ok ? {} : told)
+      return result.ok
+    }
+  }
+
+  test('is delivered by a 2xx and nothing else, and whatever else it is says that the payment goes back', async () => {
+    const delivers = await judged()
+    for (const status of [200, 201, 204, 206, 299]) expect(await delivers(status), String(status)).toBe(true)
+    for (const status of [101, 300, 302, 304, 400, 401, 402, 404, 429, 500, 503])
+      expect(await delivers(status), String(status)).toBe(false)
+  })
+
+  test('is delivered by what its route says, and only by a plain yes', async () => {
+    const delivers = await judged((status) => status === 404)
+    expect([await delivers(404), await delivers(200)]).toEqual([true, false])
+    const promised = await judged((async () => true) as never)
+    expect(await promised(200)).toBe(false)
+  })
+
+  test('is judged as usual where the route’s word throws, and the operator is told', async () => {
+    const faults: unknown[] = []
+    const broken = () => {
+      throw new Error('a bug')
+    }
+    const delivers = await judged(broken, { onError: (error) => void faults.push(error) })
+    expect([await delivers(200), await delivers(404)]).toEqual([true, false])
+    expect(faults).not.toEqual([])
   })
 
   test('by HEAD, with a bad key or a bad header never reaches the engine', async () => {

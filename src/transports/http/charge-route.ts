@@ -2,9 +2,10 @@ import type { Engine, Intent, Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
-import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
+import { undeliveredHeaders } from './headers.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
@@ -14,16 +15,20 @@ import { createSafeguards, type Peer, type SafeguardOptions } from './safeguards
 export type Charged =
   /** Not paid: send this and do not run the handler. */
   | { kind: 'respond'; response: Response }
-  /** Paid: run the handler, with these headers on its answer, and say how it ended. */
+  /** Paid: run the handler, put these headers on its answer, and say how it ended. */
   | {
       kind: 'paid'
       payment: SvcPayment
+      /** Of every answer. */
       headers: Record<string, string>
+      /** Of an answer with this status: one that is no delivery also says that the payment goes back, and when. */
+      headersFor(status: number): Record<string, string>
       /**
-       * `ok` once a good head is ready, before body bytes: a client that goes away later is not refunded. Rejects when
-       * the store cannot be asked: the call then counts as not delivered, so its answer must not go out.
+       * Told once the head is ready, before body bytes: a client that goes away later is not refunded. Whether its
+       * status is a delivery is the route's word. Rejects when a delivery cannot be recorded: it then counts as none, so
+       * that answer must not go out.
        */
-      finish(result: { ok: true } | { ok: false; reason: string }): Promise<void>
+      finish(status: number): Promise<void>
     }
 
 /** Charges for one call of a route that the seller's own handler answers. */
@@ -35,6 +40,8 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   leaseMs: number
   baseUrl: string
   discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'>
+  /** As the seller gave them: `delivered` is no part of the discovery. */
+  routes?: readonly Route[]
 }
 
 type Paid = Extract<Outcome, { kind: 'paid' }>
@@ -51,6 +58,20 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
   const basePath = basePathOf(baseUrl)
   const render = createOutcomeRenderer(baseUrl, { embedded: true, discovery: options.discovery })
   const safe = createSafeguards(options, render)
+
+  const deliveredOf = new Map(options.routes?.map(({ routeId, delivered }) => [routeId, delivered]))
+
+  function isDelivered(routeId: string, status: number): boolean {
+    const isGood = status >= 200 && status <= 299
+    try {
+      const delivered = deliveredOf.get(routeId)
+      // Whatever else untyped code returns, a promise for example, is no yes.
+      return delivered ? delivered(status) === true : isGood
+    } catch (error) {
+      safe.report(error)
+      return isGood
+    }
+  }
 
   async function charge(request: Request, routeId: string, peer: Peer): Promise<Paid | Reply> {
     const limited = request.headers.has('payment-signature') ? undefined : safe.limit(peer)
@@ -84,15 +105,22 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       const reply = request.method === 'HEAD' ? { ...charged, body: null } : charged
       return { kind: 'respond', response: toResponse(reply, request) }
     }
-    const { payment, receipt, lease } = charged
+    const { payment, receipt, lease, notice } = charged
     const headers = { 'payment-response': encodeJson(receipt), 'cache-control': 'no-store, private' }
     const { challengeId } = payment
     const letGo = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
-    const finish = async (result: { ok: true } | { ok: false; reason: string }) => {
-      await engine.finish(challengeId, lease, result)
+    const headersFor = (status: number) =>
+      isDelivered(routeId, status) ? headers : { ...headers, ...undeliveredHeaders(notice) }
+    const finish = async (status: number) => {
+      if (isDelivered(routeId, status)) await engine.finish(challengeId, lease, { ok: true })
+      else {
+        const result = { ok: false, reason: `the handler answered ${status}` } as const
+        // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
+        await engine.finish(challengeId, lease, result).catch(safe.report)
+      }
       letGo()
     }
-    return { kind: 'paid', payment, headers, finish }
+    return { kind: 'paid', payment, headers, headersFor, finish }
   }
 }
 

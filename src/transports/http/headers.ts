@@ -1,3 +1,5 @@
+import type { RefundNotice } from '../../protocol/access.ts'
+
 /** Headers that do not depend on the request, made once. */
 
 const EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, WWW-Authenticate, Retry-After, x-svc-code'
@@ -59,6 +61,17 @@ export function unpaidHeaders(required: string, authenticate: string): Record<st
 
 /** Belongs to one buyer: a shared cache that kept it would hand a credential to the next one. */
 export const PAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store, private' } as const
+
+/** What an answer says that is paid and no delivery, whoever wrote its body; nothing for a delivery. */
+export function undeliveredHeaders({ refund, statusUrl }: Partial<RefundNotice>): Record<string, string> {
+  if (!refund || statusUrl === undefined) return {}
+  return {
+    'x-svc-code': 'DELIVERY_FAILED',
+    'x-svc-refund': refund.state,
+    'x-svc-refund-when': refund.when,
+    'x-svc-status-url': statusUrl,
+  }
+}
 
 /** Makes `www-authenticate` for a challenge id. */
 export function authenticateWith(baseUrl: string): (challengeId: string) => string {

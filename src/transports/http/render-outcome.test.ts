@@ -101,12 +101,16 @@ describe('what was paid for', () => {
   const response = { type: 'ResourceResponse', ...ids, routeId: 'quote', txHash, explorerUrl } as const
   const resource = { ...response, resource: { status: 200, body: { price: 1 } } }
   const payment = { txHash, explorerUrl, payer, amount: '1', network, ...ids }
+  const notice = {
+    refund: { state: 'SCHEDULED', when: '2026-11-16T10:00:00.000Z' },
+    statusUrl: 'https://api.example.com/x402/challenges/http-1',
+  } as const
 
   test('attack 31: is for its buyer alone and carries the receipt', () => {
     const replies: Array<[Reply, object]> = [
       [render.outcome({ kind: 'granted', grant, receipt, cached: false }), grant],
       [render.outcome({ kind: 'resource', response: resource, receipt, cached: false }), resource],
-      [render.outcome({ kind: 'paid', payment, receipt, lease: 1 }), payment],
+      [render.outcome({ kind: 'paid', payment, receipt, lease: 1, notice }), payment],
     ]
     for (const [reply, body] of replies) {
       expect(reply.status).toBe(200)
@@ -115,6 +119,20 @@ describe('what was paid for', () => {
       expect(decoded(reply, 'payment-response')).toEqual(receipt)
       expect(reply.headers).not.toHaveProperty('x-svc-code')
     }
+  })
+
+  test('and was not delivered says so, in the body and in headers; the receipt stays the receipt', () => {
+    const failed = { ...response, resource: { status: 500, body: 'out of order' }, ...notice }
+    const reply = render.outcome({ kind: 'resource', response: failed, receipt, cached: false })
+    expect(reply.status).toBe(200)
+    expect(bodyOf(reply)).toEqual(failed)
+    expect(decoded(reply, 'payment-response')).toEqual(receipt)
+    expect(reply.headers).toMatchObject({
+      'x-svc-code': 'DELIVERY_FAILED',
+      'x-svc-refund': 'SCHEDULED',
+      'x-svc-refund-when': notice.refund.when,
+      'x-svc-status-url': notice.statusUrl,
+    })
   })
 
   test('is the same when it comes from the cache, and says so', () => {

@@ -5,7 +5,13 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { PaymentRequired, SettleResponse } from '../../protocol/payment.ts'
 import { challengeExtensions } from './challenge-extensions.ts'
 import { createChallengeJson } from './challenge-json.ts'
-import { authenticateWith, PAID_HEADERS, UNPAID_HEADERS, unpaidHeaders } from './headers.ts'
+import {
+  authenticateWith,
+  PAID_HEADERS,
+  UNPAID_HEADERS,
+  undeliveredHeaders,
+  unpaidHeaders,
+} from './headers.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 const DEFAULT_RETRY_SECONDS = 5
@@ -84,7 +90,7 @@ export function createOutcomeRenderer(
       case 'granted':
         return paid(result.grant, result.receipt, result.cached)
       case 'resource':
-        return paid(result.response, result.receipt, result.cached)
+        return paid(result.response, result.receipt, result.cached, undeliveredHeaders(result.response))
       case 'paid':
         return paid(result.payment, result.receipt, false)
       case 'failed':
@@ -95,8 +101,17 @@ export function createOutcomeRenderer(
   return { outcome, failure }
 }
 
-function paid(body: object, receipt: SettleResponse, cached: boolean): Reply {
-  const headers: Record<string, string> = { ...PAID_HEADERS, 'payment-response': encodeJson(receipt) }
+function paid(
+  body: object,
+  receipt: SettleResponse,
+  cached: boolean,
+  more: Record<string, string> = {},
+): Reply {
+  const headers: Record<string, string> = {
+    ...PAID_HEADERS,
+    'payment-response': encodeJson(receipt),
+    ...more,
+  }
   if (cached) headers['x-svc-code'] = 'PROOF_ALREADY_REDEEMED'
   return jsonReply(200, headers, body)
 }

@@ -54,8 +54,12 @@ export function createResultRenderer(
         return terms(outcome.required)
       case 'granted':
         return paid({ ...outcome.grant, status: 'access_granted' }, outcome.receipt)
-      case 'resource':
-        return paid(outcome.response, outcome.receipt)
+      case 'resource': {
+        const { response, receipt } = outcome
+        const result = paid(response, receipt)
+        // A model that looks no further must not take a failed call for its answer.
+        return response.refund ? { ...result, isError: true } : result
+      }
       case 'paid':
         return paid(outcome.payment, outcome.receipt)
       case 'failed': {

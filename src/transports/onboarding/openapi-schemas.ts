@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AccessRequestSchema, CHALLENGE_STATES, type ChallengeStatus } from '../../protocol/access.ts'
-import { type DiscoveryCatalog, PlanSchema, RouteSchema } from '../../protocol/catalog.ts'
+import { DiscoveredRouteSchema, type DiscoveryCatalog, PlanSchema } from '../../protocol/catalog.ts'
 import { ERROR_CODES, type ErrorBody } from '../../protocol/error-codes.ts'
 import { PaymentPayloadSchema, type PaymentRequired } from '../../protocol/payment.ts'
 import { accessSchemas } from '../http/access-schemas.ts'
@@ -42,7 +42,7 @@ const CATALOG: Properties<DiscoveryCatalog> = {
   chainId: { type: 'integer' },
   asset: { ...text, description: 'the USDC contract' },
   plans: { type: 'array', items: wire(PlanSchema) },
-  routes: { type: 'array', items: wire(RouteSchema) },
+  routes: { type: 'array', items: wire(DiscoveredRouteSchema) },
 }
 
 const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
