@@ -1,24 +1,16 @@
 import type { GatewayError } from '../errors.ts'
-import type { AuditEntry, AuthorizationRow, ChallengeRow, Parcel, Parcelable, SimResult } from '../ports.ts'
+import type { AuditEntry, AuthorizationRow, Parcel, Parcelable, SimResult } from '../ports.ts'
 import { explainReason, validityFault } from '../rules/check-payment.ts'
-import { claimedEntry, putChallenge } from './apply-event.ts'
-import { type Core, commit, stored } from './core.ts'
+import { claimedEntry } from './apply-event.ts'
+import { type Core, stored } from './core.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { holdGas } from './gas-budget.ts'
-import { settleHolds } from './holds.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
 import type { OverBudget } from './over-budget.ts'
 import { refuseUndelivered } from './refund-cap.ts'
-import { alreadyRedeemed, cannotSettle, paymentFailed } from './refusals.ts'
+import { alreadyRedeemed, paymentFailed } from './refusals.ts'
+import { type Looked, release, releaseAll } from './release-claim.ts'
 import { withResolvers } from './signals.ts'
-
-/** What became of a claim before it was sent. */
-export type Looked =
-  | { kind: 'broadcast' }
-  /** Nothing was sent and the claim is gone. `later`: it may be claimed again once others in flight are decided. */
-  | { kind: 'released'; error: GatewayError; later?: boolean }
-  /** Somebody else took the claim over. */
-  | { kind: 'taken' }
 
 /**
  * Sends claims. An idle one sends at once; a busy one gathers what comes meanwhile into one look and few sends, because
@@ -45,8 +37,6 @@ const FEW = 8
 /** Instances that share a gas wallet meet at the insert of a nonce: whoever lost waits a little, each another while. */
 const NONCE_RACES = 32
 const LONGEST_STAND_OFF_MS = 160
-/** Longer than any stale holder of the claim can live, also by a clock that is ten minutes off. */
-const RELEASED_KEPT_MS = 30 * 60_000
 
 export function createBroadcaster(core: Core, sink: Sink): Broadcaster {
   const { packs } = core.settlement
@@ -216,57 +206,6 @@ function refusalOf(
   const fault = validityFault(attempt.auth, chainTime)
   if (fault) return paymentFailed(challenge, fault)
   return result.kind === 'fails' ? paymentFailed(challenge, explainReason(result.reason)) : undefined
-}
-
-async function releaseAll(
-  core: Core,
-  rows: Iterable<AuthorizationRow>,
-  looked: Map<string, Looked>,
-): Promise<void> {
-  const error = cannotSettle('the chain cannot be reached')
-  await Promise.all([...rows].map((row) => release(core, row, error, looked)))
-}
-
-/** Takes a claim back that was never sent. One that may have been sent stays: only the chain can end it. */
-export async function release(
-  core: Core,
-  attempt: AuthorizationRow,
-  error: GatewayError,
-  looked: Map<string, Looked>,
-  later = false,
-): Promise<void> {
-  if (attempt.phase !== 'CLAIMED') return
-  const [challenge] = await core.store.get('challenges', [attempt.challengeId])
-  if (!challenge) return
-  const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
-  const dueAt = core.clock.now() + RELEASED_KEPT_MS
-  const { gasHolds = [], undelivered, ...rest } = attempt
-  const released: AuthorizationRow = { ...rest, phase: 'RELEASED', dueAt, reason }
-  const applied = await commit(core, {
-    puts: [
-      putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
-      { table: 'authorizations', row: released },
-    ],
-  })
-  looked.set(attempt.key, applied ? { kind: 'released', error, later } : { kind: 'taken' })
-  if (applied) await settleHolds(core, undelivered ? [...gasHolds, undelivered] : gasHolds, 'returned')
-}
-
-/** A challenge for which nothing was ever sent may be forgotten once it has expired, however often it was tried. */
-async function wasSent(core: Core, challenge: ChallengeRow): Promise<boolean> {
-  const attempts = await core.store.list('authorizations', challenge.key)
-  return attempts.some(({ phase }) => phase !== 'CLAIMED' && phase !== 'RELEASED')
-}
-
-/** The challenge may be paid again, or expire. */
-export function withoutLive(challenge: ChallengeRow, authKey: string): ChallengeRow {
-  if (challenge.liveAuth !== authKey) return challenge
-  const { undelivered: _, ...rest } = challenge
-  return {
-    ...rest,
-    liveAuth: null,
-    dueAt: challenge.state === 'PENDING' ? challenge.expiresAt : challenge.dueAt,
-  }
 }
 
 async function sendAll(

@@ -1,13 +1,14 @@
 import type { AuthorizationRow, Block, SeenUses, Use, WalletTxRow } from '../ports.ts'
 import { isDead, judgeAttempt, type Verdict } from '../rules/judge-attempt.ts'
 import { auditEntry, putChallenge } from './apply-event.ts'
-import { broadcast, type Sink, withoutLive } from './broadcast.ts'
+import { broadcast, type Sink } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { type Core, commit } from './core.ts'
 import { finalUses } from './final-uses.ts'
 import { settleGas } from './gas-budget.ts'
 import { settleHolds } from './holds.ts'
 import { refuseDoubtful } from './look-at-chain.ts'
+import { withoutLive } from './release-claim.ts'
 import { withResolvers } from './signals.ts'
 
 /** How much longer than the chain a buyer may wait, at most: the share of the time so far after which it is asked again. */
