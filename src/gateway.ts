@@ -154,7 +154,10 @@ export async function createGateway(
       deliveryLeaseMs,
       payerFailuresPerMinute: config.payerFailuresPerMinute,
       ...(config.payerUndeliveredPerDay > 0 && { payerUndeliveredPerDay: config.payerUndeliveredPerDay }),
-      lostGasPerDay: { perPayer: 1_500_000, inAll: 30_000_000 },
+      lostGasPerDay: {
+        perPayer: config.payerLostGasPerDay || Number.POSITIVE_INFINITY,
+        inAll: config.lostGasPerDay || Number.POSITIVE_INFINITY,
+      },
       ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )

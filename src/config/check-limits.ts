@@ -24,6 +24,8 @@ const RANGES: Record<keyof Limits, Range> = {
   rateLimitPerMinute: { standard: 600, min: 0, max: 1_000_000 },
   payerFailuresPerMinute: { standard: 30, min: 0, max: 1_000_000 },
   payerUndeliveredPerDay: { standard: 20, min: 0, max: 1_000_000 },
+  payerLostGasPerDay: { standard: 1_500_000, min: 0, max: 1e12 },
+  lostGasPerDay: { standard: 30_000_000, min: 0, max: 1e12 },
   retentionDays: { standard: 0, min: 0, max: 36_500 },
 }
 

@@ -76,6 +76,8 @@ describe('optionsFromEnv', () => {
       RATE_LIMIT_PER_MINUTE: '0',
       PAYER_FAILURES_PER_MINUTE: '5',
       PAYER_UNDELIVERED_PER_DAY: '0',
+      PAYER_LOST_GAS_PER_DAY: '1000000',
+      LOST_GAS_PER_DAY: '0',
       TRUST_PROXY: '1',
     })
     expect(settings.port).toBe(8080)
@@ -109,6 +111,8 @@ describe('optionsFromEnv', () => {
       rateLimitPerMinute: 0,
       payerFailuresPerMinute: 5,
       payerUndeliveredPerDay: 0,
+      payerLostGasPerDay: 1_000_000,
+      lostGasPerDay: 0,
       trustProxy: true,
     })
   })

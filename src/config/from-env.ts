@@ -57,6 +57,8 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   RATE_LIMIT_PER_MINUTE: { option: 'rateLimitPerMinute', kind: 'whole number' },
   PAYER_FAILURES_PER_MINUTE: { option: 'payerFailuresPerMinute', kind: 'whole number' },
   PAYER_UNDELIVERED_PER_DAY: { option: 'payerUndeliveredPerDay', kind: 'whole number' },
+  PAYER_LOST_GAS_PER_DAY: { option: 'payerLostGasPerDay', kind: 'whole number' },
+  LOST_GAS_PER_DAY: { option: 'lostGasPerDay', kind: 'whole number' },
   RETENTION_DAYS: { option: 'retentionDays', kind: 'whole number' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
 }

@@ -129,6 +129,10 @@ export interface GatewayOptions {
   payerFailuresPerMinute?: number
   /** Calls of one payer in a day (UTC) that were paid and not delivered, and are refunded at our cost; 0 is off. Default 20. */
   payerUndeliveredPerDay?: number
+  /** Gas that the gas wallet may lose in a day (UTC) to payments of one payer that fail on chain; 0 is off. Default 1,500,000. */
+  payerLostGasPerDay?: number
+  /** The same for all payers together: beyond it only accounts without code are served; 0 is off. Default 30,000,000. */
+  lostGasPerDay?: number
   /** Believe `X-Forwarded-*`, and pass it on to the backend. Default false. */
   trustProxy?: boolean
 
@@ -209,6 +213,8 @@ const KNOWN: Record<OptionName, true> = {
   rateLimitPerMinute: true,
   payerFailuresPerMinute: true,
   payerUndeliveredPerDay: true,
+  payerLostGasPerDay: true,
+  lostGasPerDay: true,
   retentionDays: true,
   trustProxy: true,
   onPaymentReceived: true,

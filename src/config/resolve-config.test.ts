@@ -69,6 +69,8 @@ describe('what is right', () => {
       rateLimitPerMinute: 600,
       payerFailuresPerMinute: 30,
       payerUndeliveredPerDay: 20,
+      payerLostGasPerDay: 1_500_000,
+      lostGasPerDay: 30_000_000,
       retentionDays: 0,
       trustProxy: false,
       hooks: {},

@@ -86,6 +86,8 @@ export interface Limits {
   rateLimitPerMinute: number
   payerFailuresPerMinute: number
   payerUndeliveredPerDay: number
+  payerLostGasPerDay: number
+  lostGasPerDay: number
   /** 0: results are kept for ever. */
   retentionDays: number
 }

@@ -14,6 +14,8 @@ import type { OverBudget } from './over-budget.ts'
 
 /** About what a plain account's transfer costs that fails. */
 const FAILED_CALL_GAS = 60_000
+/** Of a payer with code, where the chain said nothing about it. */
+const UNKNOWN_GAS = 300_000
 
 /** A payment that is about to be sent. */
 export interface Risk {
@@ -44,7 +46,7 @@ export async function holdGas<R extends Risk>(
   const held = await Promise.all(
     risks.map(async (risk) => {
       if (!needsHold(risk)) return [risk]
-      const amount = risk.alone ? (risk.gas ?? limits.perPayer) : FAILED_CALL_GAS
+      const amount = risk.alone ? (risk.gas ?? UNKNOWN_GAS) : FAILED_CALL_GAS
       if (risk.alone) core.payers.limit(risk.row.auth.from, Math.max(1, Math.floor(limits.perPayer / amount)))
       const holds = [payerBudget(risk.row.auth.from, now), allBudget(now)].map((budget) =>
         newHold(core, budget, risk.row.key, amount),

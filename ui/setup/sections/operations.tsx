@@ -54,6 +54,24 @@ export function OperationsSection(): JSX.Element {
           optional
         />
         <Field
+          name="PAYER_LOST_GAS_PER_DAY"
+          label="Gas lost to one payer"
+          hint="By payments that fail on the chain. Beyond this the payer is refused until the next day."
+          placeholder="1500000"
+          inputMode="numeric"
+          unit="gas per day"
+          optional
+        />
+        <Field
+          name="LOST_GAS_PER_DAY"
+          label="Gas lost to all payers"
+          hint="Beyond this only accounts without code are served until the next day."
+          placeholder="30000000"
+          inputMode="numeric"
+          unit="gas per day"
+          optional
+        />
+        <Field
           name="MAX_BODY_BYTES"
           label="Largest request"
           placeholder="1048576"
