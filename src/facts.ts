@@ -1,5 +1,6 @@
 /** Plain facts: what is stored, and what the chain says. Types only; every layer may read them. */
 import type { ChallengeState } from './protocol/access.ts'
+import type { ErrorCode } from './protocol/error-codes.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Authorization } from './protocol/payment.ts'
 
@@ -32,11 +33,23 @@ export type Subject =
   | { kind: 'plan'; planId: string; resourceId: string }
   | { kind: 'route'; routeId: string; resourceId: string; resource: CalledResource }
 
+export interface RefusedPayment {
+  /** As of the authorization's row. */
+  key: string
+  payer: Address
+  code: ErrorCode
+  said: string
+}
+
 /** key = challengeId */
 export interface ChallengeRow extends RowBase {
   requestId: string
   /** The requestId of the 402, where the record got another one at the claim. */
   askedAs?: string
+  /** Names that it had before, from payments that came to nothing; each still leads here. */
+  earlierNames?: string[]
+  /** A2A: the last payments that were refused before anything was sent, in the words that their buyers were told. */
+  refused?: RefusedPayment[]
   transport: Transport
   kind: 'plan' | 'route'
   /** planId or routeId. */

@@ -109,7 +109,9 @@ async function byOwnName(core: Core, intent: PaidIntent, { subject }: Sold): Pro
   const known = name === undefined ? undefined : (await challengeOfRequest(core, name))?.challenge
   if (!known || isClosed(known)) return undefined
   if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
-  return { kind: 'open', challenge: known, inserts: [] }
+  // The name leads here already.
+  const challenge = takesName(known, intent.claimRequestId) ? renamed(known, name) : known
+  return { kind: 'open', challenge, inserts: [] }
 }
 
 async function byChallengeId(
@@ -129,6 +131,9 @@ async function byChallengeId(
       const nameable = OUR_NAME.test(known.requestId) && known.state === 'PENDING' && known.liveAuth === null
       if (!nameable) return otherName(intent, known.requestId)
       return insertNamed(core, intent, renamed(known, intent.paymentId))
+    }
+    if (takesName(known, intent.claimRequestId)) {
+      return insertNamed(core, intent, renamed(known, intent.claimRequestId))
     }
     return { kind: 'open', challenge: known, inserts: [] }
   }
@@ -228,7 +233,20 @@ function isAnotherRequest(requestId: string | undefined, { requestId: own, asked
 
 function renamed(draft: ChallengeRow, requestId: string | undefined): ChallengeRow {
   if (requestId === undefined || requestId === draft.requestId) return draft
-  return { ...draft, requestId, askedAs: draft.requestId }
+  const { version, requestId: before, askedAs = before, earlierNames = [] } = draft
+  const names = [...earlierNames, before].filter((name) => name !== requestId)
+  // Nothing leads yet to one that is not stored.
+  return { ...draft, requestId, askedAs, ...(version > 0 && { earlierNames: names }) }
+}
+
+/**
+ * Does a payment that is named after its signature give the challenge its name? Not if the buyer chose one; but one of
+ * ours, or of another payment that came to nothing, makes room.
+ */
+function takesName(challenge: ChallengeRow, name: string | undefined): boolean {
+  const { requestId, askedAs = requestId, state, liveAuth } = challenge
+  const unpaid = state === 'PENDING' && liveAuth === null
+  return name !== undefined && name !== requestId && unpaid && OUR_NAME.test(askedAs)
 }
 
 /** A route's payment buys one exact call: the same method, path, query and body. */

@@ -137,8 +137,10 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
 /** Nothing ever happened to it, and its id alone says that it expired. */
 async function forget(core: Core, challenge: ChallengeRow): Promise<void> {
   const removes: Step['removes'] = [{ table: 'challenges', key: challenge.key, version: challenge.version }]
-  const pointer = await getOne(core, 'requests', challenge.requestId)
-  if (pointer?.challengeId === challenge.key)
-    removes.push({ table: 'requests', key: pointer.key, version: pointer.version })
+  const pointers = await core.store.get('requests', [challenge.requestId, ...(challenge.earlierNames ?? [])])
+  for (const pointer of pointers) {
+    if (pointer?.challengeId === challenge.key)
+      removes.push({ table: 'requests', key: pointer.key, version: pointer.version })
+  }
   await commit(core, { puts: [], removes })
 }

@@ -22,6 +22,7 @@ import {
   settlementPending,
   triedTooOften,
 } from './refusals.ts'
+import { noteRefused } from './refused-payments.ts'
 import { refuseLook } from './replay-limit.ts'
 import { failed, settledOutcome, waitForChange } from './settled-outcome.ts'
 
@@ -92,18 +93,19 @@ async function redeem(
       if (unsaid && !(await expireChallenge(core, challenge))) continue
       return failed(core, closed)
     }
-    if (disagreement) return failed(core, disagreement, challenge)
+    const refuse = async (error: GatewayError): Promise<Outcome> => {
+      const { from: payer } = payment.payload.authorization
+      await noteRefused(core, challenge, { key: attemptKey(core, payment), payer, error })
+      return failed(core, error, challenge)
+    }
+    if (disagreement) return refuse(disagreement)
     const auth: SignedAuthorization = { ...payment.payload.authorization, signature }
     if (!verified) {
       const checked = await core.signatures.check(auth)
       if (typeof checked === 'object') {
         // Says nothing of the payer that it names: forgeries must not use up a stranger's budget.
         if ('invalid' in checked) {
-          return failed(
-            core,
-            new GatewayError('INVALID_PROOF', checked.invalid, { challengeId: challenge.key }),
-            challenge,
-          )
+          return refuse(new GatewayError('INVALID_PROOF', checked.invalid, { challengeId: challenge.key }))
         }
         signature = checked.unwrapped
         auth.signature = signature

@@ -4,6 +4,7 @@ import { putChallenge } from './apply-event.ts'
 import { type Core, commit } from './core.ts'
 import { settleHolds } from './holds.ts'
 import { cannotSettle } from './refusals.ts'
+import { withRefused } from './refused-payments.ts'
 
 /** Longer than any stale holder of the claim can live, also by a clock that is ten minutes off. */
 const RELEASED_KEPT_MS = 30 * 60_000
@@ -38,12 +39,14 @@ export async function release(
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
   const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
+  const refused = { key: attempt.key, payer: attempt.auth.from, error }
+  const told = reason === null ? challenge : withRefused(challenge, refused)
   const dueAt = core.clock.now() + RELEASED_KEPT_MS
   const { gasHolds = [], undelivered, ...rest } = attempt
   const released: AuthorizationRow = { ...rest, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
-      putChallenge({ ...withoutLive(challenge, attempt.key), claimed: await wasSent(core, challenge) }),
+      putChallenge({ ...withoutLive(told, attempt.key), claimed: await wasSent(core, challenge) }),
       { table: 'authorizations', row: released },
     ],
   })

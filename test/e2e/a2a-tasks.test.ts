@@ -141,13 +141,29 @@ describe('a task', () => {
     expect(refused).toMatchObject(told('input-required', 'payment-failed', 'INSUFFICIENT_FUNDS'))
     expect(requiredOf(refused.result)?.challengeId, 'fresh terms').toBe(id)
     expect(await agent.get(id)).toMatchObject(told('input-required', 'payment-failed', 'INSUFFICIENT_FUNDS'))
+    const cheap = await payloadFor(buyer, required, { value: '1' })
+    expect(await agent.pay(cheap)).toMatchObject(told('input-required', 'payment-failed', 'INVALID_AMOUNT'))
+    const good = await payloadFor(buyer, required)
+    const forged = { ...good, payload: { ...(good.payload as object), signature: `0x${'11'.repeat(65)}` } }
+    const unsigned = await agent.pay(forged)
+    expect(unsigned).toMatchObject(told('input-required', 'payment-failed', 'INVALID_SIGNATURE'))
+    expect(await agent.get(id), 'and so it stays').toMatchObject(
+      told('input-required', 'payment-failed', 'INVALID_SIGNATURE'),
+    )
     const late = await payloadFor(buyer, required, { validBefore: String(Math.floor(Date.now() / 1000) + 2) })
     expect(await agent.pay(late)).toMatchObject(told('input-required', 'payment-failed', 'EXPIRED_PAYMENT'))
     const paid = await agent.pay(await payloadFor(buyer, requiredOf(refused.result)))
     const seen = await agent.get(id)
     for (const { result } of [paid, seen]) {
       const receipts = result?.metadata?.['x402.payment.receipts'] ?? []
-      expect(receipts.map(({ success }) => success).sort()).toEqual([false, false, true])
+      expect(receipts.map(({ success }) => success)).toEqual([false, false, false, false, true])
+      expect(receipts.map(({ errorReason }) => errorReason)).toEqual([
+        expect.stringContaining('enough USDC'),
+        expect.stringContaining('authorization.value is 1'),
+        expect.stringContaining('signature'),
+        expect.stringContaining('validBefore'),
+        undefined,
+      ])
       expect(receipts.filter(({ success }) => !success)).toContainEqual(
         expect.objectContaining({ transaction: '', errorReason: expect.stringContaining('enough USDC') }),
       )

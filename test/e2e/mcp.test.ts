@@ -127,6 +127,27 @@ describe('MCP', () => {
   const call = async (args: unknown, meta?: unknown) =>
     (await openRaw(world.baseUrl)).call('request_access', args as never, meta as never)
 
+  test('after a payment that failed, the purchase has the name of the one that paid', async () => {
+    const nameOf = (payment: object) =>
+      `mcp-${createHash('sha256').update(signatureOf(payment)).digest('hex').slice(0, 32)}`
+    const [poor, buyer] = [await world.chain.newBuyer(), await world.chain.newBuyer({ micro: PRICE })]
+    const session = await openRaw(world.baseUrl)
+    const args = { planId: 'basic' }
+    const unpaid = await session.call('request_access', args)
+    const pay = (payment: object) => session.call('request_access', args, { 'x402/payment': payment })
+    const failing = await payloadFor(poor, unpaid.structuredContent)
+    expect(said(await pay(failing))).toMatchObject({ code: 'PAYMENT_FAILED' })
+    const paying = await payloadFor(buyer, unpaid.structuredContent)
+    const grant = said(await pay(paying))
+    expect(grant).toMatchObject({ status: 'access_granted', requestId: nameOf(paying) })
+    expect(said(await pay(paying)), 'again').toEqual(grant)
+    expect(said(await pay(failing)), 'whoever failed gets nothing').toMatchObject({ code: 'INVALID_PROOF' })
+    const status = await world.status(String(grant.challengeId))
+    expect(status).toMatchObject({ state: 'DELIVERED', requestId: nameOf(paying) })
+    await session.close()
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  })
+
   test('an unpaid call answers terms in three places, and how to pay them', async () => {
     const unpaid = await call({ planId: 'basic', resourceId: 'r-7' })
     const terms = {

@@ -71,10 +71,11 @@ export function submitted({ challengeId, requestId }: ChallengeStatus): TaskView
 }
 
 /** Every payment that was tried and failed, and every transfer that arrived. */
-export function receiptsOf({ challenge, attempts, receipts }: Dossier): SettleResponse[] {
+export function receiptsOf(dossier: Dossier): SettleResponse[] {
+  const { challenge, receipts } = dossier
   const { network } = challenge
   return [
-    ...failures(attempts, challenge.key).map(({ payer, said }) => {
+    ...failures(dossier).map(({ payer, said }) => {
       return { success: false, transaction: '', network, payer, errorReason: said }
     }),
     ...receipts.map(({ lost, txHash, payer }) => {
@@ -85,19 +86,20 @@ export function receiptsOf({ challenge, attempts, receipts }: Dossier): SettleRe
 }
 
 /** What failed for certain, in the words that its buyer was told. */
-function failures(attempts: Dossier['attempts'], challengeId: string) {
-  return attempts.flatMap(({ phase, reason, payer }) => {
-    if (reason === null) return []
-    if (phase === 'RELEASED') return [{ payer, said: reason }]
-    if (phase !== 'ABANDONED' && phase !== 'DEAD') return []
-    return [{ payer, said: paymentFailed({ key: challengeId }, explainReason(reason)).message }]
+function failures({ challenge, attempts }: Dossier) {
+  const sent = attempts.flatMap(({ phase, reason, payer }) => {
+    if (reason === null || (phase !== 'ABANDONED' && phase !== 'DEAD')) return []
+    const { code, message: said } = paymentFailed({ key: challenge.key }, explainReason(reason))
+    return [{ payer, code, said }]
   })
+  return [...(challenge.refused ?? []), ...sent]
 }
 
-function unpaid({ challenge, attempts }: Dossier, sale: Sale) {
+function unpaid(dossier: Dossier, sale: Sale) {
+  const { challenge } = dossier
   const required = termsAgain(challenge, sale, 'Payment required')
   const terms = { state: 'input-required' as const, required, data: x402Challenge(required, sale.network) }
-  const last = failures(attempts, challenge.key).at(-1)
+  const last = failures(dossier).at(-1)
   if (!last) {
     const text = `Not paid yet: ${priceText(required)}. ${HOW_TO_PAY} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
     return { ...terms, payment: 'payment-required' as const, text }
@@ -105,7 +107,7 @@ function unpaid({ challenge, attempts }: Dossier, sale: Sale) {
   return {
     ...terms,
     payment: 'payment-failed' as const,
-    error: settlementError(last.said),
+    error: last.code === 'PAYMENT_FAILED' ? settlementError(last.said) : ERROR_CODES[last.code].a2a.code,
     text: `${last.said} ${HOW_TO_PAY}`,
   }
 }

@@ -114,6 +114,9 @@ function historyOf(outcome: Outcome, intent: Intent, dossier: Dossier | undefine
   const nonce = intent.payment?.payload.authorization.nonce
   const known = own.success
     ? stored.some(({ transaction }) => transaction === own.transaction)
-    : dossier?.attempts.some(({ key, reason }) => reason !== null && key.endsWith(`:${nonce}`))
+    : [
+        ...(dossier?.challenge.refused ?? []),
+        ...(dossier?.attempts ?? []).filter(({ phase }) => phase !== 'RELEASED'),
+      ].some(({ key }) => key.endsWith(`:${nonce}`))
   return known ? stored : [...stored, own]
 }
