@@ -6,7 +6,7 @@ export interface ErrorDetails {
   hint?: string
   challengeId?: string
   txHash?: string
-  refund?: { state: string; txHash?: string }
+  refund?: { state: string; txHash?: string; when?: string }
 }
 
 /** A failure the buyer is told of. Engine functions return it inside an outcome; only adapters throw it. */

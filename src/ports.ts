@@ -14,7 +14,7 @@ import type {
   TransferTx,
   Use,
 } from './facts.ts'
-import type { AccessGrant, ResourceResponse, SvcPayment } from './protocol/access.ts'
+import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Authorization } from './protocol/payment.ts'
 
@@ -290,15 +290,13 @@ export interface RouteCall {
 }
 
 /** `ok`: a 2xx within every limit. Anything else leaves the challenge PAID, and the payment goes back. */
-export type Called =
-  | { ok: true; response: ResourceResponse; sealed: string }
-  | { ok: false; response: ResourceResponse; reason: string }
+export type Called = RouteAnswer & ({ ok: true; sealed: string } | { ok: false; reason: string })
 
 /** The seller's API behind paid routes. Called only inside a request that carries the payment, never by a job. */
 export interface Backend {
   call(order: Order, call: RouteCall): Promise<Called>
   /** The stored answer of an earlier call; undefined when no key opens it. */
-  open(order: Order, sealed: string): Promise<ResourceResponse | undefined>
+  open(order: Order, sealed: string): Promise<RouteAnswer | undefined>
 }
 
 /**

@@ -14,6 +14,7 @@ const EXAMPLES: Record<string, string> = {
   description: '"All of it"',
   tokenTtlSeconds: '3600',
   free: 'true',
+  raw: 'true',
 }
 
 const KINDS: Record<string, string> = { tokenTtlSeconds: 'a number of seconds', free: 'true or false' }

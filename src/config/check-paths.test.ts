@@ -131,6 +131,33 @@ describe('the guarded resource', () => {
   })
 })
 
+describe('what a route says of its answers', () => {
+  const delivered = (status: number) => status < 500
+
+  test('delivered is a function of embedded routes that cost something', () => {
+    expect(faultsOf({ routes: [route('/x', { delivered })] })).toEqual([])
+    expect(faultsOf({ proxyTo, routes: [route('/x', { delivered })] })).toEqual([
+      'routes: route "r" has delivered, which is for routes that handlers of your own answer (payPerRequest); of a backend 2xx is a delivery. Leave it out.',
+    ])
+    const free = { routeId: 'r', method: 'GET', path: '/x', free: true, delivered } as const
+    expect(faultsOf({ routes: [free] })).toEqual([
+      'routes[0] has both free: true and delivered; what is free is not refunded.',
+    ])
+    for (const value of [true, '(status) => true', { 200: true }]) {
+      expect(faultsOf({ routes: [route('/x', { delivered: value as never })] })).toEqual([
+        `routes[0].delivered ${JSON.stringify(value)} must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there.`,
+      ])
+    }
+  })
+
+  test('raw is true or false', () => {
+    expect(faultsOf({ proxyTo, routes: [route('/x', { raw: true })] })).toEqual([])
+    expect(faultsOf({ proxyTo, routes: [route('/x', { raw: 'yes' as never })] })).toEqual([
+      'routes[0].raw is a text; for example raw: true.',
+    ])
+  })
+})
+
 describe('the backend', () => {
   test.each<[object, string]>([
     [{ proxyTo: 'http://b' }, 'proxyTo is a text; it must be an object, for example proxyTo: { baseUrl:'],

@@ -114,7 +114,7 @@ describe('a paid call', () => {
     const called = await backend.call(order, call())
     if (!called.ok) throw new Error('expected a delivery')
     expect(called.sealed).not.toContain('eA==')
-    expect(await backend.open(order, called.sealed)).toEqual(called.response)
+    expect(await backend.open(order, called.sealed)).toEqual({ response: called.response })
     expect(await backend.open({ ...order, challengeId: 'http-2' }, called.sealed)).toBe(undefined)
   })
 

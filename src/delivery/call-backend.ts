@@ -1,9 +1,10 @@
 import { LimitError } from '../exchange.ts'
 import type { Backend, Order, RouteCall } from '../ports.ts'
-import { answerOf, decodeContent } from './backend-answer.ts'
+import { decodeContent } from './backend-answer.ts'
 import type { BackendPool } from './backend-pool.ts'
 import { type Answered, type Dress, dressedBackend, noAnswer } from './dressed-backend.ts'
 import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
+import { type PublicLocation, rawHeaders } from './response-headers.ts'
 
 export interface HttpBackendConfig extends Dress {
   pool: BackendPool
@@ -13,6 +14,8 @@ export interface HttpBackendConfig extends Dress {
   timeoutMs: number
   /** What a proxy in front says of the client is passed on. Default false. */
   trustProxy?: boolean
+  /** Where a redirect of the backend leads from outside. Default: as it says. */
+  publicLocation?: PublicLocation
   /** MAX_RESOURCE_BYTES. More is a failed delivery: it could not be kept for a retry. */
   maxBytes: number
 }
@@ -23,7 +26,7 @@ export function createHttpBackend(config: HttpBackendConfig): Backend {
 }
 
 async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig): Promise<Answered> {
-  const { pool, secret, maxBytes, timeoutMs, trustProxy } = config
+  const { pool, secret, maxBytes, timeoutMs, trustProxy, publicLocation = asItIs } = config
   const { challengeId, txHash } = order
   const signed = { method: call.method, path: pool.pathOf(call), challengeId, txHash }
   const headers = {
@@ -37,13 +40,15 @@ async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig
     const { status, headers: given, bytes } = await pool.ask(call, headers, { timeoutMs, maxBytes })
     const plain = await decodeContent(bytes, headerOf(given['content-encoding']) ?? '', maxBytes)
     if (plain === undefined) return noAnswer(502, tooLarge)
-    return { answer: answerOf(status, headerOf(given['content-type']), plain) }
+    return { raw: { status, headers: rawHeaders(given, publicLocation), body: plain } }
   } catch (error) {
     if (!(error instanceof LimitError)) return noAnswer(502, 'the backend cannot be reached')
     if (error.limit === 'size') return noAnswer(502, tooLarge)
     return noAnswer(504, `the backend did not answer within ${timeoutMs / 1000} s`)
   }
 }
+
+const asItIs: PublicLocation = (location) => location
 
 const headerOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value

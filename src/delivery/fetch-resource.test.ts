@@ -37,6 +37,33 @@ function partsOf(fetchResource: unknown, timeoutMs = 1000) {
     told: alerts,
   }
 }
+test('of a raw route the answer is kept as it came, and what was kept before it became raw stays wrapped', async () => {
+  const headers = { 'content-type': 'application/json', 'x-own': '1', 'x-svc-code': 'x', 'set-cookie': 'a=1' }
+  const parts = partsOf(() => new Response('{ "a": 1 }', { status: 201, headers }))
+  const rawRoutes = new Set([order.itemId])
+  const called = await createCallbackBackend({ ...parts, rawRoutes }).call(order, call)
+  const plain = await createCallbackBackend(parts).call(order, call)
+  if (!called.ok || !plain.ok) throw new Error('expected a delivery')
+  const { open } = createCallbackBackend({ ...parts, rawRoutes })
+  for (const { raw, response } of [called, (await open(order, called.sealed))!]) {
+    expect(raw).toEqual({
+      status: 201,
+      headers: [
+        ['content-type', 'application/json'],
+        ['x-own', '1'],
+      ],
+      body: Buffer.from('{ "a": 1 }'),
+    })
+    expect(response).toEqual(plain.response)
+  }
+  expect(await open(order, plain.sealed)).toEqual({ response: plain.response })
+  const failing = createCallbackBackend({ ...partsOf(() => ({ status: 404, body: 'no' })), rawRoutes })
+  expect(await failing.call(order, call)).toMatchObject({
+    ok: false,
+    raw: { status: 404, body: Buffer.from('no') },
+  })
+})
+
 const answerTo = async (fetchResource: unknown) => {
   const called = await createCallbackBackend(partsOf(fetchResource)).call(order, call)
   return { ok: called.ok, ...called.response.resource }

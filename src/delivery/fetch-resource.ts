@@ -1,9 +1,10 @@
 import type { Alerts, Backend, FetchResource, Order, ResourceAnswer, RouteCall } from '../ports.ts'
 import type { SvcPayment } from '../protocol/access.ts'
-import { answerOf, bytesOf } from './backend-answer.ts'
+import { bytesOf } from './backend-answer.ts'
 import { type Answered, type Dress, dressedBackend, noAnswer } from './dressed-backend.ts'
 import type { Forwarded } from './forward.ts'
 import { forwardedHeaders } from './payment-headers.ts'
+import { rawHeaders } from './response-headers.ts'
 
 const WHO = 'fetchResource'
 
@@ -26,7 +27,8 @@ export function createCallbackBackend(config: CallbackBackendConfig): Backend {
       if (isLate()) await answer.body?.cancel()
       const bytes = answer.body ? await bytesOf(answer.body, config.maxBytes) : Buffer.alloc(0)
       if (bytes === undefined) return noAnswer(502, `the answer exceeds ${config.maxBytes} bytes`)
-      return { answer: answerOf(answer.status, answer.headers.get('content-type') ?? undefined, bytes) }
+      const headers = rawHeaders(Object.fromEntries(answer.headers), (location) => location)
+      return { raw: { status: answer.status, headers, body: bytes } }
     })
   return dressedBackend(answerCall, config)
 }

@@ -1,6 +1,7 @@
 import type { RouteCall } from '../ports.ts'
 import type { BackendPool } from './backend-pool.ts'
-import { forwardedHeaders, listed, signatureHeader } from './payment-headers.ts'
+import { forwardedHeaders, signatureHeader } from './payment-headers.ts'
+import { type PublicLocation, passedHeaders, publicLocationOf } from './response-headers.ts'
 
 /** What a verified bearer says of its buyer. */
 export interface ForwardedAccess {
@@ -27,21 +28,12 @@ export interface ForwardConfig {
   baseUrl: string
 }
 
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /** Passes a call through as it is: free routes, and the guarded resource of plans. */
 export function createForward(config: ForwardConfig): Forward {
-  const { pool, secret, timeoutMs, trustProxy, backendUrl, baseUrl } = config
+  const { pool, secret, timeoutMs, trustProxy } = config
+  const publicLocation = publicLocationOf(config.backendUrl, config.baseUrl)
   return async (call, access) => {
     const { 'accept-encoding': encoding } = call.headers
     const headers = {
@@ -62,8 +54,6 @@ export function createForward(config: ForwardConfig): Forward {
     }, timeoutMs)
     try {
       const answer = await pool.send(call, headers, stream.signal)
-      const publicLocation = (location: string) =>
-        location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location
       return responseOf(answer, publicLocation, () => pool.streams.delete(stream))
     } catch {
       pool.streams.delete(stream)
@@ -86,18 +76,10 @@ function accessHeaders(access: ForwardedAccess): Record<string, string> {
 
 function responseOf(
   { statusCode, headers: given, body }: Awaited<ReturnType<BackendPool['send']>>,
-  publicLocation: (location: string) => string,
+  publicLocation: PublicLocation,
   onEnd: () => void,
 ): Response {
-  const connection = given.connection
-  const named = new Set(listed(Array.isArray(connection) ? connection.join(',') : connection))
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(given)) {
-    if (HOP_BY_HOP.has(name) || named.has(name)) continue
-    for (const one of Array.isArray(value) ? value : [value ?? '']) {
-      headers.append(name, name === 'location' ? publicLocation(one) : one)
-    }
-  }
+  const headers = new Headers(passedHeaders(given, publicLocation))
   if (WITHOUT_BODY.has(statusCode)) {
     body.resume()
     onEnd()

@@ -3,6 +3,7 @@ import { createBackendPool } from './backend-pool.ts'
 import { createHttpBackend, type HttpBackendConfig } from './call-backend.ts'
 import { type CallbackBackendConfig, createCallbackBackend, forwardToCallback } from './fetch-resource.ts'
 import { createForward, type Forward, type Forwarded } from './forward.ts'
+import { publicLocationOf } from './response-headers.ts'
 
 /** Everything that answers calls of routes: paid ones, free ones, and the guarded resource of plans. */
 export interface RouteService {
@@ -18,11 +19,11 @@ export interface RouteService {
 export function createProxyService(
   config: Omit<HttpBackendConfig, 'pool'> & { backendUrl: string; baseUrl: string },
 ): RouteService {
-  const { backendUrl, timeoutMs } = config
+  const { backendUrl, baseUrl, timeoutMs } = config
   const pool = createBackendPool({ baseUrl: backendUrl, timeoutMs })
   const forward = createForward({ ...config, pool })
   return {
-    backend: createHttpBackend({ ...config, pool }),
+    backend: createHttpBackend({ ...config, pool, publicLocation: publicLocationOf(backendUrl, baseUrl) }),
     forwardFree: (_routeId, call) => forward(call),
     forward,
     timeoutMs,

@@ -45,7 +45,7 @@ export async function deliverLeasedRoute(
   const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
   if (!(await finishRoute(core, leased.key, leased.deliveryTries, result, leased))) return undefined
   const response = called.ok ? called.response : { ...called.response, ...notice }
-  return { kind: 'resource', response, receipt, cached: false }
+  return { kind: 'resource', response, ...(called.raw && { raw: called.raw }), receipt, cached: false }
 }
 
 async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {

@@ -12,7 +12,7 @@ import type {
   AccessGrant,
   ChallengeStatus,
   RefundNotice,
-  ResourceResponse,
+  RouteAnswer,
   SvcPayment,
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
@@ -81,7 +81,7 @@ export interface Dossier {
 export type Outcome =
   | { kind: 'challenge'; required: PaymentRequired }
   | { kind: 'granted'; grant: AccessGrant; receipt: SettleResponse; cached: boolean }
-  | { kind: 'resource'; response: ResourceResponse; receipt: SettleResponse; cached: boolean }
+  | ({ kind: 'resource'; receipt: SettleResponse; cached: boolean } & RouteAnswer)
   /** Embedded routes: the seller's handler runs next. `notice`: what the buyer is told if it does not deliver. */
   | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse; lease: number; notice: RefundNotice }
   | { kind: 'failed'; error: GatewayError; required?: PaymentRequired; receipt?: SettleResponse }

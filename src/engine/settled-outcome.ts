@@ -131,8 +131,8 @@ async function decide(
       if (challenge.kind === 'plan') {
         return { kind: 'granted', grant: await core.delivery.open(order, result), ...shared }
       }
-      const response = await core.backend?.open(order, result)
-      return response ? { kind: 'resource', response, ...shared } : failed(core, alreadyRedeemed(challenge))
+      const opened = await core.backend?.open(order, result)
+      return opened ? { kind: 'resource', ...opened, ...shared } : failed(core, alreadyRedeemed(challenge))
     }
     case 'PAID':
       return challenge.kind === 'plan'

@@ -70,6 +70,19 @@ export interface BackendAnswer {
   encoding?: 'base64'
 }
 
+/** A backend's answer as it came, for a route that passes it through; without headers that are not the backend's to say. */
+export interface RawAnswer {
+  status: number
+  headers: Array<[name: string, value: string]>
+  body: Buffer
+}
+
+/** `raw`: only of a route that passes answers through, and only where its backend gave one. */
+export interface RouteAnswer {
+  response: ResourceResponse
+  raw?: RawAnswer
+}
+
 /** What a seller's own code is told of a payment. */
 export interface SvcPayment {
   txHash: string

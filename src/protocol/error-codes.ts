@@ -137,7 +137,7 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'failed', code: 'DELIVERY_FAILED' },
     mcp: 'error',
-    when: 'the payment is confirmed but the credential could not be issued; a refund is on its way',
+    when: 'the payment is confirmed but what it bought could not be delivered; a refund is on its way',
     fix: 'follow statusUrl until the refund is there',
   },
   SETTLEMENT_PENDING: {
@@ -163,5 +163,5 @@ export interface ErrorBody {
   hint?: string
   statusUrl?: string
   txHash?: string
-  refund?: { state: string; txHash?: string }
+  refund?: { state: string; txHash?: string; when?: string }
 }

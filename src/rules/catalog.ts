@@ -19,6 +19,8 @@ export interface CatalogRoute extends CatalogItem {
   path: string
   pattern: RoutePattern
   free: boolean
+  /** Called directly, it answers as its backend does. */
+  raw: boolean
 }
 
 /** The seller's price list, computed once at boot. */
@@ -37,18 +39,21 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
       ]),
     ),
     routes: new Map(
-      routes.map(({ routeId, method, path, unitAmount, free = false, description = routeId }) => [
-        routeId,
-        {
+      routes.map(
+        ({ routeId, method, path, unitAmount, free = false, raw = false, description = routeId }) => [
           routeId,
-          method,
-          path,
-          pattern: parsePattern(path),
-          free,
-          description,
-          amount: unitAmount ? amount(unitAmount) : '0',
-        },
-      ]),
+          {
+            routeId,
+            method,
+            path,
+            pattern: parsePattern(path),
+            free,
+            raw,
+            description,
+            amount: unitAmount ? amount(unitAmount) : '0',
+          },
+        ],
+      ),
     ),
   }
 }

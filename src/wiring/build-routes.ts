@@ -17,6 +17,7 @@ export async function buildRoutes(
     explorerTxUrl: config.network.explorerTxUrl,
     maxBytes: config.maxResourceBytes,
     trustProxy: config.trustProxy,
+    rawRoutes: new Set(config.routes.filter(({ raw }) => raw).map(({ routeId }) => routeId)),
     timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
   }
   if (backend.kind === 'callback') {

@@ -140,8 +140,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a delivered call is made again for a replay',
     file: 'engine/settled-outcome',
-    from: 'const response = await core.backend?.open(order, result)',
-    to: 'const response = (await core.backend?.call(order, handover.call)).response',
+    from: 'const opened = await core.backend?.open(order, result)',
+    to: 'const opened = { response: (await core.backend?.call(order, handover.call)).response }',
   },
   {
     name: 'two requests make one paid call',

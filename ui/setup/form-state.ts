@@ -17,6 +17,7 @@ export interface RouteRow {
   path: string
   price: string
   free: boolean
+  raw: boolean
   description: string
 }
 
@@ -70,6 +71,7 @@ export const blankRoute = (): RouteRow => ({
   path: '',
   price: '',
   free: false,
+  raw: false,
   description: '',
 })
 
@@ -106,6 +108,7 @@ const routeRow = (route: Route): RouteRow => ({
   path: String(route.path ?? ''),
   price: String(route.unitAmount ?? '').replace(/^\$/, ''),
   free: route.free === true,
+  raw: route.raw === true,
   description: route.description ?? '',
 })
 
@@ -172,11 +175,20 @@ const planOf = ({ planId, price, description, ttl }: PlanRow): Record<string, un
   ...(ttl.trim() !== '' && { tokenTtlSeconds: secondsOf(ttl) ?? ttl }),
 })
 
-const routeOf = ({ routeId, method, path, price, free, description }: RouteRow): Record<string, unknown> => ({
+const routeOf = ({
+  routeId,
+  method,
+  path,
+  price,
+  free,
+  raw,
+  description,
+}: RouteRow): Record<string, unknown> => ({
   ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
   method,
   ...(path.trim() !== '' && { path: path.trim() }),
   ...(free ? { free: true } : price.trim() !== '' && { unitAmount: dollars(price) }),
+  ...(raw && { raw: true }),
   ...(description.trim() !== '' && { description: description.trim() }),
 })
 

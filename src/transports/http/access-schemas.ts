@@ -62,7 +62,7 @@ const shared = { requestId: true, challengeId: true, clientAgentId: true } as co
 const OWN_ANSWER = { description: "The seller's own answer as it is, in no ResourceResponse." }
 
 /** Builds the extensions of every 402, once. */
-export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'embedded', SvcExtension> {
+export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'raw' | 'embedded', SvcExtension> {
   const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
     .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
     .required({ planId: true })
@@ -84,6 +84,14 @@ export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'embed
       inputSchema: inputSchema(routeInput),
       outputSchema: outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
       description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
+    },
+    raw: {
+      inputSchema: inputSchema(routeInput),
+      outputSchema: {
+        ...outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
+        description: `Of ${post}. The call itself is answered as its backend does.`,
+      },
+      description: `${how(`the same request (the call itself, or ${post})`)} The answer to the call itself is the backend's own, status and headers included; that of ${post} is a ResourceResponse. Prices and routes: ${catalog}.`,
     },
     embedded: {
       inputSchema: {

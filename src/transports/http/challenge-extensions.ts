@@ -43,7 +43,11 @@ export function challengeExtensions(
     discovery.plans.map((plan) => [plan.planId, written(schemas.plan, bazaarOfPlan(plan))]),
   )
   const routes = new Map(
-    discovery.routes.map((route) => [route.routeId, written(ofRoutes, bazaarOfRoute(route, place))]),
+    discovery.routes.map((route) => {
+      const isRaw = route.raw === true && !embedded
+      const bazaar = bazaarOfRoute(route, isRaw ? { ...place, wrapped: false } : place)
+      return [route.routeId, written(isRaw ? schemas.raw : ofRoutes, bazaar)]
+    }),
   )
   // Of what is sold no longer, while its open challenges are honoured.
   const [anyPlan, anyRoute] = [written(schemas.plan), written(ofRoutes)]

@@ -1,4 +1,4 @@
-import type { Intent, RouteCall } from '../../engine/outcome.ts'
+import type { Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
@@ -6,6 +6,7 @@ import type { Desk, Endpoint, Methods } from './endpoint.ts'
 import { headerOf } from './native-request.ts'
 import { type Forwarded, passOn } from './pass-on.ts'
 import { readBytes } from './read-body.ts'
+import { renderRaw } from './render-raw.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
 import { andThen, type Soon } from './soon.ts'
@@ -23,7 +24,8 @@ export function createRouteServer(
 ): (target: string) => Methods | GatewayError | undefined {
   const { engine, limits, render, safe } = desk
 
-  function sell({ routeId }: CatalogRoute): Endpoint {
+  function sell({ routeId, raw }: CatalogRoute): Endpoint {
+    const rendered = (outcome: Outcome) => (raw ? renderRaw(outcome, render) : render.outcome(outcome))
     return (request, peer) => {
       const limited = headerOf(request, 'payment-signature') === null ? safe.limit(peer) : undefined
       if (limited) return limited
@@ -39,7 +41,7 @@ export function createRouteServer(
         const offered = engine.offer(intent)
         if (offered) return render.outcome(offered)
         const challengeId = decoded.payment?.accepted?.extra?.challengeId
-        return safe.guard(async () => render.outcome(await engine.purchase(intent)), challengeId)
+        return safe.guard(async () => rendered(await engine.purchase(intent)), challengeId)
       })
     }
   }

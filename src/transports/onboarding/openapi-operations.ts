@@ -73,6 +73,14 @@ export const RECEIPT = {
   },
 }
 
+/** Of an answer that is paid and no delivery. */
+export const REFUND = {
+  'x-svc-refund': {
+    description: 'SCHEDULED: this is no delivery, and the payment goes back; x-svc-refund-when says when',
+    schema: { type: 'string' },
+  },
+}
+
 /** `x-payment-info`, as crawlers of paid APIs read it. */
 export function paymentInfo(prices: readonly string[]): object {
   const micro = prices.map(dollarsToMicro).sort((a, b) => (a < b ? -1 : 1))

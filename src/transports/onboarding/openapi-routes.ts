@@ -9,6 +9,7 @@ import {
   paidFailures,
   paymentInfo,
   RECEIPT,
+  REFUND,
   schemaRef,
   WITH_TOKEN,
 } from './openapi-operations.ts'
@@ -63,8 +64,9 @@ function routeOperation(offer: Offer, route: Route): Operation {
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
     ...paymentInfo([route.unitAmount]),
     responses: {
-      '200': offer.servesRoutes ? wrapped : { ...anything, headers: RECEIPT },
+      '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers: RECEIPT },
       ...paidFailures(),
+      ...(route.raw && { default: { ...anything, headers: { ...RECEIPT, ...REFUND } } }),
     },
   }
 }

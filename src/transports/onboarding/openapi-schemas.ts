@@ -31,7 +31,15 @@ const ERROR: Properties<ErrorBody> = {
   hint: text,
   statusUrl: url,
   txHash: hash,
-  refund: { type: 'object', properties: { state: text, txHash: hash }, required: ['state'] },
+  refund: {
+    type: 'object',
+    properties: {
+      state: text,
+      txHash: hash,
+      when: { ...text, format: 'date-time', description: 'not before then, and once the block is final' },
+    },
+    required: ['state'],
+  },
 }
 
 const CATALOG: Properties<DiscoveryCatalog> = {

@@ -54,7 +54,7 @@ export function skillsMd(offer: Offer): string {
     route && [
       '## Pay for one call',
       `This pays ${route.unitAmount} for ${code(`${route.method} ${route.path}`)}. ${
-        offer.servesRoutes
+        offer.servesRoutes && !route.raw
           ? `The answer is a ResourceResponse: the seller's answer is in its ${code('resource')}.`
           : "The answer is the seller's own."
       } Save as ${code('call-route.mjs')}:`,

@@ -38,7 +38,7 @@ export function createSimBackend(world: World, host: Host, store: Store): Backen
       if (sealed !== `sealed:${order.challengeId}`) {
         world.violate('I7', `the answer of ${sealed} was opened for ${order.challengeId}`)
       }
-      return answer(order, 200)
+      return { response: answer(order, 200) }
     },
   }
 }

@@ -87,6 +87,16 @@ export function RouteItem({
           />
           Free of charge: passed on without payment
         </label>
+        {!row.free && (
+          <label class="inline-check">
+            <input
+              type="checkbox"
+              checked={row.raw}
+              onChange={(event) => onChange({ raw: event.currentTarget.checked })}
+            />
+            Raw: buyers get your API’s own status, headers and body, not wrapped in JSON
+          </label>
+        )}
         <RowMessages
           messages={messages}
           boxes={{

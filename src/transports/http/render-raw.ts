@@ -1,0 +1,66 @@
+import type { Outcome } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import { encodeJson } from '../../protocol/base64.ts'
+import { PAID_HEADERS, undeliveredHeaders } from './headers.ts'
+import type { OutcomeRenderer } from './render-outcome.ts'
+import type { Reply } from './reply.ts'
+
+type Resource = Extract<Outcome, { kind: 'resource' }>
+
+const WITHOUT_BODY = new Set([204, 205, 304])
+
+/** The outcome of a raw route's direct call: the backend's own answer, with what is to say of the payment in headers. */
+export function renderRaw(outcome: Outcome, render: OutcomeRenderer): Reply | Response {
+  if (outcome.kind !== 'resource') return render.outcome(outcome)
+  const { raw, response } = outcome
+  if (!raw) return response.refund ? noAnswer(outcome, render) : render.outcome(outcome)
+  const { status, told } = publicStatus(raw.status)
+  const headers = new Headers(raw.headers)
+  for (const [name, value] of Object.entries({ ...paymentFacts(outcome), ...told })) headers.set(name, value)
+  if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers })
+  headers.set('content-length', String(raw.body.length))
+  return new Response(new Uint8Array(raw.body), { status, headers })
+}
+
+function paymentFacts({ response, receipt, cached }: Resource): Record<string, string> {
+  return {
+    'cache-control': PAID_HEADERS['cache-control'],
+    'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
+    // The backend's headers are as much for a page's script as ours.
+    'access-control-expose-headers': '*',
+    'payment-response': encodeJson(receipt),
+    'x-svc-challenge-id': response.challengeId,
+    'x-svc-request-id': response.requestId,
+    'x-svc-tx-hash': response.txHash,
+    ...(cached && { 'x-svc-code': 'PROOF_ALREADY_REDEEMED' }),
+    ...undeliveredHeaders(response),
+  }
+}
+
+/**
+ * A 402 that is not ours would make a client pay again, 407 is for the next connection only, and beyond 599 nothing is
+ * defined: each becomes a 502 that names it.
+ */
+function publicStatus(status: number): { status: number; told: Record<string, string> } {
+  const isFit = status !== 402 && status !== 407 && status <= 599
+  return isFit ? { status, told: {} } : { status: 502, told: { 'x-svc-backend-status': String(status) } }
+}
+
+/** There is no answer to pass on; so this one is ours, as for a plan whose credential could not be issued. */
+function noAnswer(outcome: Resource, render: OutcomeRenderer): Reply {
+  const { challengeId, txHash, refund, resource } = outcome.response
+  const reason = (resource.body as { error?: string } | null)?.error ?? `it answered ${resource.status}`
+  const error = new GatewayError(
+    'DELIVERY_FAILED',
+    `The payment is confirmed but the call was not answered: ${reason}. The payment goes back after ${refund?.when}, once its block is final.`,
+    {
+      challengeId,
+      txHash,
+      ...(refund && { refund }),
+      hint: 'send the same payload again: the call is made again and nothing is charged; otherwise follow statusUrl until the refund is there',
+    },
+  )
+  const { receipt } = outcome
+  const more = { retryable: true }
+  return render.failure(error, { httpStatus: resource.status, headers: paymentFacts(outcome), receipt, more })
+}
