@@ -105,7 +105,7 @@ describe('a look at the real world', () => {
     expect(findings).toContainEqual(expect.objectContaining({ name: 'clock', level: 'warn' }))
   })
 
-  test('whatever is not there is named, with a mend and without its secrets', async () => {
+  test('whatever is not there is named, with a fix and without its secrets', async () => {
     const found = await look({
       rpcUrl: `http://${nobody}/v2/hunter2hunter2hunter2`,
       facilitatorUrl: `http://${nobody}`,
@@ -118,7 +118,7 @@ describe('a look at the real world', () => {
     for (const name of ['RPC_URL', 'FACILITATOR_URL', 'PROXY_TO_BASE_URL']) {
       expect(found[name]).toMatch(new RegExp(`^error: .*${nobody} refuses the connection .+`))
     }
-    expect(found.SVC_WALLET_ADDRESS).toMatch(/^warn: .* Mend RPC_URL first/)
+    expect(found.SVC_WALLET_ADDRESS).toMatch(/^warn: .* Fix RPC_URL first/)
     for (const name of ['ISSUE_TOKEN_API', 'DATABASE_URL', 'REDIS_URL']) {
       expect(found[name], name).toMatch(/^error: .+/)
     }

@@ -43,7 +43,9 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
     const how =
       settings.adminToken === null
         ? 'If that is your server, give it and this command the same ADMIN_TOKEN: the command then asks the server.'
-        : `If that is your server, set BASE_URL or PORT (or its ADMIN_PORT) to where it answers: ${options.baseUrl} does not.`
+        : settings.adminPort === null
+          ? `If that is your server, set BASE_URL or PORT to where it answers: ${options.baseUrl} does not.`
+          : `If that is your server, set ADMIN_PORT as it has it: port ${settings.adminPort} of this machine does not answer.`
     throw new ConfigError([...error.faults, how])
   }
 }

@@ -5,10 +5,10 @@ const UNITS: ReadonlyArray<readonly [string, number]> = [
   ['minute', 60],
 ]
 
-/** `5400` → `90 minutes`, `604800` → `7 days`: the largest unit that says it exactly; a long odd time is rounded. */
+/** `5400` → `90 minutes`, `604800` → `7 days`: the largest unit that says it exactly; an odd one is rounded. */
 export function durationWords(seconds: number): string {
   const exact = UNITS.find(([, size]) => seconds >= size && seconds % size === 0)
-  const close = seconds >= 7_200 ? UNITS.find(([, size]) => seconds >= 2 * size) : undefined
+  const close = UNITS.find(([, size]) => seconds >= 2 * size)
   const [unit, size] = exact ?? close ?? ['second', 1]
   const count = Math.round(seconds / size)
   return `${exact || size === 1 ? '' : 'about '}${count} ${unit}${count === 1 ? '' : 's'}`

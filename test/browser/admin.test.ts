@@ -58,6 +58,7 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
 
   // Money first: what was earned, and what has to go back.
   await page.locator('.figure', { hasText: 'Revenue' }).getByText('$1.00', { exact: true }).waitFor()
+  await page.locator('.funnel').getByText('Recorded offers').waitFor()
   const refunds = page.getByRole('table', { name: 'Refunds waiting' })
   await refunds.getByText('Paid, not delivered').waitFor()
   await page.getByText('Pays for gas').waitFor()

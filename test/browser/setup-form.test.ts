@@ -136,6 +136,25 @@ test('a session that ends while something is typed does not take it along', asyn
   await close()
 })
 
+test('times are written as people say them, and what is none is explained', async () => {
+  const { page, close } = await openSetup()
+  const ttl = page.getByLabel('Valid for', { exact: true })
+  await ttl.fill('soon')
+  await page
+    .getByText('Valid for: write a time such as 30 seconds, 90 minutes, 12 hours or 7 days.')
+    .waitFor()
+  const checked = page.waitForRequest(/api\/check$/)
+  await ttl.fill('2 hours')
+  const { values } = (await checked).postDataJSON()
+  expect(values.PLANS[0].tokenTtlSeconds).toBe(7200)
+  await page.getByText('Lifetime and resource address').click()
+  await page.getByLabel('A token is valid for').fill('1 week')
+  await page.waitForRequest((request) => request.postDataJSON()?.values?.TOKEN_TTL_SECONDS === '604800')
+  await page.getByLabel('A token is valid for').fill('a while')
+  await page.locator('#field-token-ttl-seconds-message', { hasText: 'Write a time' }).waitFor()
+  await close()
+})
+
 /** With real keys: a browser asks only those who have touched the page. */
 async function type(page: Page, text: string): Promise<void> {
   await page.getByLabel('Name optional').press('End')

@@ -189,6 +189,14 @@ test('below a base path the pages find their files, their API and each other', a
     expect(page.url()).toBe(`${shop.url}/setup`)
     await page.getByLabel('Wallet address').fill('0x12')
     await page.locator('#field-svc-wallet-address-message').waitFor()
+
+    // A message about two settings names both; what no page can change does not claim to be set in the environment.
+    await page.getByRole('radio', { name: /Real USDC/ }).check()
+    await page
+      .locator('.field-message', { hasText: 'CDP_API_KEY_ID and CDP_API_KEY_SECRET' })
+      .first()
+      .waitFor()
+    await page.getByText('It cannot be changed on this page: set it in the environment').waitFor()
     await page.reload()
     await page.getByRole('heading', { name: 'Start selling' }).waitFor()
     expect(await page.getByRole('link', { name: 'Setup' }).getAttribute('href')).toBe('/shop/setup')

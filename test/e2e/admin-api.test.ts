@@ -183,6 +183,12 @@ describe('the operator’s API', () => {
     expect(metrics).toContain('svc_challenges{state="DELIVERED"} 1')
     expect(metrics).toContain('svc_challenges{state="REFUNDED"} 1')
     expect(metrics).toContain('svc_challenges{state="PENDING"} 1')
+    // Every 402 is counted in one figure; the recorded offers of the dashboard are those of the other.
+    const offers = [...metrics.matchAll(/^svc_payments_total\{.*outcome="challenge"\} (\d+)$/gm)]
+    const recorded = [...metrics.matchAll(/^svc_challenges\{.*\} (\d+)$/gm)]
+    const sum = (found: RegExpExecArray[]) => found.reduce((total, [, count]) => total + Number(count), 0)
+    expect(sum(offers)).toBe(3)
+    expect(sum(recorded)).toBe((body.funnel as Json).challenges)
     expect(metrics).toContain('svc_settlement_duration_seconds_count 2')
     const gas = world.chain.account(1).address.toLowerCase()
     expect(metrics).toMatch(new RegExp(`svc_gas_wallet_balance_eth{address="${gas}"} 9999\\.\\d+`))

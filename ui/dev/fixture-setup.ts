@@ -50,7 +50,13 @@ export function stateOf(saved: SetupInput | undefined, locked: Record<string, st
   }
 }
 
-type Item = { planId?: string; routeId?: string; unitAmount?: string; description?: string }
+type Item = {
+  planId?: string
+  routeId?: string
+  unitAmount?: string
+  description?: string
+  tokenTtlSeconds?: unknown
+}
 
 /** A small part of the real checks: enough to see each kind of message at its place. */
 export function checkOf({ values, secrets }: SetupInput, saved: SetupInput | undefined): CheckAnswer {
@@ -80,6 +86,12 @@ export function checkOf({ values, secrets }: SetupInput, saved: SetupInput | und
   ] as const) {
     list.forEach((item, index) => {
       const price = item.unitAmount
+      if (typeof item.tokenTtlSeconds === 'string') {
+        faults.push({
+          name,
+          message: `${name}[${index}].tokenTtlSeconds is a text; it must be a number of seconds, for example tokenTtlSeconds: 3600.`,
+        })
+      }
       if (price === undefined)
         faults.push({
           name,
