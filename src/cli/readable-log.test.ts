@@ -18,7 +18,7 @@ test('a server that is not set up says where to do it, and what is missing', () 
 paystile is not set up yet
 
   set up     ${url}
-             in a browser, or set these variables and start again:
+             in a browser. What it needs:
 
   · PLANS is missing
   · B

@@ -34,7 +34,7 @@ export function readableLog(line: string): string {
 }
 
 function setUp(url: string, why: string[]): string {
-  const advice = `${MARGIN}in a browser, or set these variables and start again:\n`
+  const advice = `${MARGIN}in a browser. What it needs:\n`
   const missing = why.map((fault) => `  · ${fault}\n`).join('')
   return `\n${title('paystile is not set up yet')}\n\n${row('set up', url)}${advice}\n${missing}\n`
 }

@@ -198,7 +198,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     if (house.configuration().config?.refundWalletPrivateKey === null) {
       say(
         'warn',
-        'REFUND_WALLET_PRIVATE_KEY is not set: refunds wait until it is, normally to the key of SVC_WALLET_ADDRESS.',
+        'REFUND_WALLET_PRIVATE_KEY is not set: refunds wait until you set it, normally to the key of SVC_WALLET_ADDRESS.',
       )
     }
   }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -13,6 +13,8 @@ export interface Agent {
     env?: Record<string, string>,
   ): Promise<{ code: number | null; out: string; err: string }>
   file(name: string): Promise<string>
+  /** What the compiler says of a saved file. */
+  typeErrors(name: string): Promise<string>
   leave(): Promise<void>
 }
 
@@ -32,6 +34,7 @@ export async function sendAgent(baseUrl: string, privateKey: string): Promise<Ag
       const [program, ...words] = command.split(' ')
       if (program === 'npm') {
         // What it would fetch is here already.
+        await rm(join(folder, 'node_modules'), { force: true })
         await symlink(resolve('node_modules'), join(folder, 'node_modules'))
         return { code: 0, out: '', err: '' }
       }
@@ -51,6 +54,24 @@ export async function sendAgent(baseUrl: string, privateKey: string): Promise<Ag
         child.once('close', ended).once('error', failed),
       )
       return { code, out, err }
+    },
+    async typeErrors(name) {
+      // That a variable is set, and holds a key, is for whoever runs it to see to.
+      const typed = (await readFile(join(folder, name), 'utf8')).replace(
+        'process.env.BUYER_PRIVATE_KEY',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a type in a comment of the checked text
+        '/** @type {`0x${string}`} */ (process.env.BUYER_PRIVATE_KEY)',
+      )
+      const checked = `typed-${name}`
+      await writeFile(join(folder, checked), typed)
+      const options =
+        '--noEmit --checkJs --allowJs --strict --skipLibCheck --module nodenext --target es2023 --types node'
+      const tsc = resolve('node_modules/typescript/bin/tsc')
+      const { status, stdout } = spawnSync(process.execPath, [tsc, ...options.split(' '), checked], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      return status === 0 ? '' : stdout
     },
     file: (name) => readFile(join(folder, name), 'utf8'),
     leave: () => rm(folder, { recursive: true, force: true }),

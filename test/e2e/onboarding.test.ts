@@ -28,7 +28,13 @@ describe('an agent that is given only the base URL', () => {
     const { world, backend } = shop
     const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
     agent = await sendAgent(world.baseUrl, buyer.privateKey)
-    expect(agent.commands).toEqual(['npm install viem', 'node buy-plan.mjs', 'node call-route.mjs YOUR_CITY'])
+    expect(agent.commands).toEqual([
+      'npm install viem',
+      'node buy-plan.mjs',
+      'node call-route.mjs YOUR_CITY',
+      'npm install @x402/fetch @x402/evm viem',
+      'node official.mjs',
+    ])
     const [install, buyPlan, callRoute] = agent.commands as [string, string, string]
     await agent.run(install)
 
@@ -50,6 +56,24 @@ describe('an agent that is given only the base URL', () => {
     expect(answer).toMatchObject({ routeId: 'weather', resource: { status: 200, body: { sky: 'clear' } } })
     expect(backend.seen.at(-1)?.url).toBe('/weather/berlin')
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE, CALL_PRICE], refunded: [] })
+  })
+
+  test('buys by the official client with the snippet of skills.md, pays once, and the snippet has no type error', async () => {
+    const { world } = shop
+    const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
+    const other = await sendAgent(world.baseUrl, buyer.privateKey)
+    try {
+      const [install, buy] = other.commands.slice(-2) as [string, string]
+      await other.run(install)
+      for (let turn = 0; turn < 2; turn++) {
+        const bought = await other.run(buy, { REQUEST_ID: 'official-1' })
+        expect(bought).toMatchObject({ code: 0, out: expect.stringMatching(/^200 .*"AccessGrant"/) })
+      }
+      expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+      expect(await other.typeErrors('official.mjs')).toBe('')
+    } finally {
+      await other.leave()
+    }
   })
 
   test('is not charged by a walk-through with an empty wallet, and can start again', async () => {

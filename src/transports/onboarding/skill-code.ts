@@ -70,7 +70,7 @@ export async function payFor(url, init, { requestId, maxMicro }) {
   }
   const headers = { ...init.headers, 'payment-signature': readFileSync(file, 'utf8') }
   for (let attempt = 1; attempt <= 60; attempt++) {
-    const answer = await fetch(url, { ...init, headers }).catch(() => undefined)
+    const answer = await fetch(url, { ...init, headers, redirect: 'manual' }).catch(() => undefined)
     const final = answer?.headers.get('x-svc-code') === 'DELIVERY_FAILED' || answer?.status < 500
     if (final && answer.status !== 429) {
       // For certain not paid: the next run may sign anew.
@@ -119,28 +119,81 @@ export function routeCommand({ path }: PaidRoute): string {
   return ['node call-route.mjs', ...paramsOf(path).map((name) => `YOUR_${name.toUpperCase()}`)].join(' ')
 }
 
-/** Pays for one call of a route. */
-export function routeCode(offer: Offer, route: PaidRoute): string {
-  const { method, path, unitAmount } = route
+/** The URL of a route as an expression, and what reads the values of its parameters. */
+function routeTarget(offer: Offer, { path }: PaidRoute, command: string): { url: string; values: string } {
   const names = paramsOf(path)
   let used = 0
   const target = path
     .split(/(?<=\/)(?=:)|(?=\/)/)
     .map((part) => (part.startsWith(':') ? `encodeURIComponent(values[${used++}])` : js(part)))
   const url = [js(routeBase(offer)), ...target].join(' + ').replaceAll('" + "', '')
+  if (names.length === 0) return { url, values: '' }
   const values = `
 const values = process.argv.slice(2) // ${names.join(', ')}
-if (values.length !== ${names.length}) throw new Error(${js(`usage: ${routeCommand(route)}`)})`
-  const body =
-    method === 'GET' || method === 'DELETE' ? '' : " // and the body that the call needs: body: '…'"
+if (values.length !== ${names.length}) throw new Error(${js(`usage: ${command}`)})`
+  return { url, values }
+}
+
+/** Pays for one call of a route. */
+export function routeCode(offer: Offer, route: PaidRoute): string {
+  const { method, unitAmount } = route
+  const { url, values } = routeTarget(offer, route, routeCommand(route))
   return `${head}
-${names.length > 0 ? values : ''}
+${values}
 const url = ${url}
 const maxMicro = ${limit(unitAmount)}
-const init = { method: ${js(method)}, headers: { 'idempotency-key': requestId } }${body}
+const init = { method: ${js(method)}, headers: { 'idempotency-key': requestId } }${bodyHint(method)}
 
 const answer = await payFor(url, init, { requestId, maxMicro })
 const text = await answer.text()
 writeFileSync('answer.txt', text)
 console.log(answer.status, text)`
+}
+
+const bodyHint = (method: string): string =>
+  method === 'GET' || method === 'DELETE' ? '' : " // and the body that the call needs: body: '…'"
+
+/** How `official.mjs` is run. */
+export function officialCommand(what: Plan | PaidRoute): string {
+  const params = 'planId' in what ? [] : paramsOf(what.path)
+  return ['node official.mjs', ...params.map((name) => `YOUR_${name.toUpperCase()}`)].join(' ')
+}
+
+/** The same purchase by the official client, whole: `maxAmount` is the limit that it is given. */
+export function officialCode(offer: Offer, what: Plan | PaidRoute, maxAmount: string): string {
+  const { url, values, init } = officialRequest(offer, what)
+  return `import { randomUUID } from 'node:crypto'
+import { ExactEvmScheme } from '@x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const account = privateKeyToAccount(process.env.BUYER_PRIVATE_KEY)
+const client = new x402Client()
+  .register(${js(offer.network.id)}, new ExactEvmScheme(account))
+  .setSpendControls({ maxAmountPerPayment: ${js(maxAmount)} })
+const pay = wrapFetchWithPayment(fetch, client)
+
+const requestId = process.env.REQUEST_ID ?? randomUUID()
+console.error(\`requestId \${requestId}\`)${values}
+const answer = await pay(${url}, ${init})
+console.log(answer.status, await answer.text())`
+}
+
+function officialRequest(
+  offer: Offer,
+  what: Plan | PaidRoute,
+): { url: string; values: string; init: string } {
+  if ('planId' in what) {
+    const init = `{
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ planId: ${js(what.planId)}, requestId }),
+}`
+    return { url: js(`${offer.baseUrl}/x402/access`), values: '', init }
+  }
+  const init = `{
+  method: ${js(what.method)},
+  headers: { 'idempotency-key': requestId },${bodyHint(what.method)}
+}`
+  return { ...routeTarget(offer, what, officialCommand(what)), init }
 }

@@ -2,7 +2,7 @@ import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import { code, fenced, link, oneLine, plain } from './markdown.ts'
 import { type Offer, paidRoutes, routeBase } from './offer.ts'
-import { payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
+import { officialCode, officialCommand, payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
 
 const MAX_DESCRIPTION = 1024
 
@@ -107,22 +107,25 @@ function rules({ baseUrl }: Offer): string {
 }
 
 function officialClients(offer: Offer): string {
-  const prices = [...offer.discovery.plans, ...paidRoutes(offer)].map(({ unitAmount }) => unitAmount)
+  const sold = [...offer.discovery.plans, ...paidRoutes(offer)]
+  const [first] = sold
+  const prices = sold.map(({ unitAmount }) => unitAmount)
   const micro = (price: string) => dollarsToMicro(price)
   const highest = prices.reduce((one, other) => (micro(other) > micro(one) ? other : one), '$1.00')
   const above = micro(highest) > MICRO_PER_DOLLAR ? ` The highest price here is ${highest}.` : ''
-  return `## With an official x402 client
-
-${code('@x402/fetch')} buys here as it is: ${code('wrapFetchWithPayment(fetch, client)')}. It refuses any payment above $1 unless you raise its limit.${above}
-
-${fenced(
-  'js',
-  `const client = new x402Client()
-  .register(${JSON.stringify(offer.network.id)}, new ExactEvmScheme(account))
-  .setSpendControls({ maxAmountPerPayment: ${JSON.stringify(highest)} })`,
-)}
-
-It never sends a payment again by itself, and signs a new one when called again: send a ${code('requestId')}, or an id by the ${code('payment-identifier')} extension, and the second signature is not charged.`
+  return [
+    '## With the official x402 client',
+    `${code('@x402/fetch')} buys here as it is. It refuses any payment above $1 unless ${code('setSpendControls')} raises its limit.${above}`,
+    ...(first
+      ? [
+          fenced('sh', 'npm install @x402/fetch @x402/evm viem'),
+          `Save as ${code('official.mjs')}:`,
+          fenced('js', officialCode(offer, first, highest)),
+          fenced('sh', officialCommand(first)),
+        ]
+      : []),
+    `It never sends a payment again without being called, and signs a new one when called again: with the same ${code('requestId')}, or an id by the ${code('payment-identifier')} extension, the second signature is not charged.`,
+  ].join('\n\n')
 }
 
 function errors(): string {
