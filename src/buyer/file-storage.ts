@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
@@ -32,8 +32,7 @@ export function fileStorage(folder: string): PaymentStorage {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw error
     }
-    // A file that cannot be read may be a payment under way: to carry on without it could pay twice.
-    return StoredPaymentSchema.parse(JSON.parse(text))
+    return parse(text)
   }
 
   async function claim(key: string, payment: StoredPayment): Promise<StoredPayment> {
@@ -60,10 +59,25 @@ export function fileStorage(folder: string): PaymentStorage {
   }
 
   async function forget(key: string, payment: StoredPayment): Promise<void> {
-    if ((await get(key))?.header === payment.header) await rm(fileOf(key), { force: true })
+    if ((await get(key))?.header !== payment.header) return
+    // Another process may have put a new payment in its place since: what is taken away is looked at once more.
+    const taken = join(folder, `.${randomUUID()}.taken`)
+    try {
+      await rename(fileOf(key), taken)
+      if (parse(await readFile(taken, 'utf8')).header !== payment.header) await link(taken, fileOf(key))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    } finally {
+      await rm(taken, { force: true })
+    }
   }
 
   return { get, claim, forget, ...spendingLog(join(folder, 'spent.log')) }
+}
+
+/** A file that cannot be read may be a payment under way: to carry on without it could pay twice. */
+function parse(text: string): StoredPayment {
+  return StoredPaymentSchema.parse(JSON.parse(text))
 }
 
 /** A new name survives a power cut only once its folder is on disk too. Windows cannot, and need not, do this. */

@@ -73,7 +73,8 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
     function paidRequest(payment: { header: string; url?: string | undefined }): Outgoing {
       const place = payment.url ?? at.url
       const known = new URL(place).origin === new URL(url).origin
-      const paid = new Headers(known ? headers : withoutCredentials(headers))
+      const base = place === at.url ? at.headers : known ? headers : withoutCredentials(headers)
+      const paid = new Headers(base)
       paid.set('payment-signature', payment.header)
       return { url: place, method, headers: paid, body }
     }
