@@ -54,7 +54,7 @@ export function auditEntry(
   }
 }
 
-/** The first line of a challenge's log. Until somebody pays there is none: unpaid challenges must not fill the store. */
+/** The first line in the log of a challenge that somebody pays for. Before that there is none: unpaid challenges must not fill the store. */
 export function claimedEntry(
   challengeId: string,
   { requestId, at, openedAt }: { requestId: string; at: number; openedAt: number },
@@ -62,11 +62,6 @@ export function claimedEntry(
 ): AuditEntry {
   const row = { key: challengeId, requestId, state: 'PENDING' as const }
   return auditEntry(row, 'payment-claimed', { at, actor: 'buyer', details: { payer, openedAt } })
-}
-
-/** Log lines of a challenge that may be forgotten are not written: nobody could ever tell what they were about. */
-export function lasting(challenge: ChallengeRow, audit: AuditEntry[]): AuditEntry[] {
-  return challenge.claimed ? audit : []
 }
 
 export function putChallenge(row: ChallengeRow): Put {

@@ -3,10 +3,11 @@ import type { ChallengeRow, Put } from '../ports.ts'
 import type { ChallengeStatus } from '../protocol/access.ts'
 import { AcceptedSchema } from '../protocol/payment.ts'
 import { findSubject } from '../rules/catalog.ts'
-import { applyEvent, lasting, putChallenge } from './apply-event.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne } from './core.ts'
 import { provenDraft } from './find-challenge.ts'
 import { statusOf } from './inspect.ts'
+import { endingEntries } from './log-unpaid.ts'
 import { requestPointer, sweepAt } from './open-challenge.ts'
 import type { OfferedTerms } from './outcome.ts'
 import { challengeClosed, settlementPending } from './refusals.ts'
@@ -38,7 +39,7 @@ export async function cancelChallenge(
     if (challenge.liveAuth !== null) return settlementPending(challenge)
     const facts = { at: core.clock.now(), actor }
     const cancelled = applyEvent(challenge, 'cancelled', facts, { dueAt: sweepAt(core, challenge) })
-    const audit = actor === 'operator' ? cancelled.audit : lasting(challenge, cancelled.audit)
+    const audit = endingEntries(core, challenge, cancelled.audit)
     const puts = [putChallenge(cancelled.row), ...(unstored ? await freePointer(core, challenge) : [])]
     if (await commit(core, { puts, audit })) return statusOf(cancelled.row)
   }

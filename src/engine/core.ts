@@ -24,6 +24,7 @@ import type { Catalog } from '../rules/catalog.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
 import { type ChallengeTerms, paymentRequired } from '../rules/requirements.ts'
 import type { ChainHead } from './chain-head.ts'
+import type { UnpaidLog } from './log-unpaid.ts'
 import type { PayerRoom } from './payer-room.ts'
 import type { Signals } from './signals.ts'
 
@@ -86,6 +87,7 @@ export interface Core extends Ports {
   signals: Signals
   head: ChainHead
   payers: PayerRoom
+  unpaidLog: UnpaidLog
   /** What the operator was told once and need not be told again. */
   told: Set<string>
 }

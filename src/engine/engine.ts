@@ -7,6 +7,7 @@ import { type Core, type EngineConfig, getOne, type Ports } from './core.ts'
 import { finishEmbedded, renewLease } from './deliver-route.ts'
 import { inspect, statusOf, watch } from './inspect.ts'
 import { runJobs, voidLeases } from './jobs.ts'
+import { createUnpaidLog } from './log-unpaid.ts'
 import { lookAtChain } from './look-at-chain.ts'
 import { offerTerms, openChallenge } from './open-challenge.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
@@ -27,6 +28,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     signals: createSignals(),
     head: createChainHead(ports),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
+    unpaidLog: createUnpaidLog(ports.clock),
     told: new Set(),
   }
   const unsubscribe = core.store.onCommitted?.((ids) => ids.forEach(core.signals.notify))

@@ -3,8 +3,9 @@ import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../port
 import { type CatalogItem, findSubject } from '../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../rules/challenge-id.ts'
 import { fingerprint, newChallenge, resourceHash, termsOf } from '../rules/terms.ts'
-import { applyEvent, lasting, putChallenge } from './apply-event.ts'
+import { applyEvent, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne, randomText, requireFor } from './core.ts'
+import { endingEntries } from './log-unpaid.ts'
 import type { Intent, Outcome } from './outcome.ts'
 import { otherPurchase, refunded, settlementPending } from './refusals.ts'
 
@@ -89,7 +90,7 @@ export async function openChallenge(core: Core, intent: Intent): Promise<Outcome
       const expired =
         existing.state === 'PENDING' ? applyEvent(existing, 'expired', facts, { dueAt }) : undefined
       puts.push(putChallenge(expired?.row ?? existing))
-      audit.push(...lasting(existing, expired?.audit ?? []))
+      audit.push(...endingEntries(core, existing, expired?.audit ?? []))
     }
     if (await commit(core, { puts, audit })) {
       return { kind: 'challenge', required: requireFor(core, draft, 'Payment required') }
@@ -122,7 +123,7 @@ export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
 export async function expireChallenge(core: Core, challenge: ChallengeRow): Promise<boolean> {
   const facts = { at: core.clock.now(), actor: 'gateway' as const }
   const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
-  return commit(core, { puts: [putChallenge(row)], audit: lasting(challenge, audit) })
+  return commit(core, { puts: [putChallenge(row)], audit: endingEntries(core, challenge, audit) })
 }
 
 /** What an unpaid request learns of a challenge that exists; undefined when a new one must be opened. */

@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, PRICE, startWorld, type World } from './world.ts'
 
+async function logOf({ gateway }: World, challengeId: string) {
+  const entries = await gateway.backstage.store.audit(challengeId)
+  return entries.map(({ event, fromState, toState, actor }) => ({ event, fromState, toState, actor }))
+}
+
+const CANCELLED_BY_BUYER = [
+  { event: 'created', fromState: null, toState: 'PENDING', actor: 'buyer' },
+  { event: 'cancelled', fromState: 'PENDING', toState: 'CANCELLED', actor: 'buyer' },
+]
 const GONE = { status: 410, body: { code: 'CHALLENGE_EXPIRED' } }
 
 describe('a challenge that nobody pays in time', () => {
@@ -31,6 +40,11 @@ describe('a challenge that nobody pays in time', () => {
       expect(late.body.message).toMatch(/expired at .* nothing was charged/)
     }
     expect(await world.pay(headers[0]!, body)).toMatchObject(GONE)
+    expect(await logOf(world, stored.challengeId), 'whole').toEqual([
+      { event: 'created', fromState: null, toState: 'PENDING', actor: 'buyer' },
+      { event: 'expired', fromState: 'PENDING', toState: 'EXPIRED', actor: 'gateway' },
+    ])
+    expect(await logOf(world, recordless.challengeId), 'never stored, never logged').toEqual([])
 
     const reopened = await world.terms(body)
     expect(reopened.challengeId).not.toBe(stored.challengeId)
@@ -96,6 +110,16 @@ describe('a challenge that is cancelled', () => {
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
+  test('by its buyer, is in the log from its creation on', async () => {
+    const { challengeId } = await world.terms({ planId: 'basic', requestId: 'changed-my-mind' })
+    expect(await logOf(world, challengeId), 'open: nothing yet').toEqual([])
+    expect(await world.gateway.cancel(challengeId, 'buyer')).toMatchObject({ state: 'CANCELLED' })
+    expect(await logOf(world, challengeId)).toEqual(CANCELLED_BY_BUYER)
+    const [created] = await world.gateway.backstage.store.audit(challengeId)
+    const { expiresAt } = await world.status(challengeId)
+    expect(created!.at, 'when it was opened').toBeLessThanOrEqual(new Date(expiresAt).getTime() - 899_000)
+  })
+
   test('one that was only offered has no record, and is cancelled by its terms', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const required = await world.terms()
@@ -115,6 +139,7 @@ describe('a challenge that is cancelled', () => {
 
     const answers = await Promise.all([1, 2].map(() => cancel(challengeId, 'buyer', { accepted })))
     for (const answer of answers) expect(answer).toMatchObject({ challengeId, state: 'CANCELLED' })
+    expect(await logOf(world, challengeId)).toEqual(CANCELLED_BY_BUYER)
     expect(await world.status(challengeId)).toMatchObject({ state: 'CANCELLED' })
     expect(await world.pay(await world.sign(buyer, accepted))).toMatchObject(GONE)
     expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })

@@ -89,7 +89,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     world,
     chain,
     ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
-    cancel: (challengeId) => overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId)),
+    cancel: (challengeId, offered) =>
+      overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId, offered)),
   }
   crowd.begin(shop)
   loseCommits(world, recorded, cluster)

@@ -1,6 +1,6 @@
 import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
-import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
+import type { Engine, Intent, OfferedTerms, Outcome } from '../../src/engine/outcome.ts'
 import type { Alerts, Chain, Clock, RefundSigner, Store } from '../../src/ports.ts'
 import type { Address } from '../../src/protocol/hex.ts'
 import { createSubmitters } from '../../src/settlement/submitters.ts'
@@ -29,7 +29,7 @@ const HALF_LOST =
 export interface Instance extends Host {
   /** Undefined: the connection broke, and the buyer knows nothing. */
   ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
-  cancel(challengeId: string): Promise<unknown>
+  cancel(challengeId: string, offered?: OfferedTerms): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
   /** As on SIGTERM: requests in hand have so much time left, then the engine stops, then the process ends. */
   stop(graceMs: number): Promise<void>
@@ -85,7 +85,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     asleep: () => sleeps.count,
     stop,
     ask: (intent) => answered(() => serve(intent)),
-    cancel: (challengeId) => answered(() => engine.cancel(challengeId, 'buyer')),
+    cancel: (challengeId, offered) => answered(() => engine.cancel(challengeId, 'buyer', offered)),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
   }
 

@@ -64,6 +64,7 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['broadcast by buyers', 80],
     ['cancellations', 80],
     ['orders cancelled', 100],
+    ['unpaid endings logged', 100],
     ['alert gas-wallet-empty', 20],
     ['plain transfers', 150],
     ['transfers claimed by strangers', 80],

@@ -212,6 +212,12 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: '[claimedEntry(challengeId, claim, auth.signature)]',
   },
   {
+    name: 'a challenge that ends unpaid leaves no line in the log',
+    file: 'engine/log-unpaid',
+    from: 'if (!unpaidLog.take() && !byOperator)',
+    to: 'if (!byOperator)',
+  },
+  {
     name: 'a refund has one submitter',
     file: 'engine/submit-refunds',
     from: 'of refundSubmitters ?? [settlement]',

@@ -35,7 +35,8 @@ export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFoll
     async next() {
       const page = await store.log(from, PAGE)
       const fresh = page.filter(({ seq }) => seq > solid && !beyond.has(seq))
-      for (const { seq, at } of fresh) beyond.set(seq, now() - at > SETTLED_MS ? 0 : now() + LATE_MS)
+      for (const entry of fresh)
+        beyond.set(entry.seq, now() - writtenAt(entry) > SETTLED_MS ? 0 : now() + LATE_MS)
       advance()
       const more = page.length === PAGE
       // At the end: the next look begins where a late entry could still appear.
@@ -44,6 +45,11 @@ export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFoll
     },
     position: () => Math.max(from, solid),
   }
+}
+
+/** Some entries are written later than what they tell of happened. */
+function writtenAt({ at, details }: LogEntry): number {
+  return typeof details?.loggedAt === 'number' ? details.loggedAt : at
 }
 
 /** About how many entries there are: the seq of the last one, found by a handful of looks. */

@@ -45,6 +45,11 @@ const SOON_MS = 50
 const FIRST_EVENTS = new Set(['payment-claimed', 'cancelled'])
 const POLL_MS = 1_000
 
+/** Ended without a payment, and known from `note` while it was open: the list is for what was sold. */
+function isUnpaid({ event, details }: LogEntry): boolean {
+  return event === 'created' || details?.unpaid === true
+}
+
 export function createSalesBook(
   store: ReadStore,
   { kept = KEPT, now = Date.now }: { kept?: number; now?: () => number } = {},
@@ -166,6 +171,7 @@ export function createSalesBook(
     const rows = ids.length === 0 ? [] : await store.get('challenges', ids)
     const byId = new Map(rows.flatMap((row): Array<[string, ChallengeRow]> => (row ? [[row.key, row]] : [])))
     for (const entry of entries) {
+      if (isUnpaid(entry)) continue
       const sale = saleOf(entry)
       const row = byId.get(entry.challengeId)
       if (row) updateSale(sale, row)

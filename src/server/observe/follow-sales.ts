@@ -12,7 +12,7 @@ interface Sale {
 }
 
 const MAX_SALES = 10_000
-const QUIET = new Set(['expired', 'payment-claimed', 'pruned'])
+const QUIET = new Set(['created', 'expired', 'payment-claimed', 'pruned'])
 const FAILURES = new Set([
   'payment-abandoned',
   'backend-failed',
@@ -110,6 +110,7 @@ export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Met
 
   return (entry: AuditEntry): void => {
     write(entry)
+    if (entry.event === 'created' || entry.details?.unpaid === true) return
     const outcome = REFUND_OUTCOMES[entry.event]
     if (outcome) metrics.refunds.inc({ outcome })
     move(entry)

@@ -42,9 +42,12 @@ export const broadcastItself = meddler(({ chain, world }, _buyer, { payload }) =
 })
 
 /** Takes the order back while it is being paid. */
-export const cancelOrder = meddler((shop, _buyer, { accepted }) => {
+export const cancelOrder = meddler((shop, { route }, { accepted = {} }) => {
   shop.world.count('orders cancelled')
-  void shop.cancel(accepted?.extra?.challengeId ?? '')
+  const call = route?.call
+  // With its terms also what was never stored.
+  const offered = shop.world.fate.chance(0.7) ? { accepted, ...(call && { call }) } : undefined
+  void shop.cancel(accepted.extra?.challengeId ?? '', offered)
 })
 
 /** One payment for two orders of its own, at once. */

@@ -1,4 +1,4 @@
-import type { Intent, Outcome } from '../../../src/engine/outcome.ts'
+import type { Intent, OfferedTerms, Outcome } from '../../../src/engine/outcome.ts'
 import type { AccessGrant } from '../../../src/protocol/access.ts'
 import type { Address } from '../../../src/protocol/hex.ts'
 import type { PaymentPayload, PaymentRequired } from '../../../src/protocol/payment.ts'
@@ -14,7 +14,7 @@ export interface Shop {
   chain: SimChain
   /** One request to some instance; the way there and back takes time and may lose either. */
   ask(intent: Intent): Promise<Reply>
-  cancel(challengeId: string): Promise<unknown>
+  cancel(challengeId: string, offered?: OfferedTerms): Promise<unknown>
 }
 
 /** One buyer, and all that it ever saw. Invariants read this, never what the engine thinks. */
