@@ -3,10 +3,11 @@ import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
 
 function log(seqs: number[], at = 0) {
   const entries: LogEntry[] = []
-  const add = (seq: number, when = at) => {
+  const add = (seq: number, when = at, details?: LogEntry['details']) => {
     const entry: LogEntry = {
       ...{ seq, at: when, challengeId: `c${seq}`, requestId: 'r', event: 'paid' },
       ...{ fromState: 'PENDING', toState: 'PAID', actor: 'gateway' },
+      ...(details && { details }),
     }
     entries.push(entry)
     entries.sort((a, b) => a.seq - b.seq)
@@ -47,6 +48,17 @@ test('every entry comes once, and an entry that appears late still comes', async
   await follower.next()
   await follower.next()
   expect(reads.at(-1)).toBe(8)
+})
+
+test('an entry that tells of the past is as young as when it was written: a gap before it may still fill', async () => {
+  const nowMs = 1_000_000_000
+  const { add, store } = log([1], nowMs)
+  const follower = followLog(store, () => nowMs)
+  await follower.next()
+  add(3, nowMs - 900_000, { loggedAt: nowMs })
+  expect(seqsOf(await follower.next())).toEqual([3])
+  add(2, nowMs)
+  expect(seqsOf(await follower.next())).toEqual([2])
 })
 
 test('a long history with holes is read once, page by page', async () => {

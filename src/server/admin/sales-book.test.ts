@@ -84,6 +84,28 @@ test('figures fall into their hours and days, and revenue is what was delivered'
   expect(book.states()).toMatchObject({ DELIVERED: 3, REFUNDED: 1, PENDING: 0, PAID: 0 })
 })
 
+test('what ended unpaid is in the log, and not among the sales; what the operator cancelled is', async () => {
+  const store = createMemoryStore()
+  const facts = { at: NOW, requestId: 'r', fromState: 'PENDING' as const }
+  const created = { ...facts, event: 'created', fromState: null, toState: 'PENDING', actor: 'buyer' } as const
+  const expired = { ...facts, event: 'expired', toState: 'EXPIRED', actor: 'gateway' } as const
+  const cancelled = { ...facts, event: 'cancelled', toState: 'CANCELLED', actor: 'operator' } as const
+  await live(store, 'sold', sold(NOW - 1000))
+  const audit: AuditEntry[] = [
+    { ...created, challengeId: 'forgotten' },
+    { ...expired, challengeId: 'forgotten', details: { unpaid: true } },
+    { ...created, challengeId: 'by-hand' },
+    { ...cancelled, challengeId: 'by-hand' },
+  ]
+  const closed = row('by-hand', 'CANCELLED', { claimed: false })
+  await store.commit({ puts: [{ table: 'challenges', row: closed }], audit })
+  const book = createSalesBook(store, { now: () => NOW })
+  await book.refresh()
+  expect(book.find({ limit: 10 }).found.map(({ challengeId }) => challengeId)).toEqual(['by-hand', 'sold'])
+  expect(book.states()).toMatchObject({ DELIVERED: 1, CANCELLED: 1, EXPIRED: 0, PENDING: 0 })
+  expect(book.report('all').funnel.challenges).toBe(2)
+})
+
 test('reading again counts nothing twice, and shows what changed', async () => {
   const store = createMemoryStore()
   await live(store, 'a', [['payment-claimed', NOW, 'PENDING']])
