@@ -17,6 +17,7 @@ import type { Address } from './protocol/hex.ts'
 import { buildCatalog } from './rules/catalog.ts'
 import { createChainClient } from './settlement/chain-client.ts'
 import { createDomainCheck } from './settlement/check-domain.ts'
+import { createRpcPace } from './settlement/rpc-pace.ts'
 import { createSignatures } from './settlement/signatures.ts'
 import { readBalances, type WalletRole } from './settlement/wallet-balances.ts'
 import { openStore } from './stores/open-store.ts'
@@ -84,7 +85,8 @@ export async function createGateway(
   const config = resolveConfig(options, source)
   instruments.conceal?.(secretValues(config))
   const alerts = buildAlerts(config, instruments)
-  const chain = createChainClient({ rpcUrl: config.network.rpcUrl, network: config.network })
+  const node = { rpcUrl: config.network.rpcUrl, network: config.network, pace: createRpcPace() }
+  const chain = createChainClient(node)
   const domain = createDomainCheck(config.network, chain)
   const atBoot = await domain.check()
   if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
@@ -118,8 +120,7 @@ export async function createGateway(
       settlement: domain.guard(settlement),
       refundSubmitters: refundSubmitters.map(domain.guard),
       signatures: createSignatures({
-        rpcUrl: config.network.rpcUrl,
-        network: config.network,
+        ...node,
         wallets: {
           factories: config.allowedWalletFactories,
           deployedByOthers: config.settlement.kind === 'facilitator',

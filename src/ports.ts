@@ -143,6 +143,12 @@ export interface SeenUses {
   mined: MinedTx[]
 }
 
+/** Nothing of ours is mined up to `at`, or `seen` tells all. */
+export interface Glance {
+  at: Block
+  seen?: SeenUses
+}
+
 export interface Chain {
   head(): Promise<{ latest: Block; finalized: Block }>
   /** All in one call at the latest block, in order; payers with code as if `sender` sent the transaction. */
@@ -155,12 +161,13 @@ export interface Chain {
    * mined up to `at` has shown all its uses.
    */
   uses(keys: readonly AuthKey[], fromHeight: number, hashes?: readonly Hex[]): Promise<SeenUses>
-  /** The same, once one of these transactions is mined; undefined until then, and cheap. */
-  usesIfMined(
-    keys: readonly AuthKey[],
-    fromHeight: number,
-    hashes: readonly Hex[],
-  ): Promise<SeenUses | undefined>
+  /** The same, once one of these transactions is mined; until then only the latest block, and cheap. */
+  usesIfMined(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[]): Promise<Glance>
+  /**
+   * How long it takes until a block above this number is likely to be seen. Undefined: perhaps no time at all, and to
+   * ask costs little.
+   */
+  untilBlockAboveMs?(number: number): number | undefined
   /** Plain transfers in one transaction; undefined while it is in no canonical block up to `at`. */
   transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
   /** Which of these transactions are in a canonical block. */

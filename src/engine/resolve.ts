@@ -17,6 +17,9 @@ const PATIENCE = 1 / 8
 const NEAR_MS = 1
 const HASTY_LOOKS = 20
 
+/** Where we ask block by block, this often for what others may have done as well. */
+const WHOLE_LOOK_MS = 5_000
+
 /** An abandoned attempt is looked at this often until it can no longer land. */
 const ABANDONED_RECHECK_MS = 60_000
 
@@ -47,13 +50,22 @@ export function createResolver(core: Core): Resolver {
     let pokedAt = wholeLookAt
     let hasty = 0
     let quickestMs = pollIntervalMs
+    let upTo = core.head.number
+    let floorMs = 0
     while (hot.size > 0 && !stopped) {
+      // What we sent ourselves is in a later block than the last one we saw, or nowhere.
+      const own = [...hot.values()].every((row) => row.walletTx !== null)
+      const blockMs = own ? core.chain.untilBlockAboveMs?.(upTo) : undefined
       // A poke that came while we looked counts as well.
-      const atOnce = poked || (quickestMs <= NEAR_MS && hasty-- > 0)
+      const atOnce = blockMs === undefined && (poked || (quickestMs <= NEAR_MS && hasty-- > 0))
       if (!atOnce) {
         const called = withResolvers()
         wake = called.resolve
-        await Promise.race([core.clock.sleep(Math.max(1, pauseMs)), called.promise])
+        const waitMs = blockMs === undefined ? pauseMs : Math.max(floorMs, Math.min(pollIntervalMs, blockMs))
+        if (blockMs !== undefined) poked = false
+        await Promise.race([core.clock.sleep(Math.max(1, waitMs)), called.promise])
+        // What was just sent changes nothing about when the next block comes.
+        if (poked && blockMs !== undefined && !stopped) continue
       }
       const lookedAt = core.clock.now()
       if (poked) {
@@ -62,12 +74,15 @@ export function createResolver(core: Core): Resolver {
         quickestMs = pollIntervalMs
       }
       poked = false
-      const glance = lookedAt - wholeLookAt < pollIntervalMs
+      const glance = lookedAt - wholeLookAt < (blockMs === undefined ? pollIntervalMs : WHOLE_LOOK_MS)
       if (!glance) wholeLookAt = lookedAt
       const rows = [...hot.values()]
       if (stopped || rows.length === 0) break
       try {
-        for (const [row, next] of await resolveAttempts(core, resolver, rows, glance)) {
+        const { at, decided } = await resolveAttempts(core, resolver, rows, glance)
+        upTo = at.number
+        floorMs = core.clock.now() - lookedAt
+        for (const [row, next] of decided) {
           // A row that was adopted again meanwhile is newer than our verdict.
           if (hot.get(row.key) !== row) continue
           if (next) hot.set(row.key, next)
@@ -77,6 +92,7 @@ export function createResolver(core: Core): Resolver {
         }
       } catch (cause) {
         // Chain or store cannot be asked: nothing is decided, and we ask again.
+        floorMs = pollIntervalMs
         core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
       }
       // What was just sent is soon mined: asked again after as long as an answer takes (one that is late for once may be
@@ -135,19 +151,21 @@ export async function resolveAttempts(
   sink: Sink,
   rows: readonly AuthorizationRow[],
   glance = false,
-): Promise<Watched[]> {
+): Promise<{ at: Block; decided: Watched[] }> {
   const transactions = await walletTransactions(core, rows)
   const hashes = [...transactions.values()].flatMap((tx) => tx.hashes)
   const keys = rows.map((row) => ({ payer: row.auth.from, nonce: row.auth.nonce }))
   const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
   // Only the end of an abandoned attempt needs finality; those in flight are decided at the latest block.
   const abandoned = rows.some((row) => row.phase !== 'BROADCAST')
-  const seen: (SeenUses & { finalized?: Block }) | undefined = abandoned
-    ? await finalUses(core, keys, fromHeight, hashes)
-    : glance && rows.every((row) => row.walletTx !== null)
-      ? await core.chain.usesIfMined(keys, fromHeight, hashes)
-      : await core.chain.uses(keys, fromHeight, hashes)
-  if (!seen) return []
+  const brief = glance && !abandoned && rows.every((row) => row.walletTx !== null)
+  const glanced = brief ? await core.chain.usesIfMined(keys, fromHeight, hashes) : undefined
+  if (glanced && !glanced.seen) return { at: glanced.at, decided: [] }
+  const seen: SeenUses & { finalized?: Block } =
+    glanced?.seen ??
+    (abandoned
+      ? await finalUses(core, keys, fromHeight, hashes)
+      : await core.chain.uses(keys, fromHeight, hashes))
   const { at, found, mined, finalized } = seen
   const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
   if (!finalized) refuseDoubtful(core, at)
@@ -181,12 +199,13 @@ export async function resolveAttempts(
   const outdated = settled.filter((row) => !applied.has(row.key))
   const fresh = outdated.length > 0 ? await core.store.get('authorizations', outdated.map(keyOf)) : []
   if (rebind.length > 0) await broadcast(core, sink, rebind)
-  return [
+  const decided = [
     ...settled.filter((row) => applied.has(row.key)).map((row): Watched => [row, undefined]),
     ...outdated.map(
       (row, index): Watched => [row, fresh[index]?.phase === 'BROADCAST' ? fresh[index] : undefined],
     ),
   ]
+  return { at, decided }
 }
 
 const keyOf = ({ key }: AuthorizationRow): string => key

@@ -2,10 +2,12 @@ import { UnavailableError } from '../errors.ts'
 import type { Chain, Submitted, WalletState } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { createBlockClock } from './block-clock.ts'
 import { createTransferSearch } from './find-transfers.ts'
 import { createUseSearch } from './find-uses.ts'
 import { minedOf, readReceipts } from './receipts.ts'
 import { createRpc } from './rpc.ts'
+import type { RpcPace } from './rpc-pace.ts'
 import { readBig, readBlock, readHex, readNumber, readRecord } from './rpc-values.ts'
 import { createSimulation } from './simulate.ts'
 import { encodeBalanceOf, NAME_CALL, VERSION_CALL } from './token-calls.ts'
@@ -20,6 +22,8 @@ export interface ChainDomain {
 /** For chains that do not know `eth_maxPriorityFeePerGas`: Base's usual tip. */
 const DEFAULT_PRIORITY_FEE_WEI = 1_000_000n
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** A node that takes so long to answer is not beside us, and its calls may be counted. */
+const FAR_MS = 10
 
 /**
  * The chain through one JSON-RPC node. Rejects with UnavailableError whenever the node cannot be asked, or its
@@ -32,13 +36,18 @@ export function createChainClient({
   rpcUrl,
   network,
   timeoutMs = 10_000,
+  pace,
 }: {
   rpcUrl: string
   network: Network
   timeoutMs?: number
+  /** Shared with others who ask the same node. */
+  pace?: RpcPace | undefined
 }): Chain & { domain(): Promise<ChainDomain>; balanceOf(account: Address): Promise<bigint> } {
   const { asset } = network
-  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES })
+  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: MAX_ANSWER_BYTES }, pace)
+  const blocks = createBlockClock(() => rpc.isLimited() || rpc.roundTripMs() >= FAR_MS)
+  const { uses, usesIfMined, sent } = createUseSearch(rpc, asset, blocks)
   const blockBy = (tag: string) => rpc.attempt('eth_getBlockByNumber', [tag, false])
   const lastStates = new Map<Address, WalletState>()
 
@@ -65,10 +74,13 @@ export function createChainClient({
       asset,
       async (wallet) => lastStates.get(wallet) ?? (await walletState(wallet)),
     ),
-    ...createUseSearch(rpc, asset),
+    uses,
+    usesIfMined,
+    untilBlockAboveMs: blocks.untilAboveMs,
     transfers: createTransferSearch(rpc, asset),
 
     async head() {
+      const askedAtMs = Date.now()
       const [latest, finalized] = await Promise.all([blockBy('latest'), blockBy('finalized')])
       if (!latest.ok) throw new UnavailableError(`the RPC (latest block: ${latest.error.message})`)
       if (!finalized.ok || finalized.result === null) {
@@ -77,13 +89,17 @@ export function createChainClient({
           "the RPC's finalized block (use a node that knows the tag 'finalized'); it",
         )
       }
-      return { latest: readBlock(latest.result), finalized: readBlock(finalized.result) }
+      const head = { latest: readBlock(latest.result), finalized: readBlock(finalized.result) }
+      blocks.measure(head.latest, head.finalized)
+      blocks.saw(head.latest, askedAtMs)
+      return head
     },
 
     mined: async (hashes) => (await readReceipts(rpc, hashes)).map(minedOf),
 
     async submit(raw) {
       const answer = await rpc.attempt('eth_sendRawTransaction', [raw])
+      if (answer.ok) sent(answer.result)
       return answer.ok ? 'accepted' : submittedOf(answer.error.message)
     },
 

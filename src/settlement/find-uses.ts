@@ -1,6 +1,8 @@
 import { UnavailableError } from '../errors.ts'
-import type { AuthKey, Block, SeenUses, Use } from '../ports.ts'
+import type { AuthKey, Block, Glance, SeenUses, Use } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
+import { type BlockClock, createBlockClock } from './block-clock.ts'
+import { createMinedSearch } from './find-mined.ts'
 import { OversizeError } from './http-text.ts'
 import { createLearnedLimit } from './learned-limit.ts'
 import { minedOf, type Receipt, readReceipts } from './receipts.ts'
@@ -15,7 +17,12 @@ const FIRST_SPAN = 10_000
 const NOWHERE: Address = '0x0000000000000000000000000000000000000000'
 
 /** Finds what became of authorizations: from the token's own logs, nothing else. */
-export function createUseSearch(rpc: Rpc, asset: Address) {
+export function createUseSearch(
+  rpc: Rpc,
+  asset: Address,
+  blocks: BlockClock = createBlockClock(() => false),
+) {
+  const searchMined = createMinedSearch(rpc, blocks)
   const span = createLearnedLimit(FIRST_SPAN)
 
   async function query(keys: readonly AuthKey[], from: number, to: number): Promise<Log[] | undefined> {
@@ -146,21 +153,16 @@ export function createUseSearch(rpc: Rpc, asset: Address) {
     return { at, found: await describe(hits, keyOf, known), mined: receipts.map(minedOf) }
   }
 
-  /** The latest block is read before the logs: the search then covers it for certain, and perhaps reports nothing later. */
-  const firstAnswers = (hashes: readonly Hex[]) =>
-    Promise.all([
-      readReceipts(rpc, hashes),
-      rpc.call('eth_getBlockByNumber', ['latest', false]).then(readBlock),
-    ])
-
   return {
     async uses(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[] = []) {
-      return seen(keys, fromHeight, await firstAnswers(hashes))
+      return seen(keys, fromHeight, await searchMined.look(hashes))
     },
-    async usesIfMined(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[]) {
-      const first = await firstAnswers(hashes)
-      return first[0].length === 0 ? undefined : seen(keys, fromHeight, first)
+    async usesIfMined(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[]): Promise<Glance> {
+      const first = await searchMined.glance(hashes)
+      const [receipts, at] = first
+      return receipts.length === 0 ? { at } : { at, seen: await seen(keys, fromHeight, first) }
     },
+    sent: searchMined.sent,
   }
 }
 

@@ -293,11 +293,35 @@ test.each([
   fake.minedHashes.clear()
   fake.walletOf(A).nonce = 0
   await settle(wallet, store, [item('b')])
-  await clock.advance(4_000)
+  await clock.advance(12_000)
   await wallet.tend()
   expect(await stored(store, parcel!)).toMatchObject({ phase: 'SENT', ref: A, calls: [auth] })
   fake.mine()
   expect(fake.walletOf(A).nonce).toBe(2)
+})
+
+test('a wallet without a gap is read when a transaction is due, and not every second before', async () => {
+  const { wallet, store, fake, clock } = setUp()
+  let reads = 0
+  const read = fake.chain.wallet
+  fake.chain.wallet = (address) => {
+    reads += 1
+    return read(address)
+  }
+  const passes = async (seconds: number) => {
+    reads = 0
+    for (let second = 0; second < seconds; second++) {
+      await clock.advance(1_000)
+      await wallet.tend()
+    }
+    return reads
+  }
+  await settle(wallet, store, [item('a')])
+  fake.mine()
+  expect(await passes(13), 'nothing is known after a start').toBe(2)
+  await settle(wallet, store, [item('b')])
+  fake.mine()
+  expect(await passes(13)).toBe(1)
 })
 
 test('a wallet whose key is gone is still followed, and a node that fails one wallet does not stop another', async () => {

@@ -43,6 +43,8 @@ export function createTender({
   settings: GasSettings
 }) {
   const { maxFeePerGasWei, bumpAfterMs, fillGas } = settings
+  /** The chain's next nonce of each wallet, when it was last read here. */
+  const nonces = new Map<Address, number>()
 
   async function put(row: WalletTxRow): Promise<WalletTxRow | undefined> {
     const { kind } = await store.commit({ puts: [{ table: 'walletTxs', row }] })
@@ -144,6 +146,15 @@ export function createTender({
     }
   }
 
+  /** Is a nonce missing below one that has waited long enough, as far as is known without asking the chain? */
+  function mayHaveGap(wallet: Address, open: readonly WalletTxRow[]): boolean {
+    const nowMs = clock.now()
+    const known = nonces.get(wallet)
+    const above = open.filter(({ nonce }) => known === undefined || nonce >= known)
+    if (!above.some(({ createdAt }) => nowMs - createdAt >= GAP_GRACE_MS)) return false
+    return known === undefined || Math.max(...above.map(({ nonce }) => nonce)) - known + 1 > above.length
+  }
+
   async function reopened(row: WalletTxRow): Promise<WalletTxRow> {
     const calls = await callsOf(row)
     return { ...row, calls, phase: 'SENT', ref: row.wallet, dueAt: clock.now() + bumpAfterMs }
@@ -174,11 +185,11 @@ export function createTender({
 
   async function tendWallet(wallet: Address, due: readonly WalletTxRow[]): Promise<void> {
     const open = await store.list('walletTxs', wallet)
-    const nowMs = clock.now()
-    if (due.length === 0 && !open.some(({ createdAt }) => nowMs - createdAt >= GAP_GRACE_MS)) return
+    if (due.length === 0 && !mayHaveGap(wallet, open)) return
     const lane = lanes.find(({ address }) => address === wallet)
     // The nonce first: a transaction mined between the two answers is then found mined, not taken for replaced.
     const state = await chain.wallet(wallet)
+    nonces.set(wallet, state.nonce)
     lane?.learn(state)
     const mined = new Set((await chain.mined(due.flatMap(({ hashes }) => hashes))).map(({ hash }) => hash))
     const isMined = (row: WalletTxRow): boolean => row.hashes.some((hash) => mined.has(hash))

@@ -12,6 +12,7 @@ import { decodeAggregate3, encodeAggregate3, MULTICALL3 } from './multicall.ts'
 import { createSignerRecovery, type RecoverSigner } from './recover-signer.ts'
 import { isRevert } from './revert-reason.ts'
 import { createRpc } from './rpc.ts'
+import type { RpcPace } from './rpc-pace.ts'
 import { readHex, toQuantity } from './rpc-values.ts'
 import { EIP1271_AGREED, encodeIsValidSignature, isEncodable } from './token-calls.ts'
 
@@ -29,14 +30,17 @@ export function createSignatures({
   network,
   wallets = { factories: [], deployedByOthers: false },
   timeoutMs = 10_000,
+  pace,
 }: {
   rpcUrl: string
   network: Network
   /** Wallets that may not be deployed yet (EIP-6492): by which factories, and whether whoever settles deploys them. */
   wallets?: { factories: readonly Address[]; deployedByOthers: boolean }
   timeoutMs?: number
+  /** Shared with others who ask the same node. */
+  pace?: RpcPace | undefined
 }): Signatures {
-  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 })
+  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 }, pace)
   const curve = loadCurve()
   const loaded = loadKeccak().then((keccak) => ({
     digestOf: createAuthorizationDigest(network, keccak),

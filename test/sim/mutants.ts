@@ -90,7 +90,10 @@ function inventing(
       return chain.simulate(auths)
     },
     uses,
-    usesIfMined: uses,
+    async usesIfMined(keys, fromHeight, hashes) {
+      const seen = await uses(keys, fromHeight, hashes)
+      return { at: seen.at, seen }
+    },
   }
 }
 

@@ -73,7 +73,9 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     },
     uses,
     async usesIfMined(keys, fromHeight, hashes) {
-      return minedAt(view(), hashes).length > 0 ? uses(keys, fromHeight, hashes) : undefined
+      const at = view()
+      const some = minedAt(at, hashes).length > 0
+      return { at: facts(at.block), ...(some && { seen: await uses(keys, fromHeight, hashes) }) }
     },
     async transfers(txHash) {
       const at = view()
