@@ -37,9 +37,8 @@ app.post('/translate', payPerRequest(gateway, 'translate'), (req, res) => {
 })
 
 // One payment, then the token for an hour.
-const forResource = (req) => ({ resourceId: req.params.id })
-app.get('/resource/:id', requireAccess(gateway, forResource), (req, res) => {
-  res.json({ resource: req.params.id, wallet: req.svcAccess.walletAddress })
+app.get('/resource/:resourceId', requireAccess(gateway), (req, res) => {
+  res.json({ resource: req.params.resourceId, wallet: req.svcAccess.walletAddress })
 })
 
 const server = app.listen(port, () => console.log(`Express sells at http://localhost:${port}`))

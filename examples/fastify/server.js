@@ -41,9 +41,8 @@ app.post('/translate', { schema, preHandler: app.payPerRequest('translate') }, a
 }))
 
 // One payment, then the token for an hour.
-const forResource = (request) => ({ resourceId: request.params.id })
-app.get('/resource/:id', { preHandler: app.requireAccess(forResource) }, async (request) => ({
-  resource: request.params.id,
+app.get('/resource/:resourceId', { preHandler: app.requireAccess() }, async (request) => ({
+  resource: request.params.resourceId,
   wallet: request.svcAccess.walletAddress,
 }))
 

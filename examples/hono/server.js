@@ -38,9 +38,8 @@ app.post('/translate', payPerRequest(gateway, 'translate'), async (c) => {
 })
 
 // One payment, then the token for an hour.
-const forResource = (c) => ({ resourceId: c.req.param('id') })
-app.get('/resource/:id', requireAccess(gateway, forResource), (c) =>
-  c.json({ resource: c.req.param('id'), wallet: c.get('svcAccess').walletAddress }),
+app.get('/resource/:resourceId', requireAccess(gateway), (c) =>
+  c.json({ resource: c.req.param('resourceId'), wallet: c.get('svcAccess').walletAddress }),
 )
 
 const server = serve({ fetch: app.fetch, port }, () => console.log(`Hono sells at http://localhost:${port}`))

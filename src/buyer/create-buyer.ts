@@ -32,7 +32,9 @@ export interface Buyer {
  * A buyer with a spending limit.
  *
  * @example
- * const buyer = createBuyer({ account: privateKeyToAccount(key), maxAmount: '$1.00' })
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const buyer = createBuyer({ account: privateKeyToAccount('0x…'), maxAmount: '$1.00' })
  * const { grant } = await buyer.buy('https://api.example.com', { planId: 'basic' })
  */
 export function createBuyer(options: BuyerOptions): Buyer {

@@ -19,7 +19,11 @@ const StoredPaymentSchema = z.object({
  * payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`.
  *
  * @example
- * createBuyer({ account, maxAmount: '$1.00', storage: fileStorage('./payments') })
+ * import { createBuyer } from 'paystile/buyer'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const account = privateKeyToAccount('0x…')
+ * const buyer = createBuyer({ account, maxAmount: '$1.00', storage: fileStorage('./payments') })
  */
 export function fileStorage(folder: string): PaymentStorage {
   const fileOf = (key: string) => join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)

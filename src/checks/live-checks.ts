@@ -14,7 +14,9 @@ import type { Check } from './run-checks.ts'
  * left out, for the configuration's own checks tell of it.
  *
  * @example
- * const findings = await runChecks(liveChecks(options))
+ * import { runChecks } from './run-checks.ts'
+ *
+ * const findings = await runChecks(liveChecks({ walletAddress: process.env.WALLET_ADDRESS }))
  * for (const { name, level, message, mend } of findings) console.log(level, name, message, mend ?? '')
  */
 export function liveChecks(options: GatewayOptions): Check[] {

@@ -77,6 +77,9 @@ export interface EnvOptions {
  * Reads the environment of the standalone server. A blank variable counts as unset.
  *
  * @example
+ * import { readFileSync } from 'node:fs'
+ * import { resolveConfig } from './resolve-config.ts'
+ *
  * const { options, source } = optionsFromEnv(process.env, (path) => readFileSync(path, 'utf8'))
  * const config = resolveConfig(options, source)
  */

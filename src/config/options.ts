@@ -12,23 +12,12 @@ export type CreateAuthHeaders = () => Promise<{
 export interface ProxyTo {
   baseUrl: string
   /** Signs every call as `x-svc-signature`, so that the backend can tell them from others. */
-  secret?: string
+  secret?: string | undefined
   /** Default 30. */
-  timeoutSeconds?: number
+  timeoutSeconds?: number | undefined
 }
 
-/**
- * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are
- * required.
- *
- * @example
- * const options: GatewayOptions = {
- *   walletAddress: process.env.WALLET ?? '',
- *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
- *   tokenSecret: process.env.TOKEN_SECRET,
- * }
- */
-export interface GatewayOptions {
+interface Options {
   /** Receives the USDC. */
   walletAddress: string
   /** `testnet` (default), `mainnet`, or their CAIP-2 ids. */
@@ -142,6 +131,19 @@ export interface GatewayOptions {
   /** Tells the operator; logged as well. */
   onAlert?: (kind: AlertKind, message: string) => void
 }
+
+/**
+ * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are
+ * required. Each may be undefined, as the values of `process.env` are: what is missing is told by a ConfigError.
+ *
+ * @example
+ * const options: GatewayOptions = {
+ *   walletAddress: process.env.WALLET_ADDRESS,
+ *   plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+ *   tokenSecret: process.env.TOKEN_SECRET,
+ * }
+ */
+export type GatewayOptions = { [Name in keyof Options]: Options[Name] | undefined }
 
 export type OptionName = keyof GatewayOptions
 

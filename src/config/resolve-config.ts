@@ -28,7 +28,8 @@ export interface CheckedConfig {
  * Checks every option and fills in defaults. Pure: no file, network or clock.
  *
  * @example
- * const config = resolveConfig({ walletAddress, plans, tokenSecret })
+ * const plans = [{ planId: 'basic', unitAmount: '$1.00' }]
+ * const config = resolveConfig({ walletAddress: '0x…', plans, tokenSecret: process.env.TOKEN_SECRET })
  */
 export function resolveConfig(options: GatewayOptions, source: OptionSource = {}): ResolvedConfig {
   const { config, faults, missing } = checkConfig(options, source)

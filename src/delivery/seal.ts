@@ -17,8 +17,10 @@ const TAG_BYTES = 16
  * so that a copy moved to another buyer's row does not open.
  *
  * @example
- * const { seal, open } = createSeal(parseSecretKeys(secret).sealing)
- * open(seal({ accessToken }, challengeId), challengeId)
+ * import { parseSecretKeys } from './secret-keys.ts'
+ *
+ * const { seal, open } = createSeal(parseSecretKeys('32 random bytes, as base64').sealing)
+ * open(seal({ accessToken: 'a.b.c' }, 'challenge-1'), 'challenge-1') // { accessToken: 'a.b.c' }
  */
 export function createSeal(keys: readonly SealingKey[]): Seal {
   const newest = keys[0]

@@ -34,8 +34,11 @@ const MAX_TOKEN_CHARACTERS = 8192
  * token: `alg: none` and an HS256 token signed with the public RSA key both fail.
  *
  * @example
- * const verified = await verifyBearer(request, { resourceId: 'weather' })
- * if (!verified.ok) return Response.json(verified.error.toBody(), { status: 401 })
+ * async function serve(request: Request, verifyBearer: VerifyBearer): Promise<Response> {
+ *   const verified = await verifyBearer(request, { resourceId: 'weather' })
+ *   if (!verified.ok) return Response.json(verified.error.toBody(), { status: 401 })
+ *   return Response.json({ for: verified.claims.walletAddress })
+ * }
  */
 export function createVerifyBearer({
   keys,

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request as ExpressRequest, RequestHandler } from 'express'
 import type { SvcPayment } from '../protocol/access.ts'
 import { addAtHead } from './add-at-head.ts'
@@ -29,13 +30,23 @@ declare global {
 }
 
 /**
+ * Fits wherever Express takes a `RequestHandler`. It says nothing of parameters and bodies, so that the handlers behind it
+ * keep what Express itself reads off the path.
+ */
+export type ExpressHandler = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => Promise<void>
+
+/**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
  *
  * @example
  * app.use(paystile(gateway))
  */
-export function paystile(gateway: EmbeddedGateway): RequestHandler {
-  return async (req, res, next) => {
+export function paystile(gateway: EmbeddedGateway): ExpressHandler {
+  return handler(async (req, res, next) => {
     const request = fetchRequestOf(req)
     if (!request) return next()
     try {
@@ -45,18 +56,20 @@ export function paystile(gateway: EmbeddedGateway): RequestHandler {
       return next(error)
     }
     next()
-  }
+  })
 }
 
 /**
  * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
  *
  * @example
- * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => res.json({ for: req.svcPayment?.payer }))
+ * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => {
+ *   res.json({ city: req.params.city, paidBy: req.svcPayment?.payer })
+ * })
  */
-export function payPerRequest(gateway: EmbeddedGateway, routeId: string): RequestHandler {
+export function payPerRequest(gateway: EmbeddedGateway, routeId: string): ExpressHandler {
   refuseUnknownRoute(gateway, routeId)
-  return async (req, res, next) => {
+  return handler(async (req, res, next) => {
     try {
       const request = fetchRequestOf(req)
       if (!request) return await writeResponse(req, res, malformed())
@@ -70,20 +83,23 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Reques
       return next(error)
     }
     next()
-  }
+  })
 }
 
 /**
- * Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named.
+ * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and for
+ * this plan if one is named.
  *
  * @example
- * app.get('/resource/:id', requireAccess(gateway, (req) => ({ resourceId: String(req.params.id) })), handler)
+ * app.get('/resource/:resourceId', requireAccess(gateway), (req, res) => {
+ *   res.json({ resource: req.params.resourceId, wallet: req.svcAccess?.walletAddress })
+ * })
  */
 export function requireAccess(
   gateway: EmbeddedGateway,
   required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
-): RequestHandler {
-  return async (req, res, next) => {
+): ExpressHandler {
+  return handler(async (req, res, next) => {
     try {
       const asked = typeof required === 'function' ? required(req) : required
       const access = await checkAccess(gateway, req.headers.authorization, asked, (name) => req.params[name])
@@ -93,7 +109,12 @@ export function requireAccess(
       return next(error)
     }
     next()
-  }
+  })
+}
+
+/** Express calls it with its own request. */
+function handler(handle: RequestHandler): ExpressHandler {
+  return handle as unknown as ExpressHandler
 }
 
 /** undefined: Fetch cannot express this request, so that no buyer can have meant us. */

@@ -20,8 +20,11 @@ export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
 
 type Paid = Extract<Awaited<ReturnType<EmbeddedGateway['chargeRoute']>>, { kind: 'paid' }>
 
-/** For a route's `preHandler` (after its schema was checked) or `onRequest`. */
-export type RouteHook = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>
+/**
+ * For a route's `preHandler` (after its schema was checked) or `onRequest`. It says nothing of servers, parameters and
+ * bodies, so that it fits every route, and the route keeps its own types.
+ */
+export type RouteHook = (request: object, reply: object) => Promise<unknown>
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,7 +36,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Sells one call of a route: its handler runs once the payment is settled, and its answer goes out as it is. */
     payPerRequest(routeId: string): RouteHook
-    /** Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named. */
+    /**
+     * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and
+     * for this plan if one is named.
+     */
     requireAccess(required?: RequiredAccess | ((request: FastifyRequest) => RequiredAccess)): RouteHook
   }
 }
@@ -52,7 +58,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
 
   fastify.decorate('payPerRequest', (routeId: string): RouteHook => {
     refuseUnknownRoute(gateway, routeId)
-    return async (request, reply) => {
+    return hook(async (request, reply) => {
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return sendResponse(reply, charged.response)
       request.svcPayment = charged.payment
@@ -61,7 +67,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       // A handler that hijacks the reply never comes to onSend.
       watchHead(reply.raw, finish)
       return undefined
-    }
+    })
   })
 
   // The head is decided and no byte of the body is out; whatever the payload is, it is left alone.
@@ -77,7 +83,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
   fastify.decorate(
     'requireAccess',
     (required: RequiredAccess | ((request: FastifyRequest) => RequiredAccess) = {}): RouteHook =>
-      async (request, reply) => {
+      hook(async (request, reply) => {
         const asked = typeof required === 'function' ? required(request) : required
         const params = request.params as Record<string, unknown>
         const { authorization } = request.headers
@@ -85,7 +91,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
         if (access.kind === 'respond') return sendResponse(reply, access.response)
         request.svcAccess = access.claims
         return undefined
-      },
+      }),
   )
 
   // A context of its own: the gateway reads bodies itself, and the seller's routes keep their parsers.
@@ -109,10 +115,21 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
  *
  * @example
  * await app.register(paystile, { gateway })
- * app.get('/weather/:city', { preHandler: app.payPerRequest('weather') }, async (request) => forecast(request))
+ * app.get<{ Params: { city: string } }>(
+ *   '/weather/:city',
+ *   { preHandler: app.payPerRequest('weather') },
+ *   async (request) => ({ city: request.params.city, paidBy: request.svcPayment?.payer }),
+ * )
  */
 export const paystile = fp(plugin, { name: 'paystile', fastify: '5.x' })
 export default paystile
+
+/** Fastify calls it with its own request and reply. */
+function hook(
+  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>,
+): RouteHook {
+  return handle as RouteHook
+}
 
 function fetchRequestOf(request: FastifyRequest): Request {
   return toRequest(request.raw, ORIGIN, { target: request.originalUrl, parsedBody: request.body })

@@ -37,7 +37,9 @@ export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): M
  * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
  *
  * @example
- * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (c) => c.json({ for: c.get('svcPayment').payer }))
+ * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (c) =>
+ *   c.json({ city: c.req.param('city'), paidBy: c.get('svcPayment').payer }),
+ * )
  */
 export function payPerRequest(
   gateway: EmbeddedGateway,
@@ -63,10 +65,13 @@ export function payPerRequest(
 }
 
 /**
- * Lets only bearers of a token in that this gateway sold, for this plan or resource if one is named.
+ * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and for
+ * this plan if one is named.
  *
  * @example
- * app.get('/resource/:id', requireAccess(gateway, (c) => ({ resourceId: c.req.param('id') })), handler)
+ * app.get('/resource/:resourceId', requireAccess(gateway), (c) =>
+ *   c.json({ resource: c.req.param('resourceId'), wallet: c.get('svcAccess').walletAddress }),
+ * )
  */
 export function requireAccess(
   gateway: EmbeddedGateway,

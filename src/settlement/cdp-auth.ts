@@ -9,7 +9,9 @@ const LIFETIME_SECONDS = 120
  * host and path only. The secret is an Ed25519 key (base64 of 64 bytes) or an EC P-256 key (PEM).
  *
  * @example
- * createFacilitator({ url, network, createAuthHeaders: createCdpAuthHeaders({ url, apiKeyId, apiKeySecret }) })
+ * const url = 'https://api.cdp.coinbase.com/platform/v2/x402'
+ * const createAuthHeaders = createCdpAuthHeaders({ url, apiKeyId: '…', apiKeySecret: '…' })
+ * const { verify, settle } = await createAuthHeaders()
  */
 export function createCdpAuthHeaders({
   url,

@@ -30,6 +30,8 @@ const FAR_MS = 10
  * answer makes no sense.
  *
  * @example
+ * import { findNetwork } from '../protocol/network.ts'
+ *
  * const chain = createChainClient({ rpcUrl: 'http://127.0.0.1:8545', network: findNetwork('testnet')! })
  */
 export function createChainClient({

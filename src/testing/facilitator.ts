@@ -38,7 +38,9 @@ type Task = { payload: PaymentPayload; requirements: PaymentRequirements }
  * `GET /supported`, which can be told to fail.
  *
  * @example
- * const facilitator = await startFacilitator({ chain })
+ * import { startDevChain } from 'paystile/testing'
+ *
+ * const facilitator = await startFacilitator({ chain: await startDevChain() })
  * facilitator.faults.next('settle', 'broadcast-then-500')
  */
 export async function startFacilitator({

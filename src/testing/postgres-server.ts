@@ -36,8 +36,10 @@ export interface PostgresServer {
  * @param options.tls Certificate and key as PEM text, to speak TLS.
  * @param options.programs Where Debian's versions are, beside PATH. Default /usr/lib/postgresql.
  * @example
+ * import { createGateway } from 'paystile'
+ *
  * const server = await startPostgres()
- * const store = await openPostgresStore({ url: server.url })
+ * const gateway = await createGateway({ walletAddress: '0x…', databaseUrl: server.url })
  */
 export async function startPostgres({
   fsync = true,

@@ -41,8 +41,10 @@ const PORT_TRIES = 20
  * process, however that ends.
  *
  * @example
+ * import { createGateway } from 'paystile'
+ *
  * const redis = await startRedis({ appendfsync: 'always' })
- * const store = await openRedisStore({ url: redis.url })
+ * const gateway = await createGateway({ walletAddress: '0x…', redisUrl: redis.url })
  */
 export async function startRedis({
   appendonly = true,

@@ -59,7 +59,13 @@ const TRANSFER_TYPES = {
  * signs); to tamper after signing, change the result.
  *
  * @example
- * const { authorization, signature } = await signAuthorization({ account, requirements: required.accepts[0] })
+ * import type { PaymentRequired } from 'paystile'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const answer = await fetch('http://localhost:3000/weather/paris')
+ * const { accepts } = (await answer.json()) as PaymentRequired
+ * const account = privateKeyToAccount('0x…')
+ * const { authorization, signature } = await signAuthorization({ account, requirements: accepts[0]! })
  */
 export async function signAuthorization({
   account,

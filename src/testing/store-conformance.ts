@@ -20,9 +20,16 @@ export interface ConformanceCheck {
  * What every store must do, as named checks for any test runner. `open` gives each check an empty store.
  *
  * @example
- * describe('my store', () => {
+ * import test from 'node:test'
+ * import type { Store } from 'paystile'
+ *
+ * function testMine(openEmpty: () => Promise<Store>): void {
+ *   const open = async () => {
+ *     const store = await openEmpty()
+ *     return { store, close: () => store.close() }
+ *   }
  *   for (const { name, run } of storeConformance(open, { runs: 200 })) test(name, run)
- * })
+ * }
  */
 export function storeConformance(
   open: () => Promise<OpenStore>,

@@ -49,7 +49,11 @@ type Line = Record<(typeof COLUMNS)[number], string | boolean | null>
  * hold. The time that counts is when the first money came.
  *
  * @example
- * for await (const chunk of exportSales(store, 'csv')) process.stdout.write(chunk)
+ * import type { Store } from 'paystile'
+ *
+ * async function print(store: Store): Promise<void> {
+ *   for await (const chunk of exportSales(store, 'csv')) process.stdout.write(chunk)
+ * }
  */
 export async function* exportSales(
   store: Pick<Store, 'log' | 'get' | 'list' | 'audit'>,

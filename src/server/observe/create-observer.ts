@@ -37,8 +37,10 @@ export interface Observer {
  * Made once per process; it outlives the gateways that it watches.
  *
  * @example
+ * import { createGateway } from 'paystile'
+ *
  * const observer = createObserver({ logLevel: 'info', alertWebhookUrl: null })
- * const gateway = await createGateway(options, source, observer.instruments)
+ * const gateway = await createGateway({ walletAddress: '0x…' }, {}, observer.instruments)
  */
 export function createObserver(options: {
   logLevel: string

@@ -19,7 +19,7 @@ export interface Wakeups {
  *
  * @example
  * const wakeups = await createRedisWakeups('redis://localhost:6379')
- * const stop = wakeups.subscribe((ids) => ids.forEach(notify))
+ * const stop = wakeups.subscribe((ids) => console.log('look again at', ids))
  */
 export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'url'> = {}): Promise<Wakeups> {
   const channel = `${gatewayTag(place.gateway)}:wake`
