@@ -73,6 +73,8 @@ const mayImport = {
   'index.ts': [
     'protocol',
     'errors.ts',
+    'facts.ts',
+    'backstage.ts',
     'ports.ts',
     'rules',
     'engine',

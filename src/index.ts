@@ -1,9 +1,37 @@
-export type { GatewayOptions, ProxyTo } from './config/options.ts'
-export { ConfigError, GatewayError } from './errors.ts'
+export type { Backstage, Instruments } from './backstage.ts'
+export type {
+  CreateAuthHeaders,
+  GatewayOptions,
+  LabelName,
+  OptionName,
+  OptionSource,
+  ProxyTo,
+} from './config/options.ts'
+export type { AccessClaims } from './delivery/access-claims.ts'
+export type { ExpectedAccess, Verified, VerifyBearer } from './delivery/verify-bearer.ts'
+export type { Dossier, Engine, Intent, Outcome, TransferProof } from './engine/outcome.ts'
+export { ConfigError, type ErrorDetails, GatewayError } from './errors.ts'
+// The rows that a store keeps, and what they say of the chain.
+export type * from './facts.ts'
 export { createGateway, type Gateway, VERSION } from './gateway.ts'
-export type { FetchResource, FetchResourceCredentials, ResourceAnswer, Store } from './ports.ts'
+export type {
+  AlertKind,
+  Alerts,
+  CallbackCredential,
+  Committed,
+  FetchResource,
+  FetchResourceCredentials,
+  Hooks,
+  Put,
+  ResourceAnswer,
+  RouteCall,
+  Step,
+  Store,
+  StoreChoice,
+} from './ports.ts'
 export type {
   AccessGrant,
+  BackendAnswer,
   ChallengeState,
   ChallengeStatus,
   ResourceResponse,
@@ -11,10 +39,18 @@ export type {
 } from './protocol/access.ts'
 export type { DiscoveryCatalog, Plan, Route } from './protocol/catalog.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
+export type { Address, Hex } from './protocol/hex.ts'
 export { NETWORKS, type Network } from './protocol/network.ts'
 export type {
+  Authorization,
   PaymentPayload,
   PaymentRequired,
   PaymentRequirements,
+  RequirementsExtra,
   SettleResponse,
 } from './protocol/payment.ts'
+export type { WalletBalance, WalletRole } from './settlement/wallet-balances.ts'
+export type { Charged, ChargeRoute } from './transports/http/charge-route.ts'
+export type { HttpHandler } from './transports/http/create-http-handler.ts'
+export type { Peer } from './transports/http/safeguards.ts'
+export type { Soon } from './transports/http/soon.ts'

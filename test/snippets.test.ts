@@ -85,11 +85,9 @@ function compile(snippets: Snippet[]): string[] {
   const { readFile, fileExists, getSourceFile } = host
   host.fileExists = (file) => virtual.has(file) || fileExists(file)
   host.readFile = (file) => virtual.get(file)?.text ?? readFile(file)
-  host.getSourceFile = (file, language, ...rest) => {
+  host.getSourceFile = (file, version, ...rest) => {
     const snippet = virtual.get(file)
-    return snippet
-      ? ts.createSourceFile(file, snippet.text, language)
-      : getSourceFile(file, language, ...rest)
+    return snippet ? ts.createSourceFile(file, snippet.text, version) : getSourceFile(file, version, ...rest)
   }
   const program = ts.createProgram([...virtual.keys(), ...config.fileNames], config.options, host)
   return ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {

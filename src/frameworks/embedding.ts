@@ -7,9 +7,11 @@ export type EmbeddedGateway = Pick<Gateway, 'fetch' | 'verifyBearer' | 'discover
   chargeRoute: ChargeRoute
 }
 
-type VerifyBearer = EmbeddedGateway['verifyBearer']
 /** The claims of an access token that this gateway sold. */
-export type AccessClaims = Extract<Awaited<ReturnType<VerifyBearer>>, { ok: true }>['claims']
+export type AccessClaims = Extract<
+  Awaited<ReturnType<EmbeddedGateway['verifyBearer']>>,
+  { ok: true }
+>['claims']
 
 /** What a token must have been bought for. */
 export interface RequiredAccess {

@@ -14,6 +14,7 @@ export {
   signAuthorization,
   type TypedDataSigner,
 } from './sign.ts'
+export { type ConformanceCheck, type OpenStore, storeConformance } from './store-conformance.ts'
 export type { TokenTransfer } from './test-token.ts'
 export type { TestWallet, WalletMode } from './test-wallet.ts'
 export { usdcAbi } from './usdc-abi.ts'

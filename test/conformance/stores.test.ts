@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { createMemoryStore } from '../../src/stores/memory.ts'
 import { openSqliteStore } from '../../src/stores/sql/sqlite.ts'
-import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
+import { type OpenStore, storeConformance } from '../../src/testing/index.ts'
 
 const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
 
