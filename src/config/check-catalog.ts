@@ -17,7 +17,11 @@ const EXAMPLES: Record<string, string> = {
   raw: 'true',
 }
 
-const KINDS: Record<string, string> = { tokenTtlSeconds: 'a number of seconds', free: 'true or false' }
+const KINDS: Record<string, string> = {
+  tokenTtlSeconds: 'a number of seconds',
+  free: 'true or false',
+  raw: 'true or false',
+}
 
 // What people call a price elsewhere; too far from "unitAmount" for a spelling check.
 const SYNONYMS: Record<string, string> = {

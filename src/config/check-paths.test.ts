@@ -153,7 +153,7 @@ describe('what a route says of its answers', () => {
   test('raw is true or false', () => {
     expect(faultsOf({ proxyTo, routes: [route('/x', { raw: true })] })).toEqual([])
     expect(faultsOf({ proxyTo, routes: [route('/x', { raw: 'yes' as never })] })).toEqual([
-      'routes[0].raw is a text; for example raw: true.',
+      'routes[0].raw is a text; it must be true or false, for example raw: true.',
     ])
   })
 })

@@ -343,11 +343,7 @@ test('a request that no Fetch can express is refused before it is charged, and p
   const { port } = new URL(await serveExpress(app))
   const socket = connect(Number(port), '127.0.0.1').setEncoding('utf8')
   socket.write('GET nowhere: HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-  let answer = ''
-  socket.on('data', (text) => {
-    answer += text
-  })
-  await once(socket, 'close')
+  const answer = (await socket.toArray()).join('')
   expect(answer).toMatch(/^HTTP\/1\.1 400 /)
   expect(seen).toEqual([])
 })
