@@ -69,7 +69,7 @@ async function fillForm(page) {
   await page.getByLabel('Plan id').fill('hourly')
   await page.getByLabel('Price', { exact: true }).fill('0.25')
   await page.getByLabel('Description', { exact: true }).fill('An hour of everything')
-  await page.getByText('A good address').waitFor()
+  await page.getByText('holds 412.34 USDC').waitFor()
   await page.locator('.offer').waitFor()
   await page.evaluate('scrollTo(0, 0)')
 }
