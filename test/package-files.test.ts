@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const entries: string[] = Object.keys(manifest.exports).filter((name) => name !== './package.json')
+const run = promisify(execFile)
+
+describe('the package that npm packs', () => {
+  let folder: string
+  let files: string[]
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'paystile-pack-'))
+    // The build is there already; without it prepack makes it.
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+    const { stdout } = await run('npm', args, { cwd: root, shell: process.platform === 'win32' })
+    const [packed] = JSON.parse(stdout)
+    files = packed.files.map(({ path }: { path: string }) => path)
+    await run('tar', ['-xzf', join(folder, packed.filename), '-C', folder])
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+  }, 60_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('has the programs, their types, the pages and the documentation, and nothing else', () => {
+    const known = [
+      /^dist\/.*(\.js|\.d\.ts|\.json|\.sql|\.lua|\.wasm)$/,
+      /^dist\/ui\/.*\.(html|js|css|svg)$/,
+      /^docs\/[a-z0-9]+\.md$/,
+      /^(package\.json|README\.md|CHANGELOG\.md|LICENSE)$/,
+    ]
+    expect(files.filter((file) => !known.some((pattern) => pattern.test(file)))).toEqual([])
+    expect(files.filter((file) => /\.test\.|tsbuildinfo|\.map$/.test(file))).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(['dist/ui/admin.html', 'dist/settlement/curve.wasm']))
+  })
+
+  test('is built before it is packed, also in a clean checkout', () => {
+    expect(manifest.scripts.prepack).toBe(manifest.scripts.build)
+  })
+
+  test('says nothing of files that it does not have', () => {
+    const scripts = files.filter((file) => file.endsWith('.js') && !file.startsWith('dist/ui/'))
+    const texts = scripts.map((file) => readFileSync(join(folder, 'package', file), 'utf8'))
+    expect(scripts.filter((_, index) => texts[index]?.includes('sourceMappingURL='))).toEqual([])
+  })
+
+  test('every entry point can be imported, with its types in place, and the command runs', async () => {
+    for (const { types } of entries.map((name) => manifest.exports[name]))
+      expect(files).toContain(types.slice(2))
+    const names = entries.map((name) => join('paystile', name).replaceAll('\\', '/'))
+    const code = names.map((name) => `await import(${JSON.stringify(name)})`).join('\n')
+    const cwd = join(folder, 'package')
+    await run(process.execPath, ['--input-type=module', '-e', code], { cwd })
+    const { stdout } = await run(process.execPath, [manifest.bin.paystile, '--help'], { cwd })
+    expect(stdout).toContain('paystile')
+  }, 60_000)
+})
