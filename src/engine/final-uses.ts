@@ -28,4 +28,6 @@ export function refuseOlderView(at: Block, finalized: Block): void {
       `a node that has block ${finalized.number}; this one ends at ${at.number}. The chain`,
     )
   }
+  if (at.timestamp < finalized.timestamp)
+    throw new UnavailableError(`an RPC whose finalized block is not later than its latest (${at.number})`)
 }

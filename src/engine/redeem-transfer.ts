@@ -4,6 +4,7 @@ import { plainTransferKey } from '../rules/authorization-key.ts'
 import { recordReceipt } from './confirm.ts'
 import { type Core, getOne } from './core.ts'
 import { sameCall } from './find-challenge.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
 import { expireChallenge } from './open-challenge.ts'
 import type { Intent, Outcome, TransferProof } from './outcome.ts'
 import { handoverOf } from './redeem-payment.ts'
@@ -33,6 +34,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     }
     if (!sameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
     const { at, found } = await core.chain.transfers(proof.txHash)
+    refuseDoubtful(core, at)
     if (!found || at.number - found.block.number + 1 < core.config.confirmations) {
       return failed(core, notMined(challenge))
     }

@@ -3,6 +3,7 @@ import { matchesTransfer } from '../rules/judge-attempt.ts'
 import { applyEvent, auditEntry, putChallenge } from './apply-event.ts'
 import { type Core, commit, getOne } from './core.ts'
 import { finalUses } from './final-uses.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
 import { outboxRow } from './outbox.ts'
 import { pruneAt } from './retention.ts'
 import { type SendableRefund, submitRefunds } from './submit-refunds.ts'
@@ -41,6 +42,7 @@ async function sendRefunds(core: Core, waiting: readonly RefundRow[]): Promise<v
     return
   }
   const { latest } = await core.chain.head()
+  refuseDoubtful(core, latest)
   const signed = await Promise.all(
     ready.map(async (row) => ({ row, auth: await signRefund(signer, row, latest.timestamp) })),
   )

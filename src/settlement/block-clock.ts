@@ -2,7 +2,7 @@ import type { Block } from '../ports.ts'
 
 /** Slower or faster than this, blocks are not made by the clock, or not worth waiting for. */
 const SLOWEST_MS = 15_000
-const FASTEST_MS = 500
+const FASTEST_MS = 1_000
 /** A latest block of this age, beside two of its kind: no block comes by itself, or our clock is wrong. */
 const OLD_MS = 5_000
 /** Should the newest block not have been seen again for so long, it need not be true. */

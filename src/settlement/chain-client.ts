@@ -23,7 +23,7 @@ export interface ChainDomain {
 const DEFAULT_PRIORITY_FEE_WEI = 1_000_000n
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** A node that takes so long to answer is not beside us, and its calls may be counted. */
-const FAR_MS = 10
+const FAR_MS = 20
 
 /**
  * The chain through one JSON-RPC node. Rejects with UnavailableError whenever the node cannot be asked, or its

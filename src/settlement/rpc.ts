@@ -38,7 +38,7 @@ interface Pending {
 
 const MAX_BATCH = 50
 /** Of so many exchanges the quickest tells how far the node is. */
-const LATENCIES = 8
+const LATENCIES = 16
 
 /** What is known of the way to the node. */
 export interface RpcState {

@@ -109,6 +109,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   await retryFailedRefunds(outside, initial, recorded, cluster)
   await resendAll(shop, crowd.buyers)
   await rest(outside, rested)
+  await checkSales(world, cluster)
   await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside, instances: cluster.alive() })
   return { violations: world.violations, counters: world.counters, log: world.log }
 }
@@ -230,6 +231,28 @@ async function retryFailedRefunds(
     world.count('refunds retried')
     await cluster.pick()!.retryRefund(key)
   }
+}
+
+/** I12: whatever the chain's nodes said, every instance sells again. */
+async function checkSales(world: World, cluster: Cluster): Promise<void> {
+  const { scheduler } = world
+  let left = 0
+  for (const instance of cluster.alive()) {
+    left++
+    void (async () => {
+      let reason: unknown
+      for (let turn = 0; turn < 10 && reason !== 'none'; turn++) {
+        reason = await instance.ready().then(
+          () => 'none',
+          (cause: unknown) => cause,
+        )
+      }
+      if (reason !== 'none') world.violate('I12', `${instance.name} no longer sells: ${reason}`)
+      left--
+    })()
+  }
+  const latest = scheduler.now() + REST_MS
+  await scheduler.run(() => left === 0 || scheduler.now() >= latest)
 }
 
 /** Every buyer sends once more what took its money: whoever was charged must get what it bought. */

@@ -31,6 +31,8 @@ export interface Instance extends Host {
   ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
   cancel(challengeId: string, offered?: OfferedTerms): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
+  /** Rejects while it cannot sell. */
+  ready(): Promise<void>
   /** As on SIGTERM: requests in hand have so much time left, then the engine stops, then the process ends. */
   stop(graceMs: number): Promise<void>
   /** Nothing new reaches it. */
@@ -87,6 +89,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     ask: (intent) => answered(() => serve(intent)),
     cancel: (challengeId, offered) => answered(() => engine.cancel(challengeId, 'buyer', offered)),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
+    ready: () => engine.ready(),
   }
 
   async function stop(graceMs: number): Promise<void> {

@@ -69,6 +69,11 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     weather: { losses: 5, stale: 0, maxLatencyMs: 200, deliveryFails: 0.6 },
   },
   {
+    name: 'nodes that name blocks which do not exist',
+    counts: 'phantom blocks',
+    weather: { phantoms: 0.2, stale: 0.1, crash: 0, maxSkewMs: 0, config: { confirmations: 4 } },
+  },
+  {
     name: 'refunds, in blocks that go away',
     counts: 'refund transfers',
     weather: {

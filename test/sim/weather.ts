@@ -27,6 +27,8 @@ export interface Weather {
   maxReorgDepth: number
   stale: number
   maxStaleBlocks: number
+  /** That an answer names a latest block that does not exist, far in the future. */
+  phantoms: number
   outages: number
   feeSpikes: boolean
   facilitator: 'moody' | 'honest' | 'refuses-and-sends'
@@ -112,5 +114,6 @@ export function drawWeather(dice: Dice, fate: Dice): Weather {
     },
     refundEther: fate.pick(['some', 'some', 'late', 'none']),
     refusesRefunds: fate.chance(0.4),
+    phantoms: fate.pick([0, 0, 0, 0, 0.03]),
   }
 }

@@ -31,6 +31,18 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     }
   }
 
+  /** The latest block as a node names it: perhaps one that nobody will ever see. */
+  function named(block: SimBlock): Block {
+    if (world.calm || weather.phantoms === 0 || !dice.chance(weather.phantoms)) return facts(block)
+    world.count('phantom blocks')
+    const [blocks, seconds] = dice.pick([
+      [1_000_000, 0],
+      [0, 1_000_000],
+      [1_000_000, 1_000_000],
+    ] as const)
+    return { number: block.number + blocks, hash: '0xfa27', timestamp: block.timestamp + seconds }
+  }
+
   function look(at: View, auth: Parameters<typeof refusal>[3]): SimResult {
     if (useOf(at, { payer: auth.from, nonce: auth.nonce })) return { kind: 'used' }
     const reason = refusal(chain.token, at, at.block.timestamp, auth)
@@ -53,7 +65,7 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     const untold = keys.filter((key) => !told.some((use) => use.key === key))
     const found = [...told, ...untold.flatMap((key) => describeUse(latest, key) ?? [])]
     return {
-      at: facts(latest.block),
+      at: named(latest.block),
       found: found.filter(({ block }) => block.number >= fromHeight),
       mined: minedAt(receipts, hashes),
     }
@@ -62,7 +74,7 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
   return {
     async head() {
       const at = view()
-      return { latest: facts(at.block), finalized: facts(blockAt(at.branch, at.block.finalized)) }
+      return { latest: named(at.block), finalized: facts(blockAt(at.branch, at.block.finalized)) }
     },
     async simulate(auths) {
       const at = view()
@@ -75,14 +87,14 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     async usesIfMined(keys, fromHeight, hashes) {
       const at = view()
       const some = minedAt(at, hashes).length > 0
-      return { at: facts(at.block), ...(some && { seen: await uses(keys, fromHeight, hashes) }) }
+      return { at: named(at.block), ...(some && { seen: await uses(keys, fromHeight, hashes) }) }
     },
     async transfers(txHash) {
       const at = view()
       const mined = at.branch.mined.find(
         ({ tx, block }) => block.number <= at.block.number && tx.hash === txHash,
       )
-      return { at: facts(at.block), found: mined && plainTransfers(mined) }
+      return { at: named(at.block), found: mined && plainTransfers(mined) }
     },
     mined: async (hashes) => minedAt(view(), hashes),
     async submit(raw) {
