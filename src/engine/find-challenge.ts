@@ -227,8 +227,9 @@ function namesAnother(ids: Ids, challenge: ChallengeRow): boolean {
 }
 
 /** The echo of a 402 names the request as that 402 did, also where the claim gave the record another name. */
-function isAnotherRequest(requestId: string | undefined, { requestId: own, askedAs }: ChallengeRow): boolean {
-  return requestId !== undefined && requestId !== own && requestId !== askedAs
+function isAnotherRequest(requestId: string | undefined, challenge: ChallengeRow): boolean {
+  const { requestId: own, askedAs, earlierNames = [] } = challenge
+  return requestId !== undefined && ![own, askedAs, ...earlierNames].includes(requestId)
 }
 
 function renamed(draft: ChallengeRow, requestId: string | undefined): ChallengeRow {

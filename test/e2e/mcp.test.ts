@@ -136,8 +136,10 @@ describe('MCP', () => {
     const unpaid = await session.call('request_access', args)
     const pay = (payment: object) => session.call('request_access', args, { 'x402/payment': payment })
     const failing = await payloadFor(poor, unpaid.structuredContent)
-    expect(said(await pay(failing))).toMatchObject({ code: 'PAYMENT_FAILED' })
-    const paying = await payloadFor(buyer, unpaid.structuredContent)
+    const failed = await pay(failing)
+    expect(said(failed)).toMatchObject({ code: 'PAYMENT_FAILED' })
+    // The terms that came with the failure have the name that the failing payment gave it.
+    const paying = await payloadFor(buyer, failed.structuredContent)
     const grant = said(await pay(paying))
     expect(grant).toMatchObject({ status: 'access_granted', requestId: nameOf(paying) })
     expect(said(await pay(paying)), 'again').toEqual(grant)
