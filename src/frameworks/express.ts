@@ -12,6 +12,7 @@ import {
   type RequiredAccess,
   refuseUnknownRoute,
 } from './embedding.ts'
+import { answerBodyFaults } from './express-body-faults.ts'
 import { toRequest } from './light-request.ts'
 import { faultResponse, writeResponse } from './node-bridge.ts'
 import { watchHead } from './watch-head.ts'
@@ -39,13 +40,26 @@ export type ExpressHandler = (
   next: (error?: unknown) => void,
 ) => Promise<void>
 
+/** Fits wherever Express takes an `ErrorRequestHandler`. */
+export type ExpressErrorHandler = (
+  error: unknown,
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => Promise<void>
+
 /**
- * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
+ * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's. Two handlers for one
+ * `app.use`: the second answers, on the gateway's paths alone, bodies that a parser in front has refused.
  *
  * @example
  * app.use(paystile(gateway))
  */
-export function paystile(gateway: EmbeddedGateway): ExpressHandler {
+export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErrorHandler] {
+  return [serveGateway(gateway), answerBodyFaults(gateway) as ExpressErrorHandler]
+}
+
+function serveGateway(gateway: EmbeddedGateway): ExpressHandler {
   return handler(async (req, res, next) => {
     const request = fetchRequestOf(req)
     if (!request) return next()
