@@ -7,12 +7,13 @@ import type { ChallengeStatus, ResourceResponse } from '../protocol/access.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Hex } from '../protocol/hex.ts'
+import { printableLine } from '../protocol/printable.ts'
 import { BROKEN_PLAN } from './demo-backend.ts'
 import { findSandboxes, type SandboxState } from './sandbox-state.ts'
 
 const tick = styleText('green', '✓')
 const say = (step: string, text: string, mark = tick): void =>
-  console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${text}`)
+  console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${printableLine(text)}`)
 
 /** A plan, a paid call and a refund against the sandbox, told step by step. */
 async function main(): Promise<void> {
