@@ -52,7 +52,7 @@ async function tokenBy(keys: TokenKeys, change: { paidAt?: number; issuer?: stri
     keys,
     issuer: change.issuer ?? gatewayUrl,
     tokenTtlSeconds: 3600,
-    plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+    plans: [{ planId: 'basic' }],
     places: { resourceEndpoint: 'https://api.example.com/v1/{resourceId}', explorerTxUrl: 'https://x/' },
   })
   const order: Order = {

@@ -1,17 +1,18 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import express5 from 'express'
-import express4 from 'express4'
+import express5, { type ErrorRequestHandler } from 'express'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { paystile } from '../../src/frameworks/express.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 
+const express4: typeof express5 = createRequire(import.meta.url)('express4')
 const BASE = 'http://127.0.0.1/pay'
 
 describe.each([
   ['Express 5', express5],
-  ['Express 4', express4 as unknown as typeof express5],
+  ['Express 4', express4],
 ])('%s with express.json() in front of the gateway', (_name, express) => {
   let gateway: Gateway
   let server: Server
@@ -33,7 +34,7 @@ describe.each([
     app.post('/own', (req, res) => {
       res.json({ own: req.body })
     })
-    const sellers: express5.ErrorRequestHandler = (error, _req, res, _next) => {
+    const sellers: ErrorRequestHandler = (error, _req, res, _next) => {
       res.status(error.status).send(`the seller's own words: ${error.type}`)
     }
     app.use(sellers)
