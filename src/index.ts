@@ -34,7 +34,10 @@ export type {
   BackendAnswer,
   ChallengeState,
   ChallengeStatus,
+  RawAnswer,
+  RefundNotice,
   ResourceResponse,
+  RouteAnswer,
   SvcPayment,
 } from './protocol/access.ts'
 export type { DiscoveryCatalog, Plan, Route } from './protocol/catalog.ts'

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Outcome } from '../engine/outcome.ts'
 import { NATIVE_BODY } from '../transports/http/native-request.ts'
+import { createOutcomeRenderer } from '../transports/http/render-outcome.ts'
+import { renderRaw } from '../transports/http/render-raw.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
 import { sandboxDocuments } from './sandbox-documents.ts'
 
@@ -40,6 +43,16 @@ describe('attack 40: what the backend sends', () => {
     const asking = new Request('http://localhost/sw.js', { headers: { 'service-worker': 'script' } })
     const headers = { 'content-type': 'text/javascript' }
     expect(sandboxDocuments(new Response('', { headers }), asking).status).toBe(403)
+  })
+
+  test('through a raw route is judged, too', () => {
+    const raw = { status: 200, headers: [['content-type', 'text/html']], body: Buffer.from('<p>') }
+    const receipt = { success: true, transaction: '0xab', network: 'eip155:84532' }
+    const outcome = { kind: 'resource', raw, response: {}, receipt, cached: false } as unknown as Outcome
+    const page = renderRaw(outcome, createOutcomeRenderer('http://localhost')) as Response
+    const answer = sandboxDocuments(page, light)
+    expect(answer.headers.get('content-security-policy')).toBe('sandbox')
+    expect(answer.headers.get('payment-response')).toBe(page.headers.get('payment-response'))
   })
 
   test('as plain data is judged all the same', () => {
