@@ -10,7 +10,7 @@ import {
   type TestFacilitator,
 } from '../../src/testing/index.ts'
 import artifact from '../../src/testing/test-wallet-1271.json' with { type: 'json' }
-import { type Answer, PRICE, startWorld, type World } from './world.ts'
+import { type Answer, eventually, PRICE, startWorld, type World } from './world.ts'
 
 /** Deploys whatever it is given, by CREATE2; every chain of anvil has it. */
 const FACTORY: Hex = '0x4e59b44847b379578588920ca78fbf26c0b4956c'
@@ -91,7 +91,7 @@ test('a gas wallet never deploys a wallet, and takes its payment once it is depl
   expect(await isDeployed(wallet)).toBe(false)
   const sender = world.chain.account(7).address
   await world.chain.client.sendTransaction({ account: sender, to: FACTORY, data: wallet.deploy, chain: null })
-  expect(await isDeployed(wallet)).toBe(true)
+  await eventually(() => isDeployed(wallet))
   const stranger = await world.chain.newBuyer()
   expect(await pay(stranger, wallet)).toMatchObject({ status: 400, body: { code: 'INVALID_PROOF' } })
   expect(await pay(owner, wallet)).toMatchObject({ status: 200, body: { type: 'AccessGrant' } })
