@@ -16,7 +16,7 @@ type Seen = Pick<Block, 'number' | 'timestamp'>
 
 interface Believed extends Seen {
   seenAtMs: number
-  /** There was nothing to compare it with, or it was not what was expected; until a later block follows it. */
+  /** It was not what was expected; until a later block follows it. */
   shaky: boolean
 }
 
@@ -29,10 +29,10 @@ export interface ChainHead {
   /** 0: none yet. */
   readonly number: number
   /**
-   * Takes in the blocks that one look showed. `ahead`: one of them is doubted, and nothing may be decided by them;
-   * `behind`: all are below the highest.
+   * Takes in the blocks that were shown: by one answer, or by the two of a look, which alone can change its mind. `ahead`:
+   * one of them is doubted, and nothing may be decided by them; `behind`: all are below the highest.
    */
-  weigh(...blocks: Seen[]): 'fits' | 'ahead' | 'behind'
+  weigh(block: Seen, other?: Seen): 'fits' | 'ahead' | 'behind'
 }
 
 export function createChainHead({ clock, alerts }: { clock: Clock; alerts: Alerts }): ChainHead {
@@ -47,33 +47,33 @@ export function createChainHead({ clock, alerts }: { clock: Clock; alerts: Alert
     told = true
   }
 
-  function believe(block: Seen, shaky: boolean): void {
-    const { number, timestamp } = block
+  function believe({ number, timestamp }: Seen, shaky: boolean): 'fits' {
     believed = { number, timestamp, seenAtMs: clock.now(), shaky }
     doubts = 0
     contradictions = 0
     behindSinceMs = undefined
+    return 'fits'
   }
 
   /** Why this block is not what comes after those seen before. */
-  function doubtOf(block: Seen, lowest: Seen): string | undefined {
+  function doubtOf(block: Seen, lower: Seen): string | undefined {
     const nowMs = clock.now()
     const expectedMs = believed ? believed.timestamp * 1000 + nowMs - believed.seenAtMs : 0
     const aheadMs = block.timestamp * 1000 - Math.max(nowMs, expectedMs)
     if (aheadMs > (believed ? AHEAD_MS : FIRST_AHEAD_MS)) {
       return `its time is ${Math.round(aheadMs / 1000)} s in the future (or this machine's clock is behind)`
     }
-    const before = believed ?? lowest
+    const before = believed ?? lower
     const seconds = Math.max(0, block.timestamp - before.timestamp)
     if (block.number - before.number <= JUMP + JUMP_PER_SECOND * seconds) return undefined
     return `block ${before.number} was only ${seconds} s before it`
   }
 
-  /** No block of the answers is as high as the one believed in: is that one wrong? */
-  function reconsider(highest: Believed, blocks: readonly Seen[], top: Seen): 'fits' | 'behind' {
+  /** Neither block of a look is as high as the one believed in: is that one wrong? */
+  function reconsider(highest: Believed, top: Seen, lower: Seen): 'fits' | 'behind' {
     // On one chain, whatever is lower is earlier. A node that is behind never shows this; a reorganisation may, and then
     // that block is gone as well.
-    const passed = blocks.every(({ timestamp }) => timestamp > highest.timestamp)
+    const passed = Math.min(top.timestamp, lower.timestamp) > highest.timestamp
     contradictions = passed ? contradictions + 1 : 0
     behindSinceMs ??= clock.now()
     const unconfirmed = highest.shaky && clock.now() - behindSinceMs >= UNCONFIRMED_MS
@@ -81,33 +81,34 @@ export function createChainHead({ clock, alerts }: { clock: Clock; alerts: Alert
     tell(
       `the RPC named block ${highest.number} and is at block ${top.number} later: the former is left out, and sales go on`,
     )
-    believe(top, !passed)
-    return 'fits'
+    return believe(top, false)
+  }
+
+  /** Where one answer of a look says so and another does not, it does not stay. */
+  function doubtAgain(top: Seen, lower: Seen): 'fits' | 'ahead' {
+    doubts = doubtOf(lower, lower) === undefined ? 0 : doubts + 1
+    return doubts < LOOKS ? 'ahead' : believe(top, true)
   }
 
   return {
     get number() {
       return believed?.number ?? 0
     },
-    weigh(...blocks) {
-      const top = blocks.reduce((high, next) => (next.number > high.number ? next : high))
-      const lowest = blocks.reduce((low, next) => (next.number < low.number ? next : low))
-      if (believed && top.number < believed.number) return reconsider(believed, blocks, top)
-      behindSinceMs = undefined
-      contradictions = 0
-      const doubt = doubtOf(top, lowest)
-      if (doubt === undefined) {
+    weigh(block, other) {
+      const [lower, top] = other && other.number > block.number ? [block, other] : [other ?? block, block]
+      if (believed && top.number < believed.number) return other ? reconsider(believed, top, lower) : 'behind'
+      const doubt = doubtOf(top, lower)
+      if (doubt !== undefined) {
+        tell(`the RPC names block ${top.number}; ${doubt}. It is not believed unless it stays`)
+        return other ? doubtAgain(top, lower) : 'ahead'
+      }
+      if (other) {
         doubts = 0
         told = false
-        if (!believed || top.number > believed.number) believe(top, !believed && blocks.length === 1)
-        return 'fits'
       }
-      tell(`the RPC names block ${top.number}; ${doubt}. It is not believed unless it stays`)
-      // Where one answer of a look says so and another does not, it does not stay.
-      doubts = blocks.every((block) => doubtOf(block, lowest) !== undefined) ? doubts + 1 : 0
-      if (doubts < LOOKS) return 'ahead'
-      believe(top, true)
-      return 'fits'
+      // A single answer follows what is believed; it is not where that begins.
+      const follows = believed ? top.number > believed.number : other !== undefined
+      return follows ? believe(top, false) : 'fits'
     },
   }
 }

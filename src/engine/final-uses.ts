@@ -17,7 +17,7 @@ export async function finalUses(
   const { finalized } = await core.chain.head()
   const seen = await core.chain.uses(keys, fromHeight, hashes)
   refuseOlderView(seen.at, finalized)
-  refuseDoubtful(core, seen.at)
+  await refuseDoubtful(core, seen.at)
   return { ...seen, finalized }
 }
 
@@ -28,6 +28,6 @@ export function refuseOlderView(at: Block, finalized: Block): void {
       `a node that has block ${finalized.number}; this one ends at ${at.number}. The chain`,
     )
   }
-  if (at.timestamp < finalized.timestamp)
+  if (at.number >= finalized.number && at.timestamp < finalized.timestamp)
     throw new UnavailableError(`an RPC whose finalized block is not later than its latest (${at.number})`)
 }

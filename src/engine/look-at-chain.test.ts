@@ -3,7 +3,7 @@ import type { Block, SignedAuthorization, SimResult } from '../ports.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
 import { createChainHead } from './chain-head.ts'
 import type { Core } from './core.ts'
-import { lookAtChain } from './look-at-chain.ts'
+import { lookAtChain, refuseDoubtful } from './look-at-chain.ts'
 
 const OK: SimResult = { kind: 'ok', alone: false }
 const USED: SimResult = { kind: 'used' }
@@ -82,4 +82,21 @@ test('a block far in the future that the node names once is left out of the next
   expect((await lookAtChain(core, [auth])).at.number).toBe(102)
   expect(waits).toEqual([])
   expect(alerts).toEqual(['chain-inconsistent'])
+})
+
+test('an answer of a block that does not fit decides nothing, unless whole looks show it as well', async () => {
+  const far = 0x7fff_ffff
+  const once = setUp([
+    { latest: 100, at: 100 },
+    { latest: 100, at: 100 },
+  ])
+  await lookAtChain(once.core, [auth])
+  await expect(refuseDoubtful(once.core, block(far))).rejects.toThrow('blocks fit together')
+  const moved = setUp([
+    { latest: 100, at: 100 },
+    ...Array.from({ length: 3 }, () => ({ latest: far, at: far })),
+  ])
+  await lookAtChain(moved.core, [auth])
+  await refuseDoubtful(moved.core, block(far))
+  expect(moved.core.head.number).toBe(far)
 })

@@ -37,8 +37,10 @@ export async function lookAtChain(core: Core, auths: readonly SignedAuthorizatio
   throw new UnavailableError(`an RPC node that has block ${number}`)
 }
 
-/** A block that does not fit what was seen before decides nothing. */
-export function refuseDoubtful(core: Core, at: Block): void {
+/** A block that does not fit what was seen before decides nothing, unless the whole chain is there by now. */
+export async function refuseDoubtful(core: Core, at: Block): Promise<void> {
+  if (core.head.weigh(at) !== 'ahead') return
+  await lookAtChain(core, [])
   if (core.head.weigh(at) === 'ahead')
     throw new UnavailableError(`an RPC whose blocks fit together (block ${at.number} does not)`)
 }

@@ -34,7 +34,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     }
     if (!sameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
     const { at, found } = await core.chain.transfers(proof.txHash)
-    refuseDoubtful(core, at)
+    await refuseDoubtful(core, at)
     if (!found || at.number - found.block.number + 1 < core.config.confirmations) {
       return failed(core, notMined(challenge))
     }

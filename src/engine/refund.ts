@@ -42,7 +42,7 @@ async function sendRefunds(core: Core, waiting: readonly RefundRow[]): Promise<v
     return
   }
   const { latest } = await core.chain.head()
-  refuseDoubtful(core, latest)
+  await refuseDoubtful(core, latest)
   const signed = await Promise.all(
     ready.map(async (row) => ({ row, auth: await signRefund(signer, row, latest.timestamp) })),
   )

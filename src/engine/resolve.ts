@@ -168,7 +168,7 @@ export async function resolveAttempts(
       : await core.chain.uses(keys, fromHeight, hashes))
   const { at, found, mined, finalized } = seen
   const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
-  if (!finalized) refuseDoubtful(core, at)
+  if (!finalized) await refuseDoubtful(core, at)
   const uses = new Map(found.map((use) => [`${use.key.payer}:${use.key.nonce}`, use]))
 
   const failures: Array<{ row: AuthorizationRow; verdict: Verdict; use: Use | undefined }> = []

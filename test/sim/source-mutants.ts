@@ -111,21 +111,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     name: 'every block that a node names is believed',
     storm: 'nodes that name blocks which do not exist',
     file: 'engine/chain-head',
-    from: 'if (doubt === undefined) {',
-    to: 'if (doubt !== null) {',
-  },
-  {
-    name: 'a block that does not exist decides',
-    storm: 'nodes that name blocks which do not exist',
-    file: 'engine/look-at-chain',
-    from: "core.head.weigh(at) === 'ahead'",
-    to: "core.head.weigh(at) === 'nowhere'",
-  },
-  {
-    name: 'a node that is behind is believed',
-    file: 'engine/look-at-chain',
-    from: "=== 'fits' && at.number === core.head.number",
-    to: "!== 'ahead'",
+    from: 'if (doubt !== undefined) {',
+    to: 'if (doubt === null) {',
   },
   {
     name: 'a receipt does not follow its transfer through a reorganisation',

@@ -69,11 +69,6 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     weather: { losses: 5, stale: 0, maxLatencyMs: 200, deliveryFails: 0.6 },
   },
   {
-    name: 'nodes that name blocks which do not exist',
-    counts: 'phantom blocks',
-    weather: { phantoms: 0.2, stale: 0.1, crash: 0, maxSkewMs: 0, config: { confirmations: 4 } },
-  },
-  {
     name: 'refunds, in blocks that go away',
     counts: 'refund transfers',
     weather: {
@@ -126,5 +121,10 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       horizonMs: 300_000,
       config: { refundIntervalMs: 10_000, jobIntervalMs: 4_000 },
     },
+  },
+  {
+    name: 'nodes that name blocks which do not exist',
+    counts: 'phantom blocks',
+    weather: { phantoms: 0.2, stale: 0.1, crash: 0, maxSkewMs: 0, config: { confirmations: 4 } },
   },
 ]
