@@ -171,8 +171,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a retry that names the request as its 402 did finds nothing',
     file: 'engine/find-challenge',
-    from: 'requestId !== own && requestId !== askedAs',
-    to: 'requestId !== own',
+    from: '[own, askedAs, ...earlierNames].includes(requestId)',
+    to: '[own].includes(requestId)',
   },
   {
     name: 'a handler that took too long delivers what was refunded',
