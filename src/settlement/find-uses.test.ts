@@ -1,6 +1,9 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { createUseSearch } from './find-uses.ts'
-import type { Rpc } from './rpc.ts'
+import { createRpc, type Rpc } from './rpc.ts'
+import type { RpcPace } from './rpc-pace.ts'
 
 const ASSET = `0x${'a5'.repeat(20)}` as const
 const KEY = { payer: `0x${'b0'.repeat(20)}` as const, nonce: `0x${'01'.repeat(32)}` as const }
@@ -40,4 +43,41 @@ test('a node that allows few blocks is asked for more only once', async () => {
   const queries = await look()
   expect(queries.every((blocks) => blocks <= 200)).toBe(true)
   expect(queries.reduce((sum, blocks) => sum + blocks, 0)).toBe(621)
+})
+
+/** How long one waits is tested elsewhere. */
+const hasty: RpcPace = {
+  admit: (calls) => calls,
+  waitMs: () => 1,
+  accepted: () => {},
+  refused: () => {},
+  isLimited: () => false,
+}
+
+test('a node that says "too fast" nine times is asked for as many blocks at once as before', async () => {
+  let refusals = 9
+  const asked: number[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    const { id, method, params } = JSON.parse(body)
+    if (method === 'eth_getBlockByNumber') return response.end(JSON.stringify({ id, result: latest }))
+    asked.push(Number(params[0].toBlock) - Number(params[0].fromBlock) + 1)
+    if (refusals-- > 0) return response.writeHead(429, { 'retry-after': '0' }).end()
+    response.end(JSON.stringify({ id, result: [] }))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const rpc = createRpc(url, { timeoutMs: 20_000, maxBytes: 10_000 }, hasty)
+    const { uses } = createUseSearch(rpc, ASSET)
+    await uses([KEY], 880)
+    expect(asked).toEqual(Array(10).fill(621))
+    asked.length = 0
+    await uses([KEY], 880)
+    expect(asked).toEqual([621])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
 })

@@ -214,30 +214,6 @@ test.each([
   expect(fake.walletOf(A).nonce).toBe(2)
 })
 
-test('a wallet without a gap is read when a transaction is due, and not every second before', async () => {
-  const { wallet, store, fake, clock } = setUp()
-  let reads = 0
-  const read = fake.chain.wallet
-  fake.chain.wallet = (address) => {
-    reads += 1
-    return read(address)
-  }
-  const passes = async (seconds: number) => {
-    reads = 0
-    for (let second = 0; second < seconds; second++) {
-      await clock.advance(1_000)
-      await wallet.tend()
-    }
-    return reads
-  }
-  await settle(wallet, store, [item('a')])
-  fake.mine()
-  expect(await passes(13), 'nothing is known after a start').toBe(2)
-  await settle(wallet, store, [item('b')])
-  fake.mine()
-  expect(await passes(13)).toBe(1)
-})
-
 test('a wallet whose key is gone is still followed, and a node that fails one wallet does not stop another', async () => {
   const { wallet, instance, store, fake, clock } = setUp()
   const [parcel] = await settle(wallet, store, [item('a')])
