@@ -9,7 +9,7 @@ export type {
 } from './config/options.ts'
 export type { AccessClaims } from './delivery/access-claims.ts'
 export type { ExpectedAccess, Verified, VerifyBearer } from './delivery/verify-bearer.ts'
-export type { Dossier, Engine, Intent, Outcome, TransferProof } from './engine/outcome.ts'
+export type { Dossier, Engine, Intent, OfferedTerms, Outcome, TransferProof } from './engine/outcome.ts'
 export { ConfigError, type ErrorDetails, GatewayError } from './errors.ts'
 // The rows that a store keeps, and what they say of the chain.
 export type * from './facts.ts'
@@ -45,6 +45,7 @@ export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-co
 export type { Address, Hex } from './protocol/hex.ts'
 export { NETWORKS, type Network } from './protocol/network.ts'
 export type {
+  Accepted,
   Authorization,
   PaymentPayload,
   PaymentRequired,

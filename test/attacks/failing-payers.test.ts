@@ -13,14 +13,14 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('payments that would reve
 
   test('attack 34: they are simulated, cost no gas, and are limited per payer', async () => {
     const broke = await world.chain.newBuyer({ micro: PRICE - 1n })
-    const { accepts } = await world.terms()
     const gasWallet = world.chain.account(1).address
     const gas = await world.chain.client.getBalance({ address: gasWallet })
     const sends = await sendsOf(world)
     for (let turn = 0; turn < BUDGET; turn++) {
-      const failed = await world.pay(await world.sign(broke, accepts[0]!))
+      const failed = await world.pay(await world.sign(broke, (await world.terms()).accepts[0]!))
       expect(failed).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
     }
+    const { accepts } = await world.terms()
     const limited = await world.pay(await world.sign(broke, accepts[0]!))
     expect(limited).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED', retryable: true } })
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)

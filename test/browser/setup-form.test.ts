@@ -147,7 +147,7 @@ test('times are written as people say them, and what is none is explained', asyn
   await ttl.fill('2 hours')
   const { values } = (await checked).postDataJSON()
   expect(values.PLANS[0].tokenTtlSeconds).toBe(7200)
-  await page.getByText('Lifetime and resource address').click()
+  await page.getByText('Lifetime', { exact: true }).click()
   await page.getByLabel('A token is valid for').fill('1 week')
   await page.waitForRequest((request) => request.postDataJSON()?.values?.TOKEN_TTL_SECONDS === '604800')
   await page.getByLabel('A token is valid for').fill('a while')

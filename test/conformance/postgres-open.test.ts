@@ -26,7 +26,10 @@ describe('migrations', () => {
   test('by eight instances at once run once', async () => {
     const options = { url: server.url, schema: 'boot' }
     const stores = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore(options)))
-    expect(await admin`SELECT id, name FROM boot.migrations`).toEqual([{ id: '1', name: 'first-tables' }])
+    expect(await admin`SELECT id, name FROM boot.migrations`).toEqual([
+      { id: '1', name: 'first-tables' },
+      { id: '2', name: 'holds' },
+    ])
     expect(await stores[0]!.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
     expect((await stores[7]!.get('requests', ['a']))[0]?.version).toBe(1)
     await Promise.all(stores.map((store) => store.close()))

@@ -17,10 +17,7 @@ const SPOTS = [
   ],
   ['fault 7: DELIVERED, before the response', 'gas-wallet/route-call/answer-200#1/before'],
   ['fault 8: the refund is signed, before sending', 'gas-wallet/plan-refund/t4-refund-signed#1/after'],
-  [
-    'fault 9: the refund is sent, before it is recorded',
-    'facilitator/route-refund/facilitator-settle#2/after',
-  ],
+  ['fault 9: the refund is sent, before it is recorded', 'facilitator/route-refund/rpc-send#1/after'],
 ] as const
 
 describe('killed, started again, settled', () => {

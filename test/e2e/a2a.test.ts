@@ -31,6 +31,8 @@ describe.each([
         routes: ROUTES,
         ...(embedded && { fetchResource: ({ path }) => ({ status: 200, body: { path } }) }),
         ...options,
+        // Here a backend answers the routes, whose 2xx alone is a delivery.
+        ...(embedded && { routes: ROUTES }),
         a2a: { streaming: true },
       },
     })

@@ -65,12 +65,12 @@ export async function payOnceForTwo(shop: Shop, buyer: Buyer): Promise<void> {
 /** Many purchases of its own at once: whatever one may cost us, all of them together would cost so often. */
 export async function buyManyAtOnce(shop: Shop, buyer: Buyer): Promise<void> {
   await Promise.all(
-    Array.from({ length: 10 }, async () => {
+    Array.from({ length: 7 }, async () => {
       const one = { ...buyer, requestId: undefined }
       const terms = await askTerms(shop, one)
       if (!terms) return
       shop.world.count('payments at once')
-      await payUntilKnown(shop, one, sign(shop, one, terms))
+      await payUntilKnown(shop, one, sign(shop, one, terms), 3)
     }),
   )
 }

@@ -128,14 +128,19 @@ export async function askTerms(shop: Shop, buyer: Buyer, tries = 12): Promise<Pa
 }
 
 /** Sends one payload again and again until its outcome is known. */
-export async function payUntilKnown(shop: Shop, buyer: Buyer, payment: PaymentPayload): Promise<Reply> {
+export async function payUntilKnown(
+  shop: Shop,
+  buyer: Buyer,
+  payment: PaymentPayload,
+  patience = 25,
+): Promise<Reply> {
   const { dice, scheduler } = shop.world
   const intent = paidIntent(shop, buyer, payment)
   buyer.payments.push({ intent, payment })
   const what = `pay ${payment.payload.authorization.nonce.slice(2, 8)}`
   for (let turn = 0; ; turn++) {
     const reply = see(shop, buyer, what, await shop.ask(intent))
-    if (!isUnknown(reply) || turn >= 25) return reply
+    if (!isUnknown(reply) || turn >= patience) return reply
     await scheduler.sleep(dice.skewed(500, 30_000))
   }
 }
