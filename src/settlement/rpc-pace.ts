@@ -30,7 +30,9 @@ export function createRpcPace(now: () => number = Date.now): RpcPace {
   let growsAtMs = 0
   let resumesAtMs = 0
   let refusals = 0
-  let taken: Array<{ atMs: number; calls: number }> = []
+  let secondAtMs = 0
+  let thisSecond = 0
+  let lastSecond = 0
 
   function refill(): void {
     const nowMs = now()
@@ -42,10 +44,15 @@ export function createRpcPace(now: () => number = Date.now): RpcPace {
     tokensAtMs = nowMs
   }
 
+  /** Counted by whole seconds: it is asked for at every answer, and has to cost nothing. */
   function takenLately(): number {
-    const sinceMs = now() - 1000
-    taken = taken.filter(({ atMs }) => atMs > sinceMs)
-    return taken.reduce((sum, { calls }) => sum + calls, 0)
+    const passedMs = now() - secondAtMs
+    if (passedMs >= 1000) {
+      lastSecond = passedMs < 2000 ? thisSecond : 0
+      thisSecond = 0
+      secondAtMs = now()
+    }
+    return Math.max(thisSecond, lastSecond)
   }
 
   const isLimited = (): boolean => {
@@ -68,8 +75,8 @@ export function createRpcPace(now: () => number = Date.now): RpcPace {
     },
     accepted(calls) {
       refusals = 0
-      taken.push({ atMs: now(), calls })
-      if (taken.length > 100) takenLately()
+      takenLately()
+      thisSecond += calls
     },
     refused(calls, retryAfterMs) {
       const nowMs = now()
