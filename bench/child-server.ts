@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../src/testing/free-port.ts'
 
 export interface Usage {
   cpuSeconds: number
@@ -104,12 +103,4 @@ async function untilReady(child: ChildProcess, url: string, said: () => string):
   }
   child.kill('SIGKILL')
   throw new Error(`a server did not start (${url}):\n${said()}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readVariable } from '../dist/config/read-variable.js'
 
-// Exit code 0 while the server answers /health, below the path of its base URL; else 1 and one line that says why.
+// Exit code 0 if the server answers /health below the path of its base URL; otherwise 1 and one line with the reason.
 const read = (name) => readVariable(name, process.env, (path) => readFileSync(path, 'utf8'))?.text
 const port = read('PORT') ?? '3000'
 const url = `http://127.0.0.1:${port}${basePath()}/health`
@@ -20,7 +20,7 @@ function basePath() {
   return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).pathname.replace(/\/+$/, '') : ''
 }
 
-/** What the setup page has saved, if anything. */
+/** The values that the setup page saved, if any. */
 function savedBaseUrl() {
   try {
     const path = join(read('DATA_DIR') ?? './data', 'config.json')

@@ -5,7 +5,7 @@ import { runChild } from './child.mjs'
 import { ensureBuilt, ensureInstalled, packageBin, root, runMain } from './prepare.mjs'
 import { ensureChain } from './prepare-chain.mjs'
 
-// Every attack against the standalone server as a process of its own; arguments choose files, as for npm test.
+// Runs every attack against the standalone server as a process of its own; arguments choose files, as for npm test.
 await runMain(async () => {
   const filters = process.argv.slice(2)
   await ensureInstalled()
@@ -38,7 +38,7 @@ function readResults(file) {
   )
 }
 
-/** One line per row; the number of rows that did not pass. */
+/** Prints one line per row; returns the number of rows that did not pass. */
 function printRows(results, partly) {
   const rows = JSON.parse(readFileSync(join(root, 'test/attacks/rows.json'), 'utf8'))
   let failed = 0

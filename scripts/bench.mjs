@@ -7,7 +7,7 @@ await runMain(async () => {
   await ensureInstalled()
   await ensureChain()
   await ensureSystem(['redis', 'postgres'])
-  // What is measured is the package as it is published; the bench itself is built apart from it.
+  // Measures the package as it is published; the benchmark itself is built separately.
   await ensureBuilt()
   const built = await ensureBenchBuilt()
   await becomeNode(join(built, 'bench/run.js'), [root, ...process.argv.slice(2)])

@@ -5,15 +5,15 @@ import { basename, join } from 'node:path'
 import { runChild } from './child.mjs'
 import { PrepareError, root, runMain } from './prepare.mjs'
 
-// Makes src/settlement/curve.wasm from the library's own source; with --check it only compares. The result is the same,
+// Makes src/chain/curve.wasm from the library's own source; with --check it only compares. The result is the same,
 // byte for byte, wherever this compiler runs. On Debian: apt-get install clang-19 lld-19 wasi-libc
 const SOURCE = 'http://deb.debian.org/debian/pool/main/libs/libsecp256k1/libsecp256k1_0.5.0.orig.tar.xz'
 const SOURCE_SHA256 = '13b70138be52d7a23bdf0ea39ed79799a30eb855f2ed82c028357f6432cd536b'
-const wasm = join(root, 'src/settlement/curve.wasm')
+const wasm = join(root, 'src/chain/curve.wasm')
 const sysroot = process.env.WASI_SYSROOT ?? '/usr'
 
-// WebAssembly multiplies 32 bits by 32 into 64. The library takes the compiler's 128-bit numbers otherwise, which are
-// calls of a function here, and twice as slow. Larger tables (the window) gain 4% and cost a megabyte.
+// WebAssembly multiplies 32 bits by 32 into 64. By default the library uses the compiler's 128-bit numbers, which are
+// function calls here and twice as slow. Larger tables (the window) gain 4% and cost a megabyte.
 const settings = [
   'USE_FORCE_WIDEMUL_INT64=1',
   'ECMULT_WINDOW_SIZE=10',
@@ -47,7 +47,7 @@ await runMain(async () => {
     )
     const bytes = readFileSync(made)
     if (!process.argv.includes('--check')) writeFileSync(wasm, bytes)
-    else if (!readFileSync(wasm).equals(bytes)) throw new PrepareError('src/settlement/curve.wasm differs.')
+    else if (!readFileSync(wasm).equals(bytes)) throw new PrepareError('src/chain/curve.wasm differs.')
     console.log(`${bytes.length} bytes, sha256 ${sha256(bytes)}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const ownGroup = process.platform !== 'win32'
 
-// If this process is killed outright, the child loses its channel: it ends itself and its group.
+// If this process is killed, the child loses its IPC channel, and then ends itself and its group.
 const exitWithParent = `data:text/javascript,${encodeURIComponent(`
   process.channel?.unref()
   process.on('disconnect', () => {
@@ -14,10 +14,10 @@ const exitWithParent = `data:text/javascript,${encodeURIComponent(`
 `)}`
 
 /**
- * Runs a program to its end and leaves nothing of it behind.
+ * Runs a program to its end, and ends everything that it started.
  *
- * The child gets a process group of its own: a Ctrl-C then reaches it once, through us, and whatever it
- * started and forgot is ended with it. With `capture` its output is returned instead of shown.
+ * The child gets a process group of its own: it gets a Ctrl-C once, from us, and processes that it started and left
+ * running are ended with it. With `capture` its output is returned instead of shown.
  *
  * @returns {Promise<{ code: number, output: string, interrupted: boolean }>}
  */
@@ -37,7 +37,7 @@ export function runChild(command, args, { capture = false, ipc = false, cwd, env
     let interrupted = false
     let lastForwardMs = Number.NEGATIVE_INFINITY
     const forward = (signal) => {
-      // A terminal and npm both hand us the same Ctrl-C: pass it on once.
+      // The terminal and npm both send us the same Ctrl-C: pass it on once.
       if (performance.now() - lastForwardMs < 300) return
       lastForwardMs = performance.now()
       interrupted = true
@@ -59,7 +59,7 @@ export function runChild(command, args, { capture = false, ipc = false, cwd, env
       output.push(Buffer.from(`${error.message}\n`))
       settle(127)
     })
-    // A forgotten grandchild would hold captured pipes open, so leftovers go before 'close' is awaited.
+    // A leftover grandchild would keep captured pipes open, so it is ended before we wait for 'close'.
     child.on('exit', endLeftovers)
     child.on('close', (code, signal) => settle(code ?? 128 + (constants.signals[signal] ?? 0)))
   })

@@ -4,7 +4,7 @@ const NEW = '2026-07-28'
 const NO_PROMPTS = 'prompts and resources are not offered'
 const NO_TEST_TOOL = 'needs a tool of the suite’s own; the tools here are what is sold'
 
-/** What is run, by revision of the protocol. `excused`: checks of the scenario that ask for something not offered. */
+/** The scenarios that are run, by revision of the protocol. `excused`: checks of features that are not offered. */
 export const applicable = [
   { scenario: 'server-initialize', revision: OLD },
   { scenario: 'ping', revision: OLD },
@@ -38,7 +38,7 @@ export const applicable = [
   },
 ]
 
-/** What is not run, and why. */
+/** Scenarios that are not run, and why. */
 export const notApplicable = [
   {
     reason: 'Calls a tool that only the suite’s example server has; the tools here are what is sold',

@@ -8,7 +8,7 @@ import { applicable, notApplicable } from './conformance-mcp-scenarios.mjs'
 import { ensureBuilt, ensureInstalled, PrepareError, root, runMain } from './prepare.mjs'
 import { ensureChain } from './prepare-chain.mjs'
 
-// The suite needs Node 22; where this Node is older, npm brings one, into the suite's own folder.
+// The suite needs Node 22; if this Node is older, npm installs one in the suite's own folder.
 const SUITE = '0.2.0-alpha.12'
 const NODE = '22.23.3'
 const hasNode22 = Number(process.versions.node.split('.')[0]) >= 22
@@ -38,7 +38,7 @@ await runMain(async () => {
   process.exit(failures === 0 ? 0 : 1)
 })
 
-/** Pinned, and outside of the project's own dependencies. */
+/** A fixed version, outside of the project's own dependencies. */
 async function installSuite() {
   const folder = join(root, 'node_modules/.cache', `mcp-conformance-${SUITE}`)
   const node = hasNode22 ? process.execPath : join(folder, 'node_modules/node/bin/node')
@@ -116,7 +116,7 @@ function freePort() {
   })
 }
 
-/** The suite's own record of each check decides; what is excused must really fail, or the excuse is out of date. */
+/** Uses the suite's own record of each check. Excused checks must really fail, or the excuse is out of date. */
 async function runScenario(suite, url, work, { scenario, revision, excused = {} }) {
   const folder = mkdtempSync(join(work, 'checks-'))
   const args = ['--url', url, '--scenario', scenario, '--spec-version', revision, '-o', folder]
@@ -141,7 +141,7 @@ async function runScenario(suite, url, work, { scenario, revision, excused = {} 
   return good ? 0 : 1
 }
 
-/** A scenario of the suite that is neither run nor explained would be forgotten. */
+/** Scenarios of the suite that are neither run nor listed with a reason. */
 async function tellUnexplained(suite) {
   const { output } = await suite('list', '--server')
   const listed = [...output.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => name)

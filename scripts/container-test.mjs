@@ -61,7 +61,7 @@ async function testImage() {
   })
   await step('buildah runs it (chroot) as that user, and every script loads', async () => {
     const answered = await container.run([...image.Entrypoint, '--version'])
-    // Under chroot tini says that it is not process 1; by runc it is.
+    // Under chroot, tini prints that it is not process 1; with runc it is.
     assert.equal(answered.trim().split('\n').at(-1), version)
     assert.match(await container.run(['id']), /^uid=1000\b.* gid=1000\b/)
     const loaded = await container.run(['node', '--input-type=module', '-e', inside('load-modules.mjs')])

@@ -7,7 +7,7 @@ await runMain(async () => {
   await ensureChain()
   await ensureSystem(['redis', 'postgres'])
   await ensureBuilt()
-  // The harness is TypeScript; what it kills is the build.
+  // The harness runs as TypeScript; the processes that it kills run the build.
   const { runnerImport } = await import('vite')
   await runnerImport(join(root, 'test/crash/run.ts'), { configFile: false, root, logLevel: 'error' })
 })

@@ -1,4 +1,4 @@
-/* What src/settlement/curve.ts calls: libsecp256k1 behind one buffer, without allocation and without imports. */
+/* What src/chain/curve.ts calls: libsecp256k1 behind one buffer, without allocation and without imports. */
 #include <stddef.h>
 #include "src/secp256k1.c"
 

@@ -12,7 +12,7 @@ const PACKAGES = ['box64', 'libc6', 'libc6-amd64-cross', 'libgcc-s1-amd64-cross'
 
 /**
  * Fetches box64, which runs programs for x64 on 64-bit ARM several times faster than qemu does. Debian has one that is
- * new enough in `testing` only, so it is unpacked into a folder of ours; nothing is installed.
+ * new enough in `testing` only, so it is unpacked into a folder of this repository and not installed.
  *
  * @returns {Promise<string>} how a shell script starts it, up to the program's name
  */
@@ -55,7 +55,7 @@ export async function fetchBox64(folder) {
     'BOX64_NOBANNER=1',
     'BOX64_LOG=0',
   ]
-  // All threads on one core, where memory has the order that x64 promises: on two, anvil crashed once in a hundred starts.
+  // All threads on one core, which keeps the memory order of x64: with two cores, anvil crashed once in a hundred starts.
   const oneCore = 'taskset -c $(($$ % $(nproc)))'
   const loader = join(libraries, 'ld-linux-aarch64.so.1')
   const box64 = join(system, 'bin/box64')

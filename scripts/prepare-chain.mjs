@@ -10,8 +10,8 @@ const FOREIGN = '@foundry-rs/anvil-linux-amd64'
 const cache = join(root, 'node_modules', '.cache', 'anvil-box64')
 
 /**
- * The local chain is anvil: built for this machine, from npm, or whatever is on the PATH. On 64-bit ARM Linux, where a
- * registry may lack that build, the one for x64 runs under an emulator: slower, but it is the same chain.
+ * Makes sure that anvil, the local chain, can run: the build of npm for this machine, or one on the PATH. On 64-bit ARM Linux,
+ * where a registry may lack that build, the one for x64 runs in an emulator, which is slower.
  */
 export async function ensureChain() {
   if (hasOwnBuild() || isOnPath()) return
@@ -33,7 +33,7 @@ function hasOwnBuild() {
   }
 }
 
-/** Not the launcher that npm links into `.bin`: without a build it starts nothing. */
+/** Ignores the launcher that npm links into `.bin`, which cannot run without a build. */
 function isOnPath() {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.endsWith('.bin'))
   return folders.some((folder) => existsSync(join(folder, 'anvil')))
@@ -60,6 +60,6 @@ async function fetchForeign() {
   const tried = await runChild(untried, ['--version'], { capture: true })
   if (tried.code !== 0)
     throw new PrepareError(`Under box64 anvil does not start. ${BY_HAND}\n${tried.output}`)
-  // Renamed last: its presence says that everything else is there.
+  // Renamed last, so that its presence means that everything else is complete.
   renameSync(untried, join(cache, 'anvil'))
 }

@@ -18,7 +18,7 @@ import { withProgress } from './progress.mjs'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const pagesDir = join(root, 'dist', 'ui')
 
-/** A failure that one line explains; commands print it without a stack. */
+/** A failure whose message explains it; commands print it without a stack. */
 export class PrepareError extends Error {}
 
 /** Installs the locked dependencies when they are absent or differ from package-lock.json. */
@@ -142,7 +142,7 @@ function installedMatchesLock() {
   if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return false
   const locked = readJson('package-lock.json').packages
   const installed = readJson('node_modules/.package-lock.json').packages
-  // Contents, not times: an install touches both files and a checkout touches neither in order.
+  // Compares contents and not times, which installs and checkouts change.
   return Object.entries(locked).every(([path, entry]) => {
     if (path === '') return true
     const found = installed[path]
@@ -152,7 +152,7 @@ function installedMatchesLock() {
   })
 }
 
-/** Every script in `emits` must come out; of `reads` only what it imports does. */
+/** Compiles every script in `emits`, and of `reads` only what those import. */
 async function compile({ tsconfig, emits, reads, base, outDir }) {
   const toOutput = (file) => join(root, outDir, relative(join(root, base), file))
   const buildInfo = join(root, outDir, '.tsbuildinfo')
@@ -166,12 +166,12 @@ async function compile({ tsconfig, emits, reads, base, outDir }) {
     const startedAt = new Date()
     result = await runTsc(tsconfig)
     if (result.ok && !isComplete()) {
-      // The compiler trusts its record over the folder: without the record it writes everything again.
+      // The compiler trusts its build record more than the folder; without the record it writes everything again.
       rmSync(buildInfo, { force: true })
       result = await runTsc(tsconfig)
     }
     removeOrphans(toOutput(join(root, emits)), expected)
-    // A failed build stays stale, and so does whatever was edited while it ran.
+    // A failed build counts as outdated, and so does one whose sources were edited while it ran.
     if (existsSync(buildInfo)) utimesSync(buildInfo, startedAt, result.ok ? startedAt : new Date(0))
   }
   copyAssets(all, toOutput)
@@ -189,7 +189,7 @@ async function bundlePages() {
     { capture: true, cwd: root },
   )
   if (interrupted) process.exit(130)
-  // Vite has emptied the folder: without the mark the next build starts again, and so it does after an edit meanwhile.
+  // Vite has emptied the folder. The mark is written last, so that a failed build, or an edit meanwhile, causes another build.
   if (code === 0) {
     writeFileSync(mark, '')
     utimesSync(mark, startedAt, startedAt)
@@ -236,7 +236,7 @@ function copyAssets(files, toOutput) {
   }
 }
 
-/** Files and folders alike: a folder's time tells that a file in it was removed. */
+/** Of files and folders: the time of a folder shows that a file in it was removed. */
 function listTree(folder) {
   if (!existsSync(folder)) return []
   const entries = readdirSync(folder, { withFileTypes: true, recursive: true })

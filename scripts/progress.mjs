@@ -1,5 +1,5 @@
 /**
- * Says what takes its time, once it does: on a terminal with the seconds as they pass, elsewhere in one line.
+ * Shows what is being done if it takes a while: on a terminal with the seconds, elsewhere in one line.
  *
  * @template T
  * @param {string} what

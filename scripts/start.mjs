@@ -7,5 +7,5 @@ await runMain(async () => {
   await ensureInstalled()
   await ensureChain()
   await ensureBuilt()
-  await becomeNode(join(root, 'dist/cli/sandbox.js'), process.argv.slice(2))
+  await becomeNode(join(root, 'dist/sandbox/start-sandbox.js'), process.argv.slice(2))
 })

@@ -1,8 +1,9 @@
 /** What stands behind and around a gateway: for the seller's own pages, commands and instruments, never for buyers. */
+
+import type { WalletBalance } from './chain/wallet-balances.ts'
 import type { Engine } from './engine/outcome.ts'
 import type { AlertKind, Alerts, Store, StoreChoice } from './ports.ts'
 import type { Network } from './protocol/network.ts'
-import type { WalletBalance } from './settlement/wallet-balances.ts'
 
 export type { Dossier, Engine, Intent, Outcome } from './engine/outcome.ts'
 export type { WalletBalance }

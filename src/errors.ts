@@ -9,7 +9,15 @@ export interface ErrorDetails {
   refund?: { state: string; txHash?: string; when?: string }
 }
 
-/** A failure the buyer is told of. Engine functions return it inside an outcome; only adapters throw it. */
+/**
+ * A failure with one code of the error table. Of what a buyer did it is part of a result; the gateway's methods reject with it
+ * where their caller did something wrong.
+ *
+ * @example
+ * function asResponse(error: GatewayError): Response {
+ *   return Response.json(error.toBody(), { status: error.httpStatus })
+ * }
+ */
 export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -42,7 +50,14 @@ export class GatewayError extends Error {
   }
 }
 
-/** Bad configuration: every fault at once, one line each, so that a seller mends them in one go. */
+/**
+ * Bad configuration: every fault at once, one line each, so that a seller fixes them in one go.
+ *
+ * @example
+ * function explain(error: unknown): void {
+ *   if (error instanceof ConfigError) for (const fault of error.faults) console.error(fault)
+ * }
+ */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 

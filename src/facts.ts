@@ -1,25 +1,30 @@
-/** Plain facts: what is stored, and what the chain says. Types only; every layer may read them. */
+/** The stored rows, and what the chain reports. Types only; every layer may import them. */
 import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
 import type { Address, Hex } from './protocol/hex.ts'
-import type { Authorization } from './protocol/payment.ts'
 
 // ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Every row: plain JSON. Amounts are decimal strings as on the wire; heights and times are safe integers. */
 export interface RowBase {
   key: string
-  /** What was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one. */
+  /**
+   * The version that was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one.
+   */
   version: number
   /** Groups rows for `list`: the challengeId, or the wallet of an open wallet transaction. */
   ref: string | null
-  /** When a job must look at this row again; null once nothing is left to do. So nothing waits for ever. */
+  /**
+   * When a job must look at this row again; null once nothing is left to do. Unfinished rows always have one, so none
+   * waits forever.
+   */
   dueAt: number | null
 }
 
+/** The ways in which buyers reach a gateway. */
 export type Transport = 'http' | 'a2a' | 'mcp'
 
-/** One exact call: what the buyer pays for, and nothing beside it. */
+/** One exact call: the only thing that the buyer's payment covers. */
 export interface CalledResource {
   method: string
   /** With query. */
@@ -33,8 +38,9 @@ export type Subject =
   | { kind: 'plan'; planId: string; resourceId: string }
   | { kind: 'route'; routeId: string; resourceId: string; resource: CalledResource }
 
+/** A payment that was refused before anything was sent, with the message that its buyer got. */
 export interface RefusedPayment {
-  /** As of the authorization's row. */
+  /** The key that the row of its authorization has, or would have. */
   key: string
   payer: Address
   code: ErrorCode
@@ -44,11 +50,11 @@ export interface RefusedPayment {
 /** key = challengeId */
 export interface ChallengeRow extends RowBase {
   requestId: string
-  /** The requestId of the 402, where the record got another one at the claim. */
-  askedAs?: string
-  /** Names that it had before, from payments that came to nothing; each still leads here. */
+  /** The requestId under which it was offered, where the claim gave it another one. */
+  offeredRequestId?: string
+  /** Earlier requestIds of this challenge, given by payments that failed; each still leads to it. */
   earlierNames?: string[]
-  /** A2A: the last payments that were refused before anything was sent, in the words that their buyers were told. */
+  /** A2A: the last payments that were refused before anything was sent, with the messages that their buyers got. */
   refused?: RefusedPayment[]
   transport: Transport
   kind: 'plan' | 'route'
@@ -58,7 +64,11 @@ export interface ChallengeRow extends RowBase {
   /** Method and path with query of a route call; its body only as part of the fingerprint. */
   resource: { method: string; path: string } | null
   fingerprint: string
+  /** Micro-dollars. */
   amount: string
+  /** The rail that it is paid on. Until a payment is claimed: the preferred one at the time of the offer. */
+  rail: string
+  /** CAIP-2 id of that rail's network. */
   network: string
   asset: Address
   payTo: Address
@@ -66,7 +76,7 @@ export interface ChallengeRow extends RowBase {
   state: ChallengeState
   createdAt: number
   expiresAt: number
-  /** A payment was claimed for it at some time: such a record is never swept. */
+  /** A payment was claimed for it at some time: such a record is never deleted. */
   claimed: boolean
   /** How many different authorizations were claimed for it so far. */
   tries?: number
@@ -86,7 +96,7 @@ export interface ChallengeRow extends RowBase {
   /** The sealed result: safe at rest, opened by the delivery that made it. */
   result: string | null
   refundTxHash: Hex | null
-  /** When retention took the result away; the sale itself is never forgotten. */
+  /** When retention removed the result; the record of the sale stays. */
   prunedAt?: number
 }
 
@@ -96,29 +106,57 @@ export interface RequestRow extends RowBase {
 }
 
 /**
- * RELEASED: claimed once and certainly never sent; as good as absent. The row stays for a while, because a row that is
- * removed and inserted again starts at version 1, and a stale holder of the old one could write the new one.
+ * RELEASED: was claimed and certainly never sent; the engine treats it like an absent row. The row stays for a while,
+ * because a row that is removed and inserted again starts at version 1, and a process that still holds the old row
+ * could overwrite the new one.
  */
 export type AttemptPhase = 'CLAIMED' | 'BROADCAST' | 'CONFIRMED' | 'ABANDONED' | 'DEAD' | 'RELEASED'
 
-export interface SignedAuthorization extends Authorization {
-  signature: Hex
+/** A signed payment as its scheme stores it. Only the scheme looks inside. */
+export type Signed = Readonly<Record<string, unknown>>
+
+/** Something that a payment says about itself, to be compared with the terms. `field` names it in messages. */
+export interface Claim {
+  about: 'amount' | 'payTo' | 'network' | 'asset' | 'scheme' | 'payer'
+  field: string
+  value: string
 }
 
-/** key = chainId:asset:payer:nonce. The insert is the claim: of two settlements racing on one nonce exactly one wins. */
+/** The facts of a signed payment that do not depend on its scheme. */
+export interface SignedFacts {
+  /** Under this key it can be used once, on any instance: chain, token, payer and nonce. */
+  key: string
+  payer: Address
+  to: Address
+  /** In units of the token. */
+  amount: string
+  /** Chain time in seconds: a block of this time or later cannot take it any more. */
+  validBefore: string
+  /** A retry repeats it, and nobody but the buyer has it before it is on the chain. */
+  signature: string
+}
+
+/** key = that of the signed payment. The insert is the claim: of two settlements racing on one nonce exactly one wins. */
 export interface AuthorizationRow extends RowBase {
   challengeId: string
-  auth: SignedAuthorization
+  rail: string
+  auth: Signed
+  payer: Address
+  /** In units of the token. */
+  value: string
   saltHash: string | null
-  /** Of the claim, for the log: it is written once something is sent, so that what comes to nothing leaves no trace. */
+  /**
+   * Facts of the claim for the log. The log entry is written once something is sent, so that a claim which is
+   * released leaves no entry.
+   */
   claim?: { requestId: string; at: number; openedAt: number }
   phase: AttemptPhase
-  /** A finalized height at the time of the look: a use of it can only be above. */
+  /** A height that was final when the chain was looked at: a use of this payment can only be above it. */
   fromHeight: number
   walletTx: string | null
   sends: number
-  /** At most so many neighbours in one transaction; halves when a whole batch reverted. */
-  packLimit: number | null
+  /** The most payments that may share its transaction; halved after a whole batch reverted. */
+  batchLimit: number | null
   reason: string | null
   /** The hold that its challenge takes in its payer's budget for undelivered calls. */
   undelivered?: string
@@ -126,9 +164,17 @@ export interface AuthorizationRow extends RowBase {
   gasHolds?: string[]
 }
 
-/** key = the authorization's key, or chainId:txHash:plain-N for the N-th plain transfer to the seller in a transaction. */
+/**
+ * How a receipt's money arrived: by a signed payment that was settled, or by a plain transfer that the buyer made
+ * without us. `ordinal`: it is the n-th transfer to the seller in its transaction.
+ */
+export type ReceiptSource = { kind: 'payment' } | { kind: 'transfer'; ordinal: number }
+
+/** key = the signed payment's key, or chainId:txHash:plain-N for the N-th plain transfer to the seller in a transaction. */
 export interface ReceiptRow extends RowBase {
   challengeId: string
+  rail: string
+  source: ReceiptSource
   role: 'pays' | 'surplus'
   payer: Address
   value: string
@@ -141,14 +187,18 @@ export interface ReceiptRow extends RowBase {
   lost: boolean
 }
 
-/** key = chainId:txHash:logIndex. One on-chain transfer serves one receipt, or proves one refund. */
+/**
+ * key = chainId:txHash:logIndex, or the receipt's key for a plain transfer. One transfer on chain serves one receipt,
+ * or proves one refund.
+ */
 export interface SeenRow extends RowBase {
   receipt: string
 }
 
 /**
- * key = the budget and a random text; ref = the budget, for one day. What may be lost is held before it is risked,
- * so that no number of requests at once passes the budget; afterwards it is given back, or spent until the day is over.
+ * key = the budget and a random text; ref = the budget, for one day. An amount that may be lost is held before it is
+ * risked, so that no number of requests at once exceeds the budget. Afterwards the hold is returned, or counts as
+ * spent until the day is over.
  */
 export interface HoldRow extends RowBase {
   /** What it was taken for: the key of a challenge, or of an authorization. */
@@ -157,50 +207,62 @@ export interface HoldRow extends RowBase {
   spent: boolean
 }
 
+/** The progress of a refund. VOID: there was nothing to pay back after all. */
 export type RefundPhase = 'WAITING' | 'BROADCAST' | 'DONE' | 'FAILED' | 'VOID'
 
 /** key = the receipt's key: at most one refund per receipt. */
 export interface RefundRow extends RowBase {
   challengeId: string
-  /** This refund moves the challenge's own state (it returns the payment, not a surplus). */
+  rail: string
+  /** This refund changes the challenge's own state: it returns the payment itself, not a surplus. */
   movesState: boolean
   recipient: Address
   value: string
-  /** The refund as signed last; a new signature keeps its wallet, nonce, recipient and value. */
-  auth: SignedAuthorization | null
+  /** The refund as it was last signed; a new signature keeps wallet, nonce, recipient and value. */
+  auth: Signed | null
   phase: RefundPhase
   attempts: number
   fromHeight: number
   walletTx: string | null
   txHash: Hex | null
   reason: string | null
-  /** What a facilitator said that would not send it: the operator was told. */
+  /** The reason with which a facilitator refused to send it; the operator got an alert. */
   refusal?: string | null
 }
 
-/** key = wallet:evmNonce, zero-padded. The insert allocates the nonce. */
+/** One payment or refund in a wallet's transaction, by the key of its row. */
+export interface BatchMember {
+  kind: 'payment' | 'refund'
+  key: string
+}
+
+/** key = chainId:wallet:evmNonce, zero-padded. The insert allocates the nonce. */
 export interface WalletTxRow extends RowBase {
+  chainId: number
   wallet: Address
   nonce: number
-  calls: SignedAuthorization[]
-  /** Keys of the authorizations or refunds that it carries, in the order of calls. */
-  members: string[]
+  calls: Signed[]
+  /** The payments and refunds in it, in the order of `calls`. */
+  members: BatchMember[]
   maxFeePerGas: string
   maxPriorityFeePerGas: string
   gas: number
   raw: Hex
-  /** Every hash that ever went out under this nonce: any of them may be mined. */
+  /** Every hash that was ever sent under this nonce: any of them may be mined. */
   hashes: Hex[]
   phase: 'SENT' | 'MINED' | 'REPLACED'
   createdAt: number
 }
 
-/** key = event:challengeId. The seller's hook has not been told yet; removed once it has returned. */
+/**
+ * key = event:challengeId. A call of the seller's hook that is still to be made; removed once the hook has returned.
+ */
 export interface OutboxRow extends RowBase {
   challengeId: string
   event: 'payment-received' | 'refunded'
 }
 
+/** The tables of a store, each with the kind of row that it keeps. */
 export interface Tables {
   challenges: ChallengeRow
   requests: RequestRow
@@ -212,6 +274,7 @@ export interface Tables {
   outbox: OutboxRow
   holds: HoldRow
 }
+/** The name of one of a store's tables. */
 export type TableName = keyof Tables
 
 /** One line of the append-only log. Never a token, a signature or a key. */
@@ -229,6 +292,7 @@ export interface AuditEntry {
 
 // ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
 
+/** The parts of a block that are used here. */
 export interface Block {
   number: number
   hash: Hex
@@ -236,40 +300,37 @@ export interface Block {
   timestamp: number
 }
 
-export interface AuthKey {
-  payer: Address
-  nonce: Hex
-}
-
+/** What the chain would do with a payment if it were sent now. */
 export type SimResult =
   /**
-   * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn a batch's gas; `gas` is then a limit within which
-   * the simulated call fits.
+   * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn the gas of a whole batch, so it gets a
+   * transaction of its own. `gas` is then a limit that the simulated call fits into.
    */
   { kind: 'ok'; alone: boolean; gas?: number } | { kind: 'used' } | { kind: 'fails'; reason: string }
 
-/** What became of an authorization on chain: the event, and the Transfer at the very next log index. */
+/** How a signed payment was used up on chain. `key` is the payment's. */
 export type Use =
   | {
       kind: 'transfer'
-      key: AuthKey
+      key: string
       block: Block
       txHash: Hex
-      /** Of the Transfer. */
+      /** Of the token's Transfer. */
       logIndex: number
       from: Address
       to: Address
       value: string
     }
-  | { kind: 'canceled'; key: AuthKey; block: Block; txHash: Hex }
+  | { kind: 'canceled'; key: string; block: Block; txHash: Hex }
 
-/** A transaction in a canonical block, with the token's transfers that no authorization caused. */
+/** A transaction in a canonical block, with those of its token transfers that were not caused by a signed payment. */
 export interface TransferTx {
   txHash: Hex
   block: Block
   transfers: Array<{ logIndex: number; from: Address; to: Address; value: string }>
 }
 
+/** A transaction that is in a block. */
 export interface MinedTx {
   hash: Hex
   success: boolean

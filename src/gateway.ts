@@ -1,73 +1,51 @@
 import { createRequire } from 'node:module'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { Backstage, Instruments } from './backstage.ts'
+import type { Instruments } from './backstage.ts'
+import { readBalances, type WalletRole } from './chain/wallet-balances.ts'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
 import { secretValues } from './config/secret-values.ts'
 import { createRandomPool } from './delivery/random-pool.ts'
 import { createSeal } from './delivery/seal.ts'
-import type { VerifyBearer } from './delivery/verify-bearer.ts'
+import { createX402 } from './dialects/x402/create-x402.ts'
 import { createEngine } from './engine/engine.ts'
-import type { Engine } from './engine/outcome.ts'
-import { ConfigError } from './errors.ts'
+import { GatewayError } from './errors.ts'
+import type { Gateway } from './gateway-api.ts'
 import type { Clock } from './ports.ts'
-import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import type { Address } from './protocol/hex.ts'
 import { buildCatalog } from './rules/catalog.ts'
-import { createChainClient } from './settlement/chain-client.ts'
-import { createDomainCheck } from './settlement/check-domain.ts'
-import { createRpcPace } from './settlement/rpc-pace.ts'
-import { createSignatures } from './settlement/signatures.ts'
-import { readBalances, type WalletRole } from './settlement/wallet-balances.ts'
+import { withCurrentRows } from './stores/current-rows.ts'
 import { openStore } from './stores/open-store.ts'
 import { openTurns } from './stores/open-turns.ts'
-import { type ChargeRoute, createChargeRoute } from './transports/http/charge-route.ts'
+import { createChargeRoute } from './transports/http/charge-route.ts'
 import { checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
-import { createHttpHandler, type HttpHandler } from './transports/http/create-http-handler.ts'
+import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
-import type { Peer } from './transports/http/safeguards.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
+import { buildRail, connectChain } from './wiring/build-rail.ts'
 import { buildRoutes } from './wiring/build-routes.ts'
 import { buildSecretKeys } from './wiring/build-secret-keys.ts'
-import { buildSettlement } from './wiring/build-settlement.ts'
 
-/** A running gateway. */
-export interface Gateway
-  extends Pick<Engine, 'status' | 'cancel' | 'retryRefund' | 'proveRefund' | 'purchase'> {
-  /** Answers any request below `baseUrl`: mount it wherever Fetch requests are served. */
-  fetch(request: Request, peer?: Peer): Promise<Response>
-  /** As `fetch`, but without a promise where there is nothing to wait for: a server of one's own can then answer at once. */
-  answer: HttpHandler
-  /** Guards the seller's own routes; knows only tokens that this gateway signs. */
-  verifyBearer: VerifyBearer
-  /** Charges for a call that the seller's own handler answers; frameworks build `payPerRequest` of it. */
-  chargeRoute: ChargeRoute
-  /** What can be bought. */
-  discovery: DiscoveryCatalog
-  /** For the operator's pages and commands only: nothing here is for buyers. */
-  backstage: Backstage
-  /** Finishes what is in flight as far as it can, and closes the store. */
-  close(): Promise<void>
-}
+export type { Gateway }
 
+/** The version of this package. */
 export const VERSION: string = createRequire(import.meta.url)('../package.json').version
 
 const clock: Clock = {
   now: Date.now,
-  sleep: (ms) => (ms > 0 ? sleep(ms, undefined, { ref: false }) : outgoing()),
-}
-
-/** Calls that are made together become a request, which undici writes after a turn: by then it is out. */
-async function outgoing(): Promise<void> {
-  await nextTurn()
-  await nextTurn()
+  sleep: (ms) => sleep(ms, undefined, { ref: false }),
+  async requestsSent() {
+    // Calls that are made together become one request, which undici sends after a turn of the event loop.
+    await nextTurn()
+    await nextTurn()
+  },
 }
 
 /**
- * Builds a gateway from a few options. Throws ConfigError with every fault at once.
+ * Builds a gateway from a few options. Rejects with a ConfigError that names every fault at once.
  *
  * @example
  * const gateway = await createGateway({
@@ -85,24 +63,13 @@ export async function createGateway(
   const config = resolveConfig(options, source)
   instruments.conceal?.(secretValues(config))
   const alerts = buildAlerts(config, instruments)
-  const node = { rpcUrl: config.network.rpcUrl, network: config.network, pace: createRpcPace() }
-  const chain = createChainClient(node)
-  const domain = createDomainCheck(config.network, chain)
-  const atBoot = await domain.check()
-  if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
-  if (atBoot.kind === 'unreachable') {
-    // The host alone: RPC URLs often carry an API key.
-    alerts.raise('chain-unreachable', `${new URL(config.network.rpcUrl).host} does not answer; payments wait`)
-  }
+  const connected = await connectChain(config, alerts)
   const opened = await (instruments.openStore ?? openStore)(config.store, alerts)
-  const store = instruments.store?.(opened) ?? opened
+  const store = withCurrentRows(instruments.store?.(opened) ?? opened)
   const turns = config.settlement.kind === 'gas-wallet' ? await openTurns(config.store) : undefined
-  const {
-    settlement,
-    refundSubmitters,
-    gasWallets,
-    ready: settlementReady,
-  } = await buildSettlement(config, { chain, store, alerts, clock, turns })
+  const built = await buildRail(config, connected, { store, alerts, clock, turns })
+  const rails = [built.rail]
+  const x402 = createX402(rails, config.baseUrl.replace(/\/+$/, ''))
   const keys = await buildSecretKeys(config)
   const seal = createSeal(keys.sealing)
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
@@ -110,33 +77,18 @@ export async function createGateway(
   // A retry must not call the backend while the first call may still be running.
   const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
-  const refundKey = config.refundWalletPrivateKey
-  const refundSigner =
-    refundKey && (await import('./settlement/refund-signer.ts')).createRefundSigner(refundKey, config.network)
-  const bare = createEngine(
+  const plainEngine = createEngine(
     {
       store,
-      chain,
-      settlement: domain.guard(settlement),
-      refundSubmitters: refundSubmitters.map(domain.guard),
-      signatures: createSignatures({
-        ...node,
-        wallets: {
-          factories: config.allowedWalletFactories,
-          deployedByOthers: config.settlement.kind === 'facilitator',
-        },
-      }),
+      rails,
       delivery,
       ...(served && { backend: served.backend }),
       clock,
       random: createRandomPool(),
       alerts,
       hooks: config.hooks,
-      ...(refundSigner && { refundSigner }),
     },
     {
-      network: config.network,
-      payTo: config.walletAddress,
       baseUrl: config.baseUrl,
       catalog,
       idKeys: keys.ids,
@@ -146,7 +98,6 @@ export async function createGateway(
       storePollMs: 250,
       gatherMs: 250,
       quietMs: 30,
-      confirmations: config.confirmations,
       refundMinAgeMs: config.refundMinAgeSeconds * 1000,
       refundIntervalMs: config.refundIntervalSeconds * 1000,
       refundMaxAttempts: 5,
@@ -163,10 +114,11 @@ export async function createGateway(
     },
   )
   const limits = createRequestLimits(config.rateLimitPerMinute, clock.now)
-  const engine = limits.counting(instruments.engine?.(bare) ?? bare)
+  const engine = limits.counting(instruments.engine?.(plainEngine) ?? plainEngine)
+  const { refundSigner } = built.rail
   const wallets: Array<{ role: WalletRole; address: Address }> = [
     { role: 'receives', address: config.walletAddress },
-    ...gasWallets.map((address) => ({ role: 'gas' as const, address })),
+    ...built.gasWallets.map((address) => ({ role: 'gas' as const, address })),
     ...(refundSigner ? [{ role: 'refund' as const, address: refundSigner.address }] : []),
   ]
   const startedAt = clock.now()
@@ -183,8 +135,9 @@ export async function createGateway(
     servesRoutes: !!served,
     jwks: !!jwks,
   })
-  const answer = createHttpHandler({
+  const http = createHttpHandler({
     engine,
+    x402,
     discovery,
     baseUrl: config.baseUrl,
     version: VERSION,
@@ -197,8 +150,8 @@ export async function createGateway(
       () =>
         checkReadiness({
           store: () => store.ping(),
-          chain: () => domain.ready().then(engine.ready),
-          settlement: settlementReady,
+          chain: () => built.chainReady().then(engine.ready),
+          settlement: built.settlementReady,
         }),
       clock.now,
     ),
@@ -212,10 +165,11 @@ export async function createGateway(
   })
   await engine.start()
   return {
-    fetch: async (request, peer) => answer(request, peer),
-    answer,
+    fetch: async (request, peer) => http.fetch(request, peer),
+    handle: async (request, peer) => http.handle(request, peer),
     chargeRoute: createChargeRoute({
       engine,
+      x402,
       baseUrl: config.baseUrl,
       discovery,
       routes: config.routes,
@@ -225,15 +179,22 @@ export async function createGateway(
     verifyBearer,
     discovery,
     purchase: engine.purchase,
+    x402,
     status: engine.status,
-    cancel: engine.cancel,
-    retryRefund: engine.retryRefund,
-    proveRefund: engine.proveRefund,
+    async cancel(challengeId, actor, offered) {
+      if (!offered) return orReject(engine.cancel(challengeId, actor))
+      const terms = x402.readTerms(offered.accepted)
+      if ('fault' in terms) throw new GatewayError('INVALID_REQUEST', `accepted ${terms.fault}`)
+      const { call } = offered
+      return orReject(engine.cancel(challengeId, actor, { ...terms, ...(call && { call }) }))
+    },
+    retryRefund: (challengeId) => orReject(engine.retryRefund(challengeId)),
+    proveRefund: (challengeId, txHash) => orReject(engine.proveRefund(challengeId, txHash)),
     backstage: {
       network: config.network,
       store,
       inspect: engine.inspect,
-      balances: () => readBalances(chain, wallets),
+      balances: () => readBalances(built.client, wallets),
     },
     async close() {
       await idle()
@@ -243,4 +204,11 @@ export async function createGateway(
       await store.close()
     },
   }
+}
+
+/** In the engine a refusal is a value that transports render; callers of the gateway get it as a rejection. */
+async function orReject<T>(decided: Promise<T | GatewayError>): Promise<T> {
+  const value = await decided
+  if (value instanceof GatewayError) throw value
+  return value
 }

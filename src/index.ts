@@ -1,4 +1,5 @@
 export type { Backstage, Instruments } from './backstage.ts'
+export type { WalletBalance, WalletRole } from './chain/wallet-balances.ts'
 export type {
   CreateAuthHeaders,
   GatewayOptions,
@@ -9,11 +10,26 @@ export type {
 } from './config/options.ts'
 export type { AccessClaims } from './delivery/access-claims.ts'
 export type { ExpectedAccess, Verified, VerifyBearer } from './delivery/verify-bearer.ts'
-export type { Dossier, Engine, Intent, OfferedTerms, Outcome, TransferProof } from './engine/outcome.ts'
+export type { X402Words } from './dialects/x402/create-x402.ts'
+export type { Fault } from './dialects/x402/read-payment.ts'
+export type {
+  Dossier,
+  EchoedIds,
+  Engine,
+  Intent,
+  Offer,
+  OfferedRail,
+  OfferedTerms,
+  Outcome,
+  Payment,
+  SettledPayment,
+  TransferProof,
+} from './engine/outcome.ts'
 export { ConfigError, type ErrorDetails, GatewayError } from './errors.ts'
 // The rows that a store keeps, and what they say of the chain.
 export type * from './facts.ts'
 export { createGateway, type Gateway, VERSION } from './gateway.ts'
+export type { EchoedOffer } from './gateway-api.ts'
 export type {
   AlertKind,
   Alerts,
@@ -43,18 +59,14 @@ export type {
 export type { DiscoveryCatalog, Plan, Route } from './protocol/catalog.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
 export type { Address, Hex } from './protocol/hex.ts'
-export { NETWORKS, type Network } from './protocol/network.ts'
+export { NETWORKS, type Network, type Token } from './protocol/network.ts'
 export type {
   Accepted,
-  Authorization,
   PaymentPayload,
   PaymentRequired,
   PaymentRequirements,
   RequirementsExtra,
   SettleResponse,
 } from './protocol/payment.ts'
-export type { WalletBalance, WalletRole } from './settlement/wallet-balances.ts'
 export type { Charged, ChargeRoute } from './transports/http/charge-route.ts'
-export type { HttpHandler } from './transports/http/create-http-handler.ts'
 export type { Peer } from './transports/http/safeguards.ts'
-export type { Soon } from './transports/http/soon.ts'

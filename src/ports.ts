@@ -1,40 +1,31 @@
 /**
- * Everything the engine cannot compute by itself reaches it through these ports, so that the simulator runs
- * the production engine. Implementations may fail at any call: a rejected promise means "unknown", never "no".
+ * Everything that the engine cannot compute reaches it through these ports, so that the simulator can run the
+ * production engine. Implementations may fail at any call: a rejected promise means "unknown", never "no".
  */
-import type {
-  AuditEntry,
-  AuthKey,
-  Block,
-  MinedTx,
-  SignedAuthorization,
-  SimResult,
-  TableName,
-  Tables,
-  TransferTx,
-  Use,
-} from './facts.ts'
+import type { AuditEntry, TableName, Tables } from './facts.ts'
 import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
 import type { Address, Hex } from './protocol/hex.ts'
-import type { Authorization } from './protocol/payment.ts'
 
 export type * from './facts.ts'
+export type * from './rail.ts'
 
 export interface Clock {
-  /** Milliseconds since the epoch. Governs leases and waiting; validity of payments goes by chain time. */
+  /** Milliseconds since the epoch. Used for leases and waiting; whether a payment is valid depends on chain time. */
   now(): number
-  /** By 0 only until what was asked of others in this turn has gone out. */
   sleep(ms: number): Promise<void>
+  /** Resolves when the requests that were started in this turn have left the process. */
+  requestsSent(): Promise<void>
 }
 
 export interface Random {
   bytes(length: number): Uint8Array
 }
 
-/** Tells the operator. Must not throw. */
+/** Alerts the operator. Must not throw. */
 export interface Alerts {
   raise(kind: AlertKind, message: string): void
 }
+/** The kinds of alert that an operator may get. */
 export type AlertKind =
   | 'gas-wallet-empty'
   | 'refund-key-missing'
@@ -53,6 +44,7 @@ export type AlertKind =
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A row to write, with its table. Its `version` is that of the row as it was read; 0 where there is none yet. */
 export type Put = { [N in TableName]: { table: N; row: Tables[N] } }[TableName]
 
 /** Plain data: all of it is applied, or nothing. */
@@ -62,23 +54,24 @@ export interface Step {
   removes?: Array<{ table: TableName; key: string; version: number }>
   audit?: AuditEntry[]
   /**
-   * A power cut may take it, as if it had never been; a crash of ours may not. For what promises nothing to anybody yet,
-   * so that it need not wait for the disk.
+   * Deferred: a power cut may undo the step, a crash of this process may not. Used for steps on which no answer to
+   * anybody depends yet, so that they need not wait for the disk. The next step that waits for the disk makes both
+   * durable.
    */
-  soft?: boolean
+  durability?: 'deferred'
 }
 
+/** The result of a step: all of it was applied, or nothing because a row had changed. */
 export type Committed = { kind: 'applied' } | { kind: 'conflict'; table: TableName; key: string }
 
 /**
- * A versioned record store. `commit` is the only way to change anything; it is durable when it answers, and so is all
- * that was committed before it. Drivers
- * commit all steps that gathered in one tick as one transaction, with one result each.
+ * A versioned record store. `commit` is the only way to change anything. When it returns, its step is durable, and so
+ * are all steps committed before it. Drivers commit all steps of one tick as one transaction, with one result each.
  */
 export interface Store {
   /** For logs and /health, e.g. `sqlite`. */
   readonly name: string
-  /** No other process can have it open: whoever held a lease before us is dead. */
+  /** No other process can have it open, so any lease in it belongs to a process that has ended. */
   readonly exclusive: boolean
   /** Applies the step if every row still has the version that was read (0: is absent); stores version + 1. */
   commit(step: Step): Promise<Committed>
@@ -86,8 +79,9 @@ export interface Store {
   /** In the order of their keys. */
   list<N extends TableName>(table: N, ref: string): Promise<Array<Tables[N]>>
   /**
-   * Takes up to `limit` rows with dueAt <= now, oldest first (equals by key), and postpones each to `untilMs` with a new version
-   * in the same step. The new version is the fence: whoever held the row before can no longer write it.
+   * Takes up to `limit` rows with dueAt <= now, oldest first (equals by key), and postpones each to `untilMs` with a
+   * new version in the same step. The new version is a fence: a process that read the row before can no longer write
+   * it.
    */
   takeDue<N extends TableName>(
     table: N,
@@ -97,22 +91,25 @@ export interface Store {
   ): Promise<Array<Tables[N]>>
   audit(challengeId: string): Promise<Array<AuditEntry & { seq: number }>>
   /**
-   * The whole log after `afterSeq`, in the order of seq. On Postgres an entry may become visible after one with a higher
-   * seq: whoever follows the log reads its last seconds again.
+   * The whole log after `afterSeq`, ordered by seq. On Postgres an entry may become visible after one with a higher
+   * seq, so a reader that follows the log must read its last seconds again.
    */
   log(afterSeq: number, limit: number): Promise<Array<AuditEntry & { seq: number }>>
   ping(): Promise<void>
   close(): Promise<void>
-  /** Hints that other instances changed these challenges: may be lost or come twice, so waiters poll as well. */
+  /**
+   * Hints that other instances changed these challenges. A hint may be lost or come twice, so waiting requests also
+   * poll.
+   */
   onCommitted?(listener: (challengeIds: readonly string[]) => void): () => void
 }
 
 /**
- * Lets instances go one after the other where going at once would only cost a second try. It makes nothing safe: two may
- * have the same turn, and whoever cannot ask goes on without.
+ * Lets instances take turns where working at the same time would only cost a second try. Correctness does not depend
+ * on it: two instances may have the same turn, and one that cannot reach the others continues without.
  */
 export interface Turns {
-  /** Waits for its turn, though not for long; the answer ends it. Never rejects. */
+  /** Waits for a turn, but not for long; call the returned function to end the turn. Never rejects. */
   take(name: string): Promise<() => void>
   close(): void
 }
@@ -124,138 +121,6 @@ export type StoreChoice =
   | { kind: 'postgres'; url: string; wakeupsUrl: string | null }
   | { kind: 'redis'; url: string; mustBeDurable: boolean }
   | { kind: 'custom'; store: Store }
-
-// ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
-
-export type Submitted = 'accepted' | 'known' | 'nonce-low' | 'underpriced' | 'unknown'
-
-export interface WalletState {
-  /** Transactions mined so far: the next nonce the chain expects. */
-  nonce: number
-  balanceWei: bigint
-  baseFeeWei: bigint
-  priorityFeeWei: bigint
-}
-
-export interface SeenUses {
-  at: Block
-  found: Use[]
-  mined: MinedTx[]
-}
-
-/** Nothing of ours is mined up to `at`, or `seen` tells all. */
-export interface Glance {
-  at: Block
-  seen?: SeenUses
-}
-
-export interface Chain {
-  head(): Promise<{ latest: Block; finalized: Block }>
-  /** All in one call at the latest block, in order; payers with code as if `sender` sent the transaction. */
-  simulate(
-    auths: readonly SignedAuthorization[],
-    sender?: Address,
-  ): Promise<{ at: Block; results: SimResult[] }>
-  /**
-   * Uses in canonical blocks from `fromHeight` up to `at`, and which of these transactions of ours are mined. One that is
-   * mined up to `at` has shown all its uses.
-   */
-  uses(keys: readonly AuthKey[], fromHeight: number, hashes?: readonly Hex[]): Promise<SeenUses>
-  /** The same, once one of these transactions is mined; until then only the latest block, and cheap. */
-  usesIfMined(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[]): Promise<Glance>
-  /**
-   * How long it takes until a block above this number is likely to be seen. Undefined: perhaps no time at all, and to
-   * ask costs little.
-   */
-  untilBlockAboveMs?(number: number): number | undefined
-  /** Plain transfers in one transaction; undefined while it is in no canonical block up to `at`. */
-  transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
-  /** Which of these transactions are in a canonical block. */
-  mined(hashes: readonly Hex[]): Promise<MinedTx[]>
-  submit(raw: Hex): Promise<Submitted>
-  wallet(address: Address): Promise<WalletState>
-}
-
-/** Signs what a wallet sends; keys never leave it. Deterministic: the same input gives the same transaction. */
-export interface TxSigner {
-  readonly address: Address
-  sign(tx: {
-    nonce: number
-    calls: readonly SignedAuthorization[]
-    maxFeePerGas: bigint
-    maxPriorityFeePerGas: bigint
-    gas: number
-  }): Promise<{ raw: Hex; hash: Hex }>
-}
-
-/** Signs refunds: an EIP-3009 authorization from the seller's wallet to the buyer. */
-export interface RefundSigner {
-  readonly address: Address
-  /** Computed from the receipt's key alone: a second refund of one receipt is then impossible on chain. */
-  nonceOf(receiptKey: string): Hex
-  sign(auth: Authorization): Promise<Hex>
-}
-
-export interface Signatures {
-  /**
-   * Is this signature the payer's? `contract`: the payer's code says so (EIP-1271). `unwrapped`: the same, and this is the
-   * signature that the token takes in place of the wrapper around it (EIP-6492).
-   */
-  check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { unwrapped: Hex } | { invalid: string }>
-  /** Did this account sign this text (EIP-191)? */
-  signed(address: Address, text: string, signature: Hex): Promise<boolean>
-}
-
-export type FacilitatorAnswer =
-  | { kind: 'hint'; txHash?: Hex }
-  | { kind: 'refused'; reason: string }
-  /** `declined`: it said no, in words that do not prove that nothing was sent. */
-  | { kind: 'unknown'; reason: string; declined?: true }
-
-export interface Facilitator {
-  settle(auth: SignedAuthorization): Promise<FacilitatorAnswer>
-}
-
-// ── Settlement ──────────────────────────────────────────────────────────────────────────────────────────
-
-export interface Parcelable {
-  key: string
-  auth: SignedAuthorization
-  alone: boolean
-  /** The gas limit of one that goes alone. */
-  gas?: number
-  packLimit: number | null
-}
-
-export type Sent =
-  | { kind: 'sent' }
-  | { kind: 'refused'; reason: string }
-  /** `declined`: the words of a no that proves nothing. */
-  | { kind: 'unknown'; declined?: string }
-
-/** Authorizations that go out together. `puts` are stored in the same step that marks the members BROADCAST. */
-export interface Parcel {
-  members: string[]
-  puts: Put[]
-  walletTx: string | null
-  /** Called only after that step committed. Its answer is a hint; the chain decides. */
-  send(): Promise<Sent>
-  /** That step was refused, or will not be made: what was set aside for it is free again. */
-  drop(): void
-}
-
-/** How authorizations reach the chain: the seller's gas wallets, or a facilitator. */
-export interface Settlement {
-  /** How many payments one transaction can carry at most. */
-  readonly packs: number
-  /** A wallet of ours that pays the gas; undefined where somebody else does. */
-  readonly gasWallet?: Address | undefined
-  /** Why nothing can be sent now (an empty gas wallet), or undefined. */
-  unavailable(): Promise<string | undefined>
-  pack(items: readonly Parcelable[]): Promise<Parcel[]>
-  /** Keeps stored transactions moving: sends again, raises fees, fills nonce gaps, closes what is mined. */
-  tend(): Promise<void>
-}
 
 // ── Delivery ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -296,7 +161,7 @@ export interface RouteCall {
   body: Uint8Array | null
 }
 
-/** `ok`: a 2xx within every limit. Anything else leaves the challenge PAID, and the payment goes back. */
+/** `ok`: a 2xx within every limit. Otherwise the challenge stays PAID, and the payment is refunded later. */
 export type Called = RouteAnswer & ({ ok: true; sealed: string } | { ok: false; reason: string })
 
 /** The seller's API behind paid routes. Called only inside a request that carries the payment, never by a job. */
@@ -307,8 +172,13 @@ export interface Backend {
 }
 
 /**
- * The seller's own code in place of an HTTP backend: answers one call of a route. It may be called again for the same
- * challengeId when an earlier try failed. `payment` is null on free routes.
+ * The result of forwarding a call: the backend's own answer as a stream, or the status that says why there is none.
+ */
+export type Forwarded = Response | { status: 502 | 504; reason: string }
+
+/**
+ * The seller's own code instead of an HTTP backend: answers one call of a route. It may be called again for the same
+ * challengeId after a failed try. `payment` is null on free routes.
  */
 export type FetchResource = (call: {
   routeId: string
@@ -320,7 +190,7 @@ export type FetchResource = (call: {
   payment: SvcPayment | null
 }) => ResourceAnswer | Promise<ResourceAnswer>
 
-/** A body that is no text and no bytes is sent as JSON. */
+/** A body that is neither text nor bytes is sent as JSON. */
 export type ResourceAnswer = Response | { status: number; body?: unknown; contentType?: string }
 
 /** Any credential kind: a JWT, an API key, a signed URL. */

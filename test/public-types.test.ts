@@ -48,9 +48,20 @@ function namedBy(declaration: ts.Declaration): ts.Symbol[] {
   )
 }
 
+const files = entries.map((types) => program.getSourceFile(join(root, types))!)
+const importable = new Set(files.flatMap(exportsOf))
+
+test('every export says what it is, and functions and classes show how they are used', () => {
+  const isUsed = ({ flags }: ts.Symbol) => (flags & (ts.SymbolFlags.Function | ts.SymbolFlags.Class)) !== 0
+  const silent = [...importable].filter((symbol) => symbol.getDocumentationComment(checker).length === 0)
+  const unshown = [...importable].filter(
+    (symbol) => isUsed(symbol) && !symbol.getJsDocTags().some(({ name }) => name === 'example'),
+  )
+  const names = (symbols: ts.Symbol[]) => symbols.map(({ name }) => name).sort()
+  expect({ silent: names(silent), unshown: names(unshown) }).toEqual({ silent: [], unshown: [] })
+})
+
 test('every type that a public signature uses can be imported', () => {
-  const files = entries.map((types) => program.getSourceFile(join(root, types))!)
-  const importable = new Set(files.flatMap(exportsOf))
   const seen = new Set<ts.Symbol>()
   const hidden = new Set<string>()
   const follow = (symbol: ts.Symbol, usedBy: string): void => {

@@ -32,8 +32,9 @@ function inPage(path: string): Snippet[] {
 }
 
 const gateway = `declare const gateway: import('paystile').Gateway`
-/** What examples in the adapters may take for given; a page has it all. */
+/** What examples of these files may take for given; a page has it all. */
 const GIVEN: Record<string, string> = {
+  'src/gateway-api.ts': gateway,
   'src/frameworks/express.ts': `${gateway}; declare const app: import('express').Express`,
   'src/frameworks/hono.ts': `${gateway}; declare const app: import('hono').Hono`,
   'src/frameworks/fastify.ts': `${gateway}; declare const app: import('fastify').FastifyInstance`,

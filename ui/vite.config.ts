@@ -7,7 +7,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const fixture: Plugin = {
   name: 'fixture',
   apply: 'serve',
-  // Loaded by the development server only, so that a build needs nothing of it.
+  // Loaded by the development server only; a build does not need it.
   async configureServer(server) {
     type Dev = typeof import('./dev/create-fixture.ts') & typeof import('./dev/serve-fixture.ts')
     const load = async (file: string): Promise<Dev> => (await server.ssrLoadModule(file)) as Dev
@@ -20,7 +20,7 @@ const fixture: Plugin = {
 
 export default defineConfig({
   root: here('.'),
-  // Relative, so that one build serves any base path: the pages stand beside the folder admin/.
+  // Relative, so that one build works below any base path: the pages are beside the folder admin/.
   base: './',
   plugins: [fixture],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -1,5 +1,5 @@
-// The seller's API, in any language and with no payment code: a gateway in front of it sells the calls. All it does for
-// that is to check that a call came through the gateway.
+// The seller's API, in any language and without payment code: a gateway in front of it sells the calls. It only checks that
+// a call came through the gateway.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -11,7 +11,7 @@ export function startBackend(secret) {
     const send = (status, body) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-    if (path === '/cities') return send(200, ['oslo', 'paris']) // free: nobody paid, nothing is signed
+    if (path === '/cities') return send(200, ['oslo', 'paris']) // a free route: not signed
     if (!cameThroughGateway(request, secret)) return send(403, { error: 'call the gateway' })
     if (path.startsWith('/weather/')) return send(200, { city: path.slice(9), sky: 'clear', paidBy: payer })
     if (path === '/translate') {
@@ -19,7 +19,7 @@ export function startBackend(secret) {
       return send(200, { text: [...text].reverse().join(''), paidBy: payer })
     }
     if (path.startsWith('/resource/')) return send(200, { resource: path.slice(10), wallet: payer })
-    send(404, { error: 'not found' }) // of a paid call: the buyer gets the money back
+    send(404, { error: 'not found' }) // for a paid call, the buyer is refunded
   })
   return new Promise((ready) => server.listen(0, '127.0.0.1', () => ready(server)))
 }

@@ -1,4 +1,4 @@
-// Starts the backend, and the standalone gateway in front of it: `paystile serve`, set up by nothing but variables.
+// Starts the backend, and the standalone gateway in front of it: `paystile serve`, configured by environment variables only.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ const gateway = spawn(process.execPath, [cli, 'serve'], {
   stdio: ['ignore', 'inherit', 'inherit'],
 })
 process.once('SIGTERM', () => gateway.kill('SIGTERM'))
-process.once('SIGINT', () => {}) // The gateway gets it as well, and ends us.
+process.once('SIGINT', () => {}) // The gateway gets the signal too; when it ends, so do we.
 gateway.once('exit', (code) => {
   process.exitCode = code ?? 1
   backend.close()

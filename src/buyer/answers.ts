@@ -2,7 +2,7 @@ import { decodeJsonObject } from '../protocol/base64.ts'
 import type { ErrorBody } from '../protocol/error-codes.ts'
 import type { SettleResponse } from '../protocol/payment.ts'
 
-/** The gateway's error body, as far as there is one. */
+/** The gateway's error body; empty if there is none. */
 export function errorBodyOf(text: string): Partial<ErrorBody> {
   try {
     const value: unknown = JSON.parse(text)

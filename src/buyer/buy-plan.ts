@@ -13,6 +13,7 @@ export interface PlanOrder {
   resourceId?: string | undefined
 }
 
+/** The result of `buyer.buy`. */
 export interface Purchase {
   grant: AccessGrant
   receipt: SettleResponse
@@ -44,7 +45,7 @@ export async function buyPlan(context: SettleContext, order: PlanOrder): Promise
           ...(paid !== undefined && { 'payment-signature': paid.header }),
         },
         body,
-        // A payment goes to the gateway that was named, never on to where it points.
+        // A payment goes only to the gateway that the caller named, and redirects are not followed.
         redirect: 'manual',
         signal,
       })
@@ -54,7 +55,7 @@ export async function buyPlan(context: SettleContext, order: PlanOrder): Promise
         const message = `${url} redirects to ${target.href}, where nothing was sent; if the gateway is there, use its address`
         throw new BuyerError('REDIRECTED', message, { requestId })
       }
-      // Read in here, so that an answer which breaks off half-way counts as lost and is asked for again.
+      // Read inside the retry loop, so that an answer that breaks off counts as lost and is requested again.
       const text = await readDocument(answer)
       if (text === undefined) {
         const message = `the gateway's answer (HTTP ${answer.status}) is longer than ${MAX_DOCUMENT_BYTES} bytes, or never ends`

@@ -34,6 +34,7 @@ export type BuyerErrorCode =
   /** An answer that no gateway should give. The payload, if there is one, is kept. */
   | 'UNEXPECTED_ANSWER'
 
+/** What is known beside the code of a `BuyerError`. */
 export interface BuyerErrorDetails {
   requestId?: string | undefined
   statusUrl?: string | undefined
@@ -44,6 +45,21 @@ export interface BuyerErrorDetails {
   cause?: unknown
 }
 
+/**
+ * Why a purchase did not happen. Its `code` says what that means for the money.
+ *
+ * @example
+ * import { createBuyer } from 'paystile/buyer'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const buyer = createBuyer({ account: privateKeyToAccount('0x…'), maxAmount: '$1.00' })
+ * try {
+ *   await buyer.buy('https://api.example.com', { planId: 'basic', requestId: 'order-1' })
+ * } catch (error) {
+ *   // Nothing is lost: the same requestId goes on where this call has stopped.
+ *   if (!(error instanceof BuyerError && error.code === 'STILL_PENDING')) throw error
+ * }
+ */
 export class BuyerError extends Error {
   readonly code: BuyerErrorCode
   readonly requestId: string | undefined

@@ -4,6 +4,21 @@ import type { BuyerNetwork } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { BuyerAccount } from './sign-payment.ts'
 
+/**
+ * What a buyer pays with, and within which limits.
+ *
+ * @example
+ * import { fileStorage } from 'paystile/buyer'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const options: BuyerOptions = {
+ *   account: privateKeyToAccount('0x…'),
+ *   maxAmount: '$1.00',
+ *   maxTotal: '$20.00',
+ *   allowedHosts: ['api.example.com'],
+ *   storage: fileStorage('./payments'),
+ * }
+ */
 export interface BuyerOptions {
   /** Who pays: a local account of viem, or anything that signs typed data. */
   account: BuyerAccount

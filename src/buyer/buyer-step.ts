@@ -1,7 +1,7 @@
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Offer } from './read-offer.ts'
 
-/** What `onStep` is told, in the order of a purchase. Never a signature or a token. */
+/** The argument of `onStep`, in the order of a purchase. Never contains a signature or a token. */
 export type BuyerStep =
   | { step: 'discover'; baseUrl: string; catalog: DiscoveryCatalog }
   | { step: 'challenge'; offer: Offer }

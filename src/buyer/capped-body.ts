@@ -1,9 +1,9 @@
 import { BuyerError } from './buyer-error.ts'
 
-/** Far above every offer, grant and error; what is longer is not read. */
+/** Far above the size of any offer, grant or error; longer documents are not read. */
 export const MAX_DOCUMENT_BYTES = 1024 * 1024
 
-/** Time for a document of that size on a slow line; a seller that sends a byte a minute is not waited for. */
+/** Enough for a document of that size on a slow line; a seller that sends a byte a minute is given up. */
 const READ_TIMEOUT_MS = 30_000
 
 /** The body as text; undefined as soon as it is longer, or takes longer, than allowed. The rest is never downloaded. */
@@ -36,7 +36,7 @@ export async function readDocument(response: Response): Promise<string | undefin
   }
 }
 
-/** The same answer; its body breaks off with an error where it grows longer than allowed. */
+/** The same answer, whose body fails with an error if it exceeds the limit. */
 export function capResponse(response: Response, maxBytes: number): Response {
   if (!response.body) return response
   let bytes = 0
@@ -51,7 +51,7 @@ export function capResponse(response: Response, maxBytes: number): Response {
   })
   const { status, statusText, headers, url, redirected } = response
   const capped = new Response(response.body.pipeThrough(counter), { status, statusText, headers })
-  // What a response that was made by hand does not know.
+  // A constructed Response has no values for these.
   Object.defineProperties(capped, { url: { value: url }, redirected: { value: redirected } })
   return capped
 }

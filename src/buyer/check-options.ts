@@ -1,14 +1,14 @@
 import { priceFault } from '../protocol/amount.ts'
 import { sameHex } from '../protocol/hex.ts'
-import { NETWORKS } from '../protocol/network.ts'
 import { BuyerError } from './buyer-error.ts'
 import type { BuyerOptions } from './buyer-options.ts'
+import { BUYER_NETWORKS } from './read-offer.ts'
 
 const MIN_VALID_SECONDS = 30
-/** More is refused by our gateway, and by others. */
+/** A longer validity is refused by our gateway and by others. */
 const MAX_VALID_SECONDS = 3600
 
-/** Throws what is wrong with the limits: a limit that does not mean what its author thinks is none. */
+/** Throws if a limit is malformed: a limit that does not mean what its author thinks protects nothing. */
 export function checkOptions(options: BuyerOptions): void {
   const refuse = (message: string) => new BuyerError('BAD_OPTION', message)
   for (const name of ['maxAmount', 'maxTotal'] as const) {
@@ -25,7 +25,7 @@ export function checkOptions(options: BuyerOptions): void {
     }
   }
   for (const { id, asset } of options.networks ?? []) {
-    const usdc = NETWORKS.find((network) => network.id === id)?.asset
+    const usdc = BUYER_NETWORKS.find((network) => network.id === id)?.asset
     const allowed = [...(options.allowedAssets ?? []), ...(usdc === undefined ? [asset] : [usdc])]
     if (!allowed.some((address) => sameHex(address, asset))) {
       throw refuse(

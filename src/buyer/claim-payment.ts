@@ -21,8 +21,8 @@ export interface PayContext {
 }
 
 /**
- * Signs for an offer and stores the payment; whoever stored one under this key before keeps the right to it. Counted
- * towards the total before it is signed: a crash in between leaves the total too high, never too low.
+ * Signs a payment for an offer and stores it; if one is already stored under this key, that one is used. The amount
+ * is added to the total before signing: a crash in between leaves the total too high, never too low.
  */
 export async function claimPayment(
   context: PayContext,
@@ -56,7 +56,8 @@ export async function claimPayment(
     claimed = await storage.claim(key, signed)
     return claimed
   } finally {
-    // Never sent: signing failed, or another payment was there first. A claim whose answer was lost may have succeeded.
+    // This payment was never sent: signing failed, or another payment was stored first. A claim without an answer may
+    // have succeeded.
     const lost = signed === undefined || (claimed !== undefined && claimed.header !== signed.header)
     if (maxTotalMicro !== undefined && lost) await storage.release(nonce)
   }

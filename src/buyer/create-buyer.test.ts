@@ -28,13 +28,13 @@ interface Asked {
   body: Record<string, unknown>
   payment?: string
 }
-/** 'drop' closes the connection without a word, as a crash or a bad network would. */
+/** 'drop' closes the connection without an answer, like a crash or a network failure. */
 type Script = (asked: Asked, count: number) => Answer | 'drop'
 
 const offer = (change: Record<string, unknown> = {}) => ({
   scheme: 'exact',
   network: testnet.id,
-  asset: testnet.asset,
+  asset: testnet.token.address,
   amount: '1000000',
   payTo: `0x${'22'.repeat(20)}`,
   maxTimeoutSeconds: 900,
@@ -115,7 +115,7 @@ function buyer(options: Partial<BuyerOptions> = {}) {
   return { ...made, steps, names: () => steps.map(({ step }) => step) }
 }
 
-/** Challenges whoever does not pay; `paid` answers the rest, counted from 1. */
+/** Answers unpaid requests with a challenge; `paid` answers the others, counted from 1. */
 const selling = (paid: (count: number, asked: Asked) => Answer | 'drop', offered = offer()): Script => {
   let count = 0
   return (request) => (request.payment === undefined ? challenge(offered) : paid(++count, request))
@@ -140,7 +140,7 @@ describe('a purchase', () => {
     expect(authorization.from).toBe(account.address.toLowerCase())
     const valid = await verifyTypedData({
       address: account.address,
-      domain: { ...testnet.domain, chainId: testnet.chainId, verifyingContract: testnet.asset },
+      domain: { ...testnet.token.domain, chainId: testnet.chainId, verifyingContract: testnet.token.address },
       types: {
         TransferWithAuthorization: [
           { name: 'from', type: 'address' },
@@ -194,7 +194,7 @@ describe('an unknown outcome', () => {
     expect(names().filter((name) => name === 'pending')).toHaveLength(3)
   })
 
-  test('waits as long as it is told, then gives up without losing the payment', async () => {
+  test('waits as long as configured, then gives up without losing the payment', async () => {
     script = selling(() => pending)
     const { buy, steps } = buyer({ maxWaitSeconds: 7 })
     const order = { planId: 'basic', requestId: 'r' }

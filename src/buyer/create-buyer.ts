@@ -11,14 +11,25 @@ import { readDocument } from './capped-body.ts'
 import { checkOptions } from './check-options.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { payingFetch } from './paying-fetch.ts'
+import { BUYER_NETWORKS } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
 
+/**
+ * Buys plans and calls within its limits, and never pays twice for one request. What fails rejects with a {@link BuyerError}.
+ *
+ * @example
+ * async function weather(buyer: Buyer): Promise<unknown> {
+ *   const answer = await buyer.fetch('https://api.example.com/weather/paris')
+ *   return answer.json()
+ * }
+ */
 export interface Buyer {
+  /** What a gateway sells. */
   discover(baseUrl: string): Promise<DiscoveryCatalog>
   /**
    * Buys a plan. The same `requestId` never pays twice: it resumes what an earlier call, or an earlier process on
-   * the same storage, began. Rejects with a {@link BuyerError}.
+   * the same storage, began.
    */
   buy(
     baseUrl: string,
@@ -45,13 +56,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
     try {
       options.onStep?.(step)
     } catch {
-      // Whoever watches must not be able to interrupt a payment half-way.
+      // A failing `onStep` must not interrupt a payment.
     }
   }
   const context: SettleContext = {
     account: options.account,
     fetch: fetchOnce,
-    networks: options.networks ?? NETWORKS,
+    networks: options.networks ?? BUYER_NETWORKS,
     maxMicro: dollarsToMicro(maxAmount),
     maxTotalMicro: maxTotal === undefined ? undefined : dollarsToMicro(maxTotal),
     allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
@@ -86,7 +97,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
           throw new BuyerError('BAD_OPTION', `${name} ${checked.error.issues[0]!.message}`)
       }
       const order = { baseUrl: baseOf(baseUrl), planId, requestId, resourceId }
-      // Two calls for one order would race to sign; the second takes part in the first.
+      // Two calls for one order would race to sign, so the second call joins the first.
       const key = JSON.stringify([orderKey(order, options.account.address), planId, resourceId])
       let purchase = running.get(key)
       if (!purchase) {

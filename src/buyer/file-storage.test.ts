@@ -23,7 +23,7 @@ describe.each([
   ['memory', () => memoryStorage()],
   ['file', () => fileStorage(join(folder, 'payments'))],
 ])('%s storage', (_name, open) => {
-  test('of many claims on one key one wins, and all are told which', async () => {
+  test('of many claims on one key one wins, and all get the winner', async () => {
     const storage = open()
     const headers = Array.from({ length: 20 }, (_, index) => `h${index}`)
     const winners = await Promise.all(headers.map((header) => storage.claim('k', payment(header))))
@@ -32,7 +32,7 @@ describe.each([
     expect(await storage.get('other')).toBeUndefined()
   })
 
-  test('grants reservations up to the limit, also those that race, and counts no more what is released', async () => {
+  test('grants reservations up to the limit, also concurrent ones, and no longer counts released ones', async () => {
     const storage = open()
     const ids = Array.from({ length: 10 }, (_, index) => `id${index}`)
     const granted = await Promise.all(ids.map((id) => storage.reserve(id, 3n, 10n)))
@@ -43,7 +43,7 @@ describe.each([
     expect(await storage.reserve('more', 1n, 10n)).toBe(false)
   })
 
-  test('forgets only the very payment it is asked to', async () => {
+  test('forgets only the given payment', async () => {
     const storage = open()
     await storage.claim('k', payment('a'))
     await storage.forget('k', payment('b'))
@@ -54,7 +54,7 @@ describe.each([
   })
 })
 
-test('the total outlives the process, is shared, and does not mind a line that a power cut left unfinished', async () => {
+test('the total survives the process, is shared, and tolerates a line that a power cut left unfinished', async () => {
   const [one, two] = [fileStorage(folder), fileStorage(folder)]
   const ids = Array.from({ length: 20 }, (_, index) => `id${index}`)
   const granted = await Promise.all(ids.map((id, index) => (index % 2 ? one : two).reserve(id, 1n, 10n)))
@@ -67,7 +67,7 @@ test('the total outlives the process, is shared, and does not mind a line that a
   expect(await one.reserve('over-too', 1n, 10n)).toBe(false)
 })
 
-test('files outlive the process, belong to their owner alone, and leave no drafts', async () => {
+test('files survive the process, are readable only by their owner, and leave no drafts', async () => {
   const path = join(folder, 'payments')
   await fileStorage(path).claim('../../etc/x', payment('a'))
   expect(await fileStorage(path).get('../../etc/x')).toEqual(payment('a'))

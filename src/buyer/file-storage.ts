@@ -50,7 +50,7 @@ export function fileStorage(folder: string): PaymentStorage {
       } finally {
         await file.close()
       }
-      // Unlike a rename, a link never replaces: of two claims exactly one wins.
+      // Unlike a rename, a link never replaces a file: of two claims exactly one wins.
       await link(draft, fileOf(key))
       await syncFolder(folder)
       return payment
@@ -64,7 +64,7 @@ export function fileStorage(folder: string): PaymentStorage {
 
   async function forget(key: string, payment: StoredPayment): Promise<void> {
     if ((await get(key))?.header !== payment.header) return
-    // Another process may have put a new payment in its place since: what is taken away is looked at once more.
+    // Another process may have stored a new payment here since, so the removed file is checked once more.
     const taken = join(folder, `.${randomUUID()}.taken`)
     try {
       await rename(fileOf(key), taken)
@@ -79,12 +79,14 @@ export function fileStorage(folder: string): PaymentStorage {
   return { get, claim, forget, ...spendingLog(join(folder, 'spent.log')) }
 }
 
-/** A file that cannot be read may be a payment under way: to carry on without it could pay twice. */
+/** A file that cannot be read may be a payment under way: continuing without it could pay twice. */
 function parse(text: string): StoredPayment {
   return StoredPaymentSchema.parse(JSON.parse(text))
 }
 
-/** A new name survives a power cut only once its folder is on disk too. Windows cannot, and need not, do this. */
+/**
+ * A new file name survives a power cut only once its folder is on disk too. Windows neither allows nor needs this.
+ */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

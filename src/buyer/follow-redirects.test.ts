@@ -4,7 +4,7 @@ import { followRedirects } from './follow-redirects.ts'
 const signal = new AbortController().signal
 const headers = { authorization: 'Bearer mine', cookie: 'a=b', 'content-type': 'text/plain', 'x-key': 'mine' }
 
-/** Answers the hops in turn, then 200; notes what it was asked. */
+/** Answers with the hops in turn, then 200; records the requests. */
 function web(...hops: Array<[number, string]>) {
   const asked: Array<{ method: string; url: string; headers: string[] }> = []
   const fetchOnce: typeof fetch = async (input, init) => {
@@ -48,13 +48,13 @@ describe('within the origin', () => {
     expect(at.body === undefined).toBe(after === 'GET')
   })
 
-  test('a caller who wants to see redirects does', async () => {
+  test('a caller that asks for redirects gets them', async () => {
     const site = web([302, 'https://two.example/'])
     expect((await follow(site, 'GET', { redirect: 'manual' })).response.status).toBe(302)
     expect(site.asked).toHaveLength(1)
   })
 
-  test('a circle ends', async () => {
+  test('a loop of redirects ends with an error', async () => {
     const site = web(...Array.from({ length: 30 }, (): [number, string] => [302, '/a']))
     await expect(follow(site, 'GET')).rejects.toThrow('redirects more than 20 times')
   })
@@ -77,7 +77,7 @@ describe('to another origin', () => {
     expect(site.asked).toHaveLength(1)
   })
 
-  test('an allowed host gets the request without anything that could be a credential, and so does what follows', async () => {
+  test('an allowed host, and the hosts after it, get the request without anything that could be a credential', async () => {
     const site = web([307, 'https://two.example/b'], [307, '/c'])
     const { at } = await follow(site, 'POST', { allowedHosts: ['two.example'] })
     expect(at.url).toBe('https://two.example/c')

@@ -1,6 +1,6 @@
 import { BuyerError } from './buyer-error.ts'
 
-/** A request in parts: it may be sent several times, and a `Request` only once. */
+/** A request in parts, because it may be sent several times and a `Request` only once. */
 export interface Outgoing {
   url: string
   method: string
@@ -11,10 +11,10 @@ export interface Outgoing {
 const REDIRECTS = [301, 302, 303, 307, 308]
 const MAX_REDIRECTS = 20
 
-/** All that another host gets to see of the caller's headers: any other one may be a credential. */
+/** The only headers of the caller that another host gets: any other may be a credential. */
 const IMPERSONAL = ['accept', 'accept-language', 'content-type', 'idempotency-key', 'user-agent']
 
-/** Where this answer points to; undefined when it is no redirect. */
+/** The target of a redirect; undefined if the answer is none. */
 export function redirectTarget(response: Response, from: string): URL | undefined {
   const location = response.headers.get('location')
   if (location === null || !REDIRECTS.includes(response.status)) return undefined
@@ -22,8 +22,8 @@ export function redirectTarget(response: Response, from: string): URL | undefine
 }
 
 /**
- * Sends an unpaid request and follows redirects within its origin, as fetch does. To another origin it goes only where
- * the caller allowed that host, and then without the caller's credentials. Answers the request that was answered.
+ * Sends an unpaid request and follows redirects within its origin, like fetch. Another origin is followed only if the
+ * caller allowed its host, and without the caller's credentials. Returns the answer with the request that got it.
  */
 export async function followRedirects(
   fetchOnce: typeof fetch,
@@ -56,7 +56,7 @@ export function send(
   return fetchOnce(url, { method, headers, redirect, signal, ...(body && { body }) })
 }
 
-/** What another origin may be sent of a request. */
+/** The headers that another origin may get. */
 export function withoutCredentials(headers: Headers): Headers {
   return new Headers([...headers].filter(([name]) => IMPERSONAL.includes(name)))
 }

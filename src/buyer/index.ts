@@ -1,3 +1,4 @@
+export type { AuthorizationTypedData } from '../protocol/authorization.ts'
 export type { Purchase } from './buy-plan.ts'
 export { BuyerError, type BuyerErrorCode, type BuyerErrorDetails } from './buyer-error.ts'
 export type { BuyerOptions } from './buyer-options.ts'

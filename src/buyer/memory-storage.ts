@@ -3,6 +3,13 @@ import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
 /**
  * Keeps payments while the process lives: enough against lost answers, not against a crash. The oldest are dropped
  * beyond `maxPayments` (default 10,000).
+ *
+ * @example
+ * import { createBuyer } from 'paystile/buyer'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * const account = privateKeyToAccount('0x…')
+ * const buyer = createBuyer({ account, maxAmount: '$1.00', storage: memoryStorage(100) })
  */
 export function memoryStorage(maxPayments = 10_000): PaymentStorage {
   const payments = new Map<string, StoredPayment>()
@@ -26,7 +33,7 @@ export function memoryStorage(maxPayments = 10_000): PaymentStorage {
       if (totalMicro + amountMicro > limitMicro) return false
       totalMicro += amountMicro
       reserved.set(id, amountMicro)
-      // One that is dropped can no longer be released: it counts as spent.
+      // A dropped reservation can no longer be released, so it counts as spent.
       if (reserved.size > maxPayments) reserved.delete(reserved.keys().next().value!)
       return true
     },

@@ -5,9 +5,9 @@ import { followRedirects, type Outgoing, send, withoutCredentials } from './foll
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 
 /**
- * A fetch that pays any x402 v2 offer within the limits and hands back the seller's answer. Faults of the unpaid
- * request, and 402s of other kinds, reach the caller as they are. With an `Idempotency-Key` the payment outlives a
- * crash: the same call under the same key sends the same payment.
+ * A fetch that pays any x402 v2 offer within the limits and returns the seller's answer. Failures of the unpaid
+ * request, and other kinds of 402, are returned unchanged. With an `Idempotency-Key` the payment survives a crash:
+ * the same call under the same key sends the same payment.
  */
 export function payingFetch(context: SettleContext, maxResponseBytes: number): typeof fetch {
   const takeName = nameCalls()
@@ -21,16 +21,16 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
       )
     }
     const { url, method, headers, redirect, signal } = request
-    // Kept as bytes: the body is sent twice at least, and a stream can be read only once.
+    // Kept as bytes: the body is sent at least twice, and a stream can be read only once.
     const body = request.body ? await request.arrayBuffer() : undefined
     const given = headers.get('idempotency-key')
     const payer = context.account.address.toLowerCase()
     const name = given === null ? takeName(JSON.stringify([method, url, digest(body)])) : undefined
     const key = JSON.stringify(['fetch', method, url, payer, given ?? name!.id])
     const original: Outgoing = { url, method, headers, body }
-    /** The request as it reached the seller: what is paid is that one. */
+    /** The request after redirects, which is the one that is paid. */
     let at = original
-    /** Nobody can come back for a payment whose name was made up here, unless it is still undecided. */
+    /** Drops a decided payment whose key was generated here: no later call can ask for it. */
     const drop = async () => {
       const kept = name && (await context.storage.get(key))
       if (kept) await context.storage.forget(key, kept)
@@ -69,7 +69,10 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
       name?.giveBack()
     }
 
-    /** The payment goes to whoever made the offer, and the caller's credentials to whom the caller named. */
+    /**
+     * The payment goes to the origin of the offer, and the caller's credentials only to the origin that the caller
+     * named.
+     */
     function paidRequest(payment: { header: string; url?: string | undefined }): Outgoing {
       const place = payment.url ?? at.url
       const known = new URL(place).origin === new URL(url).origin
@@ -82,8 +85,8 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
 }
 
 /**
- * Names for calls that the caller has not named. Calls that run at once have different ones; the next call of the same
- * kind has the name of one that ended, and so finds the payment that a failed call has left.
+ * Generates keys for calls without an Idempotency-Key. Concurrent calls have different keys. The next call of the
+ * same kind reuses the key of one that ended, and so finds the payment that a failed call left.
  */
 function nameCalls(): (kind: string) => { id: string; giveBack(): void } {
   const own = randomUUID()

@@ -1,15 +1,15 @@
-/** A signed payment, kept from before it is first sent. It is as good as money until `validBefore`. */
+/** A signed payment, stored before it is first sent. It can be used as money until `validBefore`. */
 export interface StoredPayment {
   /** Value of the `payment-signature` header. */
   header: string
-  /** What it buys; the same key with another subject is a mistake of the caller. */
+  /** What it buys; using the same key for another subject is an error of the caller. */
   subject: string
   network: string
   /** Micro-units. */
   amount: string
   /** Unix seconds; later than this no chain accepts it. */
   validBefore: string
-  /** Where the offer came from, and so the only place that it is sent to. */
+  /** The origin of the offer, and the only place that the payment is sent to. */
   url?: string | undefined
 }
 
@@ -17,15 +17,15 @@ export interface StoredPayment {
 export interface PaymentStorage {
   get(key: string): Promise<StoredPayment | undefined>
   /**
-   * Stores unless something is stored already, and answers what is stored then, durably. Of two buyers that race
-   * on one purchase both go on with the same payment.
+   * Stores the payment unless one is stored already, and returns the stored one, durably. If two buyers race on one
+   * purchase, both continue with the same payment.
    */
   claim(key: string, payment: StoredPayment): Promise<StoredPayment>
-  /** Removes this very payment; another one under the same key stays. */
+  /** Removes this payment; another one under the same key stays. */
   forget(key: string, payment: StoredPayment): Promise<void>
   /**
-   * Counts an amount towards the total of this storage, durably. Answers false, and counts nothing, where the total
-   * would pass the limit; of reservations that race, those that pass it together are not all granted.
+   * Adds an amount to the total of this storage, durably. Returns false, and adds nothing, if the total would exceed
+   * the limit; concurrent reservations cannot exceed it together.
    */
   reserve(id: string, amountMicro: bigint, limitMicro: bigint): Promise<boolean>
   /** Takes a reservation back: its payment was never sent, or expired unused. */

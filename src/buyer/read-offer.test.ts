@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { encodeJson } from '../protocol/base64.ts'
-import { NETWORKS } from '../protocol/network.ts'
-import { findOffer, type RawOffer, readOffer } from './read-offer.ts'
+import { BUYER_NETWORKS, findOffer, type RawOffer, readOffer } from './read-offer.ts'
 
-const testnet = NETWORKS.find(({ word }) => word === 'testnet')!
-const mainnet = NETWORKS.find(({ word }) => word === 'mainnet')!
+const testnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:84532')!
+const mainnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:8453')!
 const good = {
   scheme: 'exact',
   network: testnet.id,
@@ -15,7 +14,8 @@ const good = {
   extra: { name: 'Some other token', version: '9', unknown: [1] },
 }
 const raw = (...accepts: Array<Record<string, unknown>>): RawOffer => ({ x402Version: 2, accepts })
-const read = (...accepts: Array<Record<string, unknown>>) => readOffer(raw(...accepts), NETWORKS, 1_000_000n)
+const read = (...accepts: Array<Record<string, unknown>>) =>
+  readOffer(raw(...accepts), BUYER_NETWORKS, 1_000_000n)
 
 describe('an offer', () => {
   test('at the limit passes, is echoed verbatim, and its domain comes from our own table', () => {
@@ -56,7 +56,7 @@ describe('an offer', () => {
     )
   })
 
-  test('among several the first that fits is taken; if none does, too dear is what is said', () => {
+  test('the first of several offers that fits is taken; if none does, a price above the limit is reported first', () => {
     const foreign = { ...good, network: 'solana:x' }
     expect(read(foreign, good).accepted).toBe(good)
     expect(() => read(foreign, { ...good, amount: '9000000' })).toThrow(
@@ -67,7 +67,7 @@ describe('an offer', () => {
   test('on a network of the caller is allowed only if named', () => {
     const local = { id: 'eip155:31337', chainId: 31337, asset: testnet.asset, domain: testnet.domain }
     const accepts = raw({ ...good, network: local.id })
-    expect(() => readOffer(accepts, NETWORKS, 1_000_000n)).toThrow()
+    expect(() => readOffer(accepts, BUYER_NETWORKS, 1_000_000n)).toThrow()
     expect(readOffer(accepts, [local], 1_000_000n).network).toBe(local)
   })
 })

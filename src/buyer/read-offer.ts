@@ -2,12 +2,28 @@ import { z } from 'zod'
 import { microToDollars, UintString } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
 import { AddressSchema, type Hex, sameHex } from '../protocol/hex.ts'
-import type { Network } from '../protocol/network.ts'
+import { NETWORKS } from '../protocol/network.ts'
 import { SCHEME, X402_VERSION } from '../protocol/payment.ts'
 import { BuyerError } from './buyer-error.ts'
 
-/** What a buyer must know of a chain and its USDC before it signs anything there. */
-export type BuyerNetwork = Pick<Network, 'id' | 'chainId' | 'asset' | 'domain'>
+/** The facts of a chain and its USDC that a buyer needs before signing. */
+export interface BuyerNetwork {
+  /** CAIP-2 id, e.g. `eip155:8453`. */
+  id: string
+  chainId: number
+  /** The token's address. */
+  asset: Hex
+  /** The token's EIP-712 domain. */
+  domain: { name: string; version: string }
+}
+
+/** The networks that paystile knows, as a buyer sees them. */
+export const BUYER_NETWORKS: readonly BuyerNetwork[] = NETWORKS.map(({ id, chainId, token }) => ({
+  id,
+  chainId,
+  asset: token.address,
+  domain: token.domain,
+}))
 
 /** An offer that passed every check. */
 export interface Offer {
@@ -16,9 +32,9 @@ export interface Offer {
   payTo: Hex
   maxTimeoutSeconds: number
   challengeId?: string
-  /** The element of `accepts`, exactly as it came: the gateway recognises its challenge by the echo. */
+  /** The unchanged element of `accepts`: the gateway finds its challenge by it. */
   accepted: Record<string, unknown>
-  /** `resource` of the 402, echoed as x402 v2 wants it. */
+  /** `resource` of the 402, repeated as x402 v2 requires. */
   resource?: unknown
 }
 
@@ -65,7 +81,7 @@ export function readOffer(raw: RawOffer, networks: readonly BuyerNetwork[], maxM
     }
     faults.push(offer)
   }
-  // "Too dear" is the most useful of several answers: the rest of that offer was right.
+  // A price above the limit is the most useful of several faults: the rest of that offer was right.
   throw faults.find((fault) => fault.code === 'OVER_LIMIT') ?? faults[0]!
 }
 

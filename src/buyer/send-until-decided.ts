@@ -4,6 +4,7 @@ import type { BuyerStep } from './buyer-step.ts'
 import { readDocument } from './capped-body.ts'
 import type { StoredPayment } from './payment-storage.ts'
 
+/** The clock of a buyer. */
 export interface BuyerClock {
   /** Milliseconds since the epoch. */
   now(): number
@@ -28,8 +29,8 @@ const FIRST_BACKOFF_MS = 500
 const MAX_BACKOFF_MS = 8_000
 
 /**
- * Sends one and the same request until its answer is a decision. A lost answer, a 5xx and SETTLEMENT_PENDING all
- * mean that the money may have moved: to sign anew then would pay twice, to send the same again never does.
+ * Sends the same request until its answer is a decision. A lost answer, a 5xx and SETTLEMENT_PENDING all mean that
+ * the money may have moved: signing again could pay twice, sending the same payment cannot.
  */
 export async function sendUntilDecided(
   { clock, onStep }: Waiting,
@@ -52,7 +53,7 @@ export async function sendUntilDecided(
       reason = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
       retryAfterMs = retryAfterOf(response, clock.now())
     } catch (error) {
-      // Our own verdict on an answer is no lost answer.
+      // An error about an answer that arrived is not a lost answer.
       if (!mayRetry || sending.signal?.aborted || error instanceof BuyerError) throw error
       reason = 'the gateway could not be reached, or its answer was lost'
       cause = error
@@ -85,7 +86,7 @@ async function sleepUnlessAborted(
   slept.abort()
 }
 
-/** Limits the wait for the head of an answer; a body may then stream for as long as it likes. */
+/** Limits the wait for the head of an answer; the body may stream without a limit. */
 async function sendOnce(
   { send, signal }: Sending,
   payment: StoredPayment | undefined,
@@ -101,13 +102,13 @@ async function sendOnce(
 }
 
 function isUndecided(response: Response): boolean {
-  // A confirmed payment came with it: this is the seller's own answer, be it a 500.
+  // With the receipt of a confirmed payment, this is the seller's own answer, even if it is a 500.
   if (receiptOf(response)?.success) return false
   if (response.status === 502) return response.headers.get('x-svc-code') !== 'DELIVERY_FAILED'
   return [408, 425, 429, 500, 503, 504].includes(response.status)
 }
 
-/** Seconds or a date, as HTTP allows; never so short that a loop turns hot. */
+/** Seconds or a date, as HTTP allows, with a minimum that prevents a busy loop. */
 function retryAfterOf(response: Response, nowMs: number): number | undefined {
   const value = response.headers.get('retry-after')
   if (value === null) return undefined

@@ -1,10 +1,10 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { encodeJson } from '../protocol/base64.ts'
-import { NETWORKS } from '../protocol/network.ts'
 import { type BuyerOptions, createBuyer, memoryStorage } from './index.ts'
+import { BUYER_NETWORKS } from './read-offer.ts'
 
-const testnet = NETWORKS.find(({ word }) => word === 'testnet')!
+const testnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:84532')!
 const account = privateKeyToAccount(generatePrivateKey())
 const base = 'https://api.example.com'
 const success = encodeJson({ success: true, transaction: '0xab', network: testnet.id })
@@ -30,7 +30,7 @@ const refused = (status: number, code: string) =>
   Response.json({ type: 'Error', code, message: code }, { status, headers: { 'x-svc-code': code } })
 
 const rpcUrl = 'https://rpc.example.com'
-/** What a node answers: its chain, the time of its newest block, and whether the authorization was used. */
+/** The answers of a node: its chain, the time of its newest block, and whether the authorization was used. */
 interface Node {
   chainId: number
   atSeconds: number
@@ -48,7 +48,7 @@ async function answerAsNode({ chainId, atSeconds, used }: Node, request: Request
   return Response.json({ jsonrpc: '2.0', id: 1, result: results[method] })
 }
 
-/** A buyer before a gateway that challenges the unpaid; `paid` answers payments, counted from 1. */
+/** A buyer and a gateway that answers unpaid requests with a challenge; `paid` answers payments, counted from 1. */
 function scene(paid: (count: number) => Response, options: Partial<BuyerOptions> = {}, node?: Node) {
   const sent: string[] = []
   const unpaid: Request[] = []
@@ -102,7 +102,7 @@ describe('a definite failure', () => {
   )
 
   const unused: Node = { chainId: testnet.chainId, atSeconds: 1_900_000_600, used: false }
-  /** A payment of an earlier run that meets `paid` ten minutes later. */
+  /** A payment of an earlier run that is sent again ten minutes later and gets the answer `paid`. */
   async function later(node: Node | undefined, paid: (count: number) => Response) {
     const storage = memoryStorage()
     const first = scene(() => refused(503, 'SETTLEMENT_PENDING'), { storage, maxWaitSeconds: 1 })
@@ -149,11 +149,11 @@ describe('a definite failure', () => {
     [400, 'INVALID_PROOF', 'REFUSED'],
     [404, 'CHALLENGE_NOT_FOUND', 'REFUSED'],
   ])(
-    '%i %s is told once, and the payment is kept: no later call under this id signs another',
-    async (status, code, told) => {
+    '%i %s is reported once, and the payment is kept: no later call under this id signs another',
+    async (status, code, reported) => {
       const { buyer, sent } = scene(() => refused(status, code))
       for (let call = 0; call < 2; call++) {
-        await expect(buyer.buy(base, order)).rejects.toMatchObject({ code: told, gateway: { code } })
+        await expect(buyer.buy(base, order)).rejects.toMatchObject({ code: reported, gateway: { code } })
       }
       expect([sent.length, distinct(sent)]).toEqual([2, 1])
     },
@@ -171,7 +171,7 @@ describe('the fetch that pays', () => {
   const paidAnswer = (status = 200) =>
     new Response('data', { status, headers: { 'payment-response': success } })
 
-  test('pays an offer and hands back the answer; body and headers go along both times', async () => {
+  test('pays an offer and returns the answer; body and headers are sent both times', async () => {
     const { buyer, sent, unpaid } = scene(() => paidAnswer())
     const answer = await buyer.fetch(`${base}/quote`, {
       method: 'POST',
@@ -183,7 +183,7 @@ describe('the fetch that pays', () => {
     expect([await unpaid[0]!.text(), unpaid[0]!.headers.get('x-mine')]).toEqual(['hello', '1'])
   })
 
-  test('takes an answer that came with a receipt as final, be it a 500, and repeats one without', async () => {
+  test('accepts an answer with a receipt as final, even a 500, and repeats the request otherwise', async () => {
     const final = scene(() => paidAnswer(500))
     expect((await final.buyer.fetch(base)).status).toBe(500)
     expect(final.sent).toHaveLength(1)
@@ -192,7 +192,7 @@ describe('the fetch that pays', () => {
     expect([unsure.sent.length, distinct(unsure.sent)]).toEqual([3, 1])
   })
 
-  test('pays anew for each call, unless an Idempotency-Key says that it is the same', async () => {
+  test('pays for each call, unless an Idempotency-Key says that it is the same', async () => {
     const { buyer, sent } = scene(() => paidAnswer())
     await buyer.fetch(base)
     await buyer.fetch(base)
@@ -203,7 +203,7 @@ describe('the fetch that pays', () => {
     expect([sent.length, distinct(sent)]).toEqual([4, 3])
   })
 
-  test('a refused payment is taken up by the next call of the same kind; calls at once have their own', async () => {
+  test('a refused payment is used by the next call of the same kind; concurrent calls have their own', async () => {
     const { buyer, sent } = scene((count) => (count < 3 ? refused(402, 'PAYMENT_FAILED') : paidAnswer()))
     const outcomes = await Promise.allSettled([buyer.fetch(base), buyer.fetch(base)])
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
@@ -214,7 +214,7 @@ describe('the fetch that pays', () => {
     expect(distinct(sent)).toBe(3)
   })
 
-  test('refuses above the limit, and hands a 402 that is no x402 v2 to its caller', async () => {
+  test('refuses above the limit, and returns a 402 that is not x402 v2 to its caller', async () => {
     const { buyer, sent } = scene(() => paidAnswer(), { maxAmount: '$0.000004' })
     await expect(buyer.fetch(base)).rejects.toMatchObject({ code: 'OVER_LIMIT' })
     const old: typeof fetch = async () => new Response('insert coin', { status: 402 })
@@ -254,14 +254,14 @@ test('options that make no sense are refused before anything is asked', async ()
   expect(unpaid).toEqual([])
 })
 
-test('a watcher that throws does not stop a payment', async () => {
+test('an onStep that throws does not stop a payment', async () => {
   const onStep = () => {
     throw new Error('terminal gone')
   }
   await expect(scene(granted, { onStep }).buyer.buy(base, order)).resolves.toMatchObject({ cached: false })
 })
 
-test('the catalog is handed over, and anything else is an error', async () => {
+test('the catalog is returned, and anything else is an error', async () => {
   const catalog = { agentName: 'x', plans: [], routes: [] }
   const seller: typeof fetch = async (input) =>
     String(input) === `${base}/discover` ? Response.json(catalog) : new Response('no', { status: 404 })

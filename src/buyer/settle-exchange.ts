@@ -1,6 +1,11 @@
 import { microToDollars } from '../protocol/amount.ts'
 import { errorBodyOf } from './answers.ts'
-import { authorizationFate, authorizationOf, expiryMs, type Fate } from './authorization-fate.ts'
+import {
+  type AuthorizationStatus,
+  authorizationOf,
+  authorizationStatus,
+  expiryMs,
+} from './authorization-status.ts'
 import { BuyerError } from './buyer-error.ts'
 import { readDocument } from './capped-body.ts'
 import { claimPayment, type PayContext } from './claim-payment.ts'
@@ -8,17 +13,17 @@ import type { StoredPayment } from './payment-storage.ts'
 import { findOffer, type Offer, readOffer } from './read-offer.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
 
-/** One thing to buy: how to ask for it, and under which name its payment is kept. */
+/** One purchase: how to request it, and the key under which its payment is stored. */
 export interface Exchange {
   key: string
   subject: string
   /** Only in messages. */
   requestId?: string | undefined
-  /** Where the last request went: a payment goes there, and nowhere else. */
+  /** Where the last request went: the payment is sent only there. */
   url(): string
   /** Sends the request, with this payment if there is one. */
   send(payment: StoredPayment | undefined, signal: AbortSignal): Promise<Response>
-  /** Ask again when the unpaid request meets a fault; a plain fetch hands faults to its caller. */
+  /** Repeat the unpaid request after a failure; a plain fetch returns failures to its caller. */
   retryUnpaid: boolean
   signal?: AbortSignal | undefined
 }
@@ -35,9 +40,9 @@ export interface SettleContext extends Waiting, PayContext {
 }
 
 /**
- * Asks, pays and sends the same payment until the outcome is known. The payment is stored before it is sent for
- * the first time, so whoever comes back under the same key, even after a crash, sends that one and no other. Another
- * one is signed only when the chain shows that this one expired unused, whatever the seller says.
+ * Requests, pays and sends the same payment until the outcome is known. The payment is stored before it is first
+ * sent, so a later call under the same key, even after a crash, sends that one and no other. Another one is signed
+ * only if the chain shows that this one expired unused, whatever the seller says.
  */
 export async function settleExchange(context: SettleContext, exchange: Exchange): Promise<Settled> {
   const { storage, clock } = context
@@ -58,22 +63,23 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
     const response = await sendUntilDecided(context, exchange, { payment, resumed }, deadlineMs)
     if (!saysUnpaid(response)) return { response, payment }
     const rpcUrl = context.rpcUrlOf(payment.network)
-    const fate = await authorizationFate(context.fetch, payment, rpcUrl, clock.now())
-    if (fate.kind === 'unused') {
+    const authorization = await authorizationStatus(context.fetch, payment, rpcUrl, clock.now())
+    if (authorization.kind === 'unused') {
       await storage.forget(exchange.key, payment)
       if (context.maxTotalMicro !== undefined) await storage.release(authorizationOf(payment).nonce)
     }
-    // What was signed in this very call and failed would fail again: the caller decides.
-    if (fate.kind !== 'unused' || !resumed) throw await unpaid(response, payment, fate, exchange)
+    // A payment that was signed in this call and failed would fail again, so the caller decides.
+    if (authorization.kind !== 'unused' || !resumed)
+      throw await unpaid(response, payment, authorization, exchange)
     await response.body?.cancel()
-    // The next offer may have another price; more than the first one was not agreed to.
+    // The next offer may have another price, but no more than the first price was agreed to.
     const agreedMicro = BigInt(payment.amount)
     if (agreedMicro < limitMicro) limitMicro = agreedMicro
     payment = undefined
   }
 }
 
-/** The answers by which a gateway says that it took nothing, and that another payment is welcome. */
+/** Does the gateway say that it took nothing and would accept another payment? */
 function saysUnpaid({ status, headers }: Response): boolean {
   return status === 402 || (status === 410 && headers.get('x-svc-code') === 'CHALLENGE_EXPIRED')
 }
@@ -81,28 +87,28 @@ function saysUnpaid({ status, headers }: Response): boolean {
 async function unpaid(
   response: Response,
   payment: StoredPayment,
-  fate: Fate,
+  authorization: AuthorizationStatus,
   { requestId }: Exchange,
 ): Promise<BuyerError> {
   const gateway = errorBodyOf((await readDocument(response)) ?? '')
-  const told = gateway.message ?? (gateway as { error?: unknown }).error
-  const said = typeof told === 'string' ? told : `HTTP ${response.status}`
+  const message = gateway.message ?? (gateway as { error?: unknown }).error
+  const said = typeof message === 'string' ? message : `HTTP ${response.status}`
   const details = { requestId, statusUrl: gateway.statusUrl, gateway }
-  if (fate.kind === 'used') {
+  if (authorization.kind === 'used') {
     const message = `the seller says that the payment failed (${said}), but the chain shows that its authorization was used or cancelled; no other one is signed for this request`
     return new BuyerError('ALREADY_USED', message, details)
   }
-  if (fate.kind === 'unused') {
+  if (authorization.kind === 'unused') {
     return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}`, {
       ...details,
       retryAt: new Date(expiryMs(payment)),
     })
   }
-  const retryAt = new Date(fate.kind === 'open' ? fate.untilMs : expiryMs(payment))
+  const retryAt = new Date(authorization.kind === 'open' ? authorization.untilMs : expiryMs(payment))
   const advice =
-    fate.kind === 'open'
+    authorization.kind === 'open'
       ? `Its authorization could still be used, so no other one is signed before ${retryAt.toISOString()}; buy again after that`
-      : `Whether its authorization was used is not known, so no other one is signed: ${fate.why}`
+      : `Whether its authorization was used is not known, so no other one is signed: ${authorization.why}`
   return new BuyerError('PAYMENT_FAILED', `the payment failed: ${said}. ${advice}`, { ...details, retryAt })
 }
 
@@ -127,7 +133,7 @@ function assertUsable(
   }
 }
 
-/** The offer of a 402, which is then read; any other answer stays as it is. */
+/** The offer of a 402, whose body is read; any other answer is left unread. */
 async function offerOf(
   response: Response,
   context: SettleContext,

@@ -1,67 +1,44 @@
 import { randomBytes } from 'node:crypto'
+import {
+  type Authorization,
+  type AuthorizationTypedData,
+  authorizationTypedData,
+} from '../protocol/authorization.ts'
 import { encodeJson } from '../protocol/base64.ts'
 import type { Hex } from '../protocol/hex.ts'
-import { type Authorization, SCHEME, X402_VERSION } from '../protocol/payment.ts'
+import { SCHEME, X402_VERSION } from '../protocol/payment.ts'
 import type { StoredPayment } from './payment-storage.ts'
 import type { Offer } from './read-offer.ts'
 
-const TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
-/** Whoever can sign typed data; every local account of viem can. */
+/** Anything that can sign typed data, such as every local account of viem. */
 export interface BuyerAccount {
   address: Hex
-  signTypedData(data: {
-    domain: { name: string; version: string; chainId: number; verifyingContract: Hex }
-    types: typeof TYPES
-    primaryType: 'TransferWithAuthorization'
-    message: { from: Hex; to: Hex; value: bigint; validAfter: bigint; validBefore: bigint; nonce: Hex }
-  }): Promise<Hex>
+  signTypedData(data: AuthorizationTypedData): Promise<Hex>
 }
 
 export const newNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`
 
-/** Signs the EIP-3009 authorization that an offer asks for, under a nonce that was never used before. */
+/** Signs the EIP-3009 authorization that an offer asks for, with a new random nonce. */
 export async function signPayment(
   account: BuyerAccount,
   offer: Offer,
   { nonce, validUntil, subject, url }: { nonce: Hex; validUntil: number; subject: string; url: string },
 ): Promise<StoredPayment> {
-  const { network } = offer
-  const message = {
+  const { id, chainId, asset: address, domain } = offer.network
+  const authorization: Authorization = {
     from: account.address,
     to: offer.payTo,
-    value: offer.amountMicro,
-    validAfter: 0n,
-    validBefore: BigInt(validUntil),
+    value: String(offer.amountMicro),
+    validAfter: '0',
+    validBefore: String(validUntil),
     nonce,
   }
-  const signature = await account.signTypedData({
-    domain: { ...network.domain, chainId: network.chainId, verifyingContract: network.asset },
-    types: TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message,
-  })
-  const authorization: Authorization = {
-    from: message.from,
-    to: message.to,
-    value: String(message.value),
-    validAfter: String(message.validAfter),
-    validBefore: String(message.validBefore),
-    nonce: message.nonce,
-  }
+  const typedData = authorizationTypedData({ chainId, token: { address, domain } }, authorization)
+  const signature = await account.signTypedData(typedData)
   const header = encodeJson({
     x402Version: X402_VERSION,
     scheme: SCHEME,
-    network: network.id,
+    network: id,
     ...(offer.resource !== undefined && { resource: offer.resource }),
     accepted: offer.accepted,
     payload: { signature, authorization },
@@ -69,7 +46,7 @@ export async function signPayment(
   return {
     header,
     subject,
-    network: network.id,
+    network: id,
     amount: authorization.value,
     validBefore: authorization.validBefore,
     url,

@@ -2,12 +2,13 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PaymentStorage } from './payment-storage.ts'
 
-/** A reservation `+ id amount`, or `- id`, which takes it back. */
+/** A reservation `+ id amount`, or its release `- id`. */
 const LINE = /^(?:\+ (\S+) (\d+)|- (\S+))$/
 
 /**
- * What was spent, as a file that only grows: a line per payment. Appending is atomic, so all processes that share the
- * file see one order of lines, and each grants its own reservation by the total at its own line: no lock is needed.
+ * The amounts spent, as a file that only grows, with a line per payment. Appending is atomic, so all processes that
+ * share the file see the same order of lines, and each grants its own reservation by the total at its line. No lock
+ * is needed.
  */
 export function spendingLog(path: string): Pick<PaymentStorage, 'reserve' | 'release'> {
   const amounts = new Map<string, bigint>()
@@ -19,7 +20,7 @@ export function spendingLog(path: string): Pick<PaymentStorage, 'reserve' | 'rel
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     const file = await open(path, 'a', 0o600)
     try {
-      // The line break in front ends whatever a power cut has left unfinished; such a payment was never sent.
+      // The leading line break ends a line that a power cut left unfinished; such a payment was never sent.
       await file.appendFile(`\n${line}\n`)
       await file.sync()
     } finally {
@@ -27,7 +28,7 @@ export function spendingLog(path: string): Pick<PaymentStorage, 'reserve' | 'rel
     }
   }
 
-  /** Reads what is new; answers the total at the reservation `id`. */
+  /** Reads new lines; returns the total at the reservation `id`. */
   async function catchUp(id: string): Promise<bigint> {
     const file = await open(path, 'r')
     let text: string
@@ -57,7 +58,7 @@ export function spendingLog(path: string): Pick<PaymentStorage, 'reserve' | 'rel
     return there
   }
 
-  /** One after the other: what has been read so far belongs to one reader at a time. */
+  /** Runs one after the other, because they share the position up to which the file was read. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = turn.then(work)
     turn = done.catch(() => {})

@@ -1,15 +1,15 @@
 import { reasonOf } from './run-checks.ts'
 
-/** Who answers at a base URL. */
+/** What answered at a base URL. */
 export type Health =
   | { kind: 'ours'; version: string; network: string | undefined; configured: boolean }
   | { kind: 'foreign'; status: number }
-  /** `reason` follows a name: `refuses the connection`. */
+  /** `reason` continues a sentence that begins with a name: `refuses the connection`. */
   | { kind: 'silent'; reason: string }
 
 const MAX_CHARACTERS = 10_000
 
-/** Asks `/health` below this URL; never rejects. Redirects are not followed: buyers' clients would not, either. */
+/** Asks `/health` below this URL; never rejects. Redirects are not followed, because buyers' clients do not follow them. */
 export async function askHealth(baseUrl: string, limitMs: number): Promise<Health> {
   try {
     const signal = AbortSignal.timeout(limitMs)

@@ -3,11 +3,11 @@ import { askHealth } from './ask-health.ts'
 import type { Check, Finding } from './run-checks.ts'
 
 const name = 'BASE_URL'
-const MEND = 'Set BASE_URL to where buyers reach this server, or fix DNS or the reverse proxy in front of it.'
+const FIX = 'Set BASE_URL to where buyers reach this server, or fix DNS or the reverse proxy in front of it.'
 
 /**
- * Do buyers reach this very server at its base URL? It is asked for its version and its wallet, as a buyer would. Without
- * an answer, the port on this machine tells whether the server does not run or cannot be reached.
+ * Do buyers reach this server at its base URL? The version and the wallet of whatever answers there are compared with ours. If
+ * nothing answers, the port on this machine shows whether the server is not running or cannot be reached.
  */
 export function checkBaseUrl(
   config: ResolvedConfig,
@@ -16,11 +16,11 @@ export function checkBaseUrl(
   const { baseUrl, network } = config
   const { host, hostname, pathname } = new URL(baseUrl)
   const asks = `the server at ${host}`
-  const error = (message: string): Finding[] => [{ name, level: 'error', message, mend: MEND }]
+  const error = (message: string): Finding[] => [{ name, level: 'error', message, fix: FIX }]
   return {
     name,
     asks,
-    mend: MEND,
+    fix: FIX,
     async run(limitMs) {
       const health = await askHealth(baseUrl, limitMs / 2)
       if (health.kind === 'foreign') {
@@ -33,7 +33,7 @@ export function checkBaseUrl(
         if (local.kind === 'ours')
           return error(`the server runs on port ${port}, but ${host} ${health.reason}`)
         const message = `${host} ${health.reason}: the server does not run, or cannot be reached`
-        return [{ name, level: 'warn', message, mend: 'Start it (paystile serve), and ask again.' }]
+        return [{ name, level: 'warn', message, fix: 'Start it (paystile serve), and ask again.' }]
       }
       if (!health.configured) {
         const message = `${asks} runs, but waits to be configured`
@@ -42,7 +42,7 @@ export function checkBaseUrl(
             name,
             level: 'warn',
             message,
-            mend: 'Start it anew with this configuration, or save it at /setup.',
+            fix: 'Start it anew with this configuration, or save it at /setup.',
           },
         ]
       }
@@ -50,17 +50,17 @@ export function checkBaseUrl(
       if (elsewhere) return error(elsewhere)
       if (health.version !== version) {
         const message = `${asks} runs version ${health.version}, and this command is ${version}`
-        return [{ name, level: 'warn', message, mend: 'Run the same version of both.' }]
+        return [{ name, level: 'warn', message, fix: 'Run the same version of both.' }]
       }
       const lonely = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
       const message = `${asks} answers, version ${version}${lonely ? '; only this machine can reach it' : ''}`
-      if (lonely && network.word === 'mainnet') return [{ name, level: 'warn', message, mend: MEND }]
+      if (lonely && network.word === 'mainnet') return [{ name, level: 'warn', message, fix: FIX }]
       return [{ name, level: 'ok', message }]
     },
   }
 }
 
-/** Another gateway's version may be the same; its wallet is not. */
+/** Another gateway may have the same version, but not the same wallet. */
 async function otherSeller(config: ResolvedConfig, limitMs: number): Promise<string | undefined> {
   const { baseUrl, walletAddress, network } = config
   const response = await fetch(`${baseUrl}/discover`, { signal: AbortSignal.timeout(limitMs) })
@@ -73,9 +73,9 @@ async function otherSeller(config: ResolvedConfig, limitMs: number): Promise<str
   return `${baseUrl} sells on ${String(catalog.network)}, and this configuration says ${network.id}`
 }
 
-/** What agents find beside plain HTTP, where it is switched on. */
+/** Are the endpoints for agents, where they are switched on, reachable as well? */
 export function checkAgents({ baseUrl, a2a, mcp }: ResolvedConfig): Check[] {
-  const mend = 'Let the reverse proxy pass this path on, with POST and streamed answers.'
+  const fix = 'Let the reverse proxy pass this path on, with POST and streamed answers.'
   const check = (
     variable: string,
     path: string,
@@ -83,7 +83,7 @@ export function checkAgents({ baseUrl, a2a, mcp }: ResolvedConfig): Check[] {
   ): Check => ({
     name: variable,
     asks: `${baseUrl}${path}`,
-    mend,
+    fix,
     async run(limitMs) {
       const response = await ask(`${baseUrl}${path}`, AbortSignal.timeout(limitMs))
       await response.body?.cancel()
@@ -91,7 +91,7 @@ export function checkAgents({ baseUrl, a2a, mcp }: ResolvedConfig): Check[] {
       return [
         response.ok
           ? { name: variable, level: 'ok', message }
-          : { name: variable, level: 'error', message, mend },
+          : { name: variable, level: 'error', message, fix },
       ]
     },
   })

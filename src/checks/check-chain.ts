@@ -1,30 +1,30 @@
+import { createChainClient } from '../chain/chain-client.ts'
 import { durationWords } from '../protocol/duration.ts'
 import type { Network } from '../protocol/network.ts'
-import { createChainClient } from '../settlement/chain-client.ts'
 import type { Check, Finding } from './run-checks.ts'
 
-/** Further ahead than this, the newest block shows that our own clock is behind. */
+/** If the newest block is further in the future than this, our own clock is behind. */
 const MAX_SKEW_SECONDS = 30
 
-/** Is the RPC one of this network, with the token that we know, and does it tell what is final? */
+/** Is the RPC a node of this network, with the expected token, and does it report finalized blocks? */
 export function checkChain(rpcUrl: string, network: Network, now: () => number = Date.now): Check {
   const name = 'RPC_URL'
   const asks = `the RPC at ${new URL(rpcUrl).host}`
-  const mend = `Set RPC_URL to a node of ${network.id} that this server can reach.`
+  const fix = `Set RPC_URL to a node of ${network.id} that this server can reach.`
   return {
     name,
     asks,
-    mend,
+    fix,
     async run(limitMs) {
       const chain = createChainClient({ rpcUrl, network, timeoutMs: limitMs })
       const found = await chain.domain()
-      const expected = { chainId: network.chainId, ...network.domain }
+      const expected = { chainId: network.chainId, ...network.token.domain }
       const wrong = (['chainId', 'name', 'version'] as const)
         .filter((field) => found[field] !== expected[field])
         .map((field) => `${field} ${found[field] || 'nothing'} instead of ${expected[field]}`)
       if (wrong.length > 0) {
         const message = `${asks} answers ${wrong.join(', ')}: it is not one of ${network.id}`
-        return [{ name, level: 'error', message, mend }]
+        return [{ name, level: 'error', message, fix }]
       }
       const { latest } = await chain.head()
       const good: Finding = { name, level: 'ok', message: `${asks} is at block ${latest.number}` }
@@ -33,10 +33,10 @@ export function checkChain(rpcUrl: string, network: Network, now: () => number =
   }
 }
 
-/** An idle chain's newest block may be old, so only a block from the future says anything. */
+/** The newest block of an idle chain may be old, so only a block from the future is a fault. */
 function clockFinding(blockSeconds: number, nowMs: number): Finding {
   const behind = blockSeconds - Math.floor(nowMs / 1000)
   if (behind <= MAX_SKEW_SECONDS) return { name: 'clock', level: 'ok', message: 'the clock fits the chain' }
   const message = `the clock is ${durationWords(behind)} behind the chain`
-  return { name: 'clock', level: 'warn', message, mend: 'Let the machine set its clock by NTP.' }
+  return { name: 'clock', level: 'warn', message, fix: 'Let the machine set its clock by NTP.' }
 }

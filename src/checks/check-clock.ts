@@ -1,22 +1,22 @@
+import { createChainClient } from '../chain/chain-client.ts'
 import { durationWords } from '../protocol/duration.ts'
 import type { Network } from '../protocol/network.ts'
-import { createChainClient } from '../settlement/chain-client.ts'
 import type { Check, Finding } from './run-checks.ts'
 
-const MEND = 'Let the machine set its clock by NTP.'
-/** `Date` has whole seconds, and an answer takes its time. */
+const FIX = 'Let the machine set its clock by NTP.'
+/** `Date` is in whole seconds, and an answer takes time. */
 const WARN_SECONDS = 30
-/** By then tokens that we sign are expired or not valid yet elsewhere, and facilitators refuse our credentials. */
+/** With such a clock, tokens that we sign are expired or not valid yet for others, and facilitators refuse our credentials. */
 const ERROR_SECONDS = 300
 const OLD_BLOCK_SECONDS = 120
 
-/** The clock against the `Date` of servers that we ask anyway. The nearest counts: a cache may tell an old one. */
+/** Compares our clock with the `Date` header of servers that we use anyway. The closest counts: a cache may send an old one. */
 export function checkClock(urls: readonly string[], now: () => number = Date.now): Check {
   const name = 'clock'
   return {
     name,
     asks: 'the time of other servers',
-    mend: 'Compare the clock by hand: date -u',
+    fix: 'Compare the clock by hand: date -u',
     silence: 'warn',
     async run(limitMs) {
       const asked = await Promise.allSettled(urls.map((url) => skewOf(url, limitMs, now)))
@@ -34,14 +34,14 @@ export function checkClock(urls: readonly string[], now: () => number = Date.now
           name,
           level,
           message: `the clock is ${durationWords(Math.abs(seconds))} ${word} that of ${host}`,
-          mend: MEND,
+          fix: FIX,
         },
       ]
     },
   }
 }
 
-/** How far the other clock is ahead of ours; undefined where it does not tell. */
+/** How far the other clock is ahead of ours; undefined if there is no `Date` header. */
 async function skewOf(url: string, limitMs: number, now: () => number) {
   const before = now()
   const response = await fetch(url, {
@@ -57,14 +57,14 @@ async function skewOf(url: string, limitMs: number, now: () => number) {
   return { seconds: Math.round((theirs - ours) / 1000), host: new URL(url).host }
 }
 
-/** A node that lags confirms nobody's payment. On a test chain that stands still it is no fault, so it is a warning. */
+/** A node that lags behind confirms no payments. Only a warning, because a test chain may be idle. */
 export function checkFreshness(rpcUrl: string, network: Network, now: () => number = Date.now): Check {
   const name = 'RPC_URL'
   const { host } = new URL(rpcUrl)
   return {
     name,
     asks: `the RPC at ${host}, asked for its newest block,`,
-    mend: 'Fix RPC_URL first.',
+    fix: 'Fix RPC_URL first.',
     silence: 'warn',
     async run(limitMs) {
       const { latest } = await createChainClient({ rpcUrl, network, timeoutMs: limitMs }).head()
@@ -72,8 +72,8 @@ export function checkFreshness(rpcUrl: string, network: Network, now: () => numb
       const message = `the newest block of ${host} is ${durationWords(Math.max(0, age))} old`
       const good: Finding = { name, level: 'ok', message }
       if (age <= OLD_BLOCK_SECONDS) return [good]
-      const mend = 'The node lags behind, or this clock is ahead: use another RPC_URL, or set the clock.'
-      return [{ name, level: 'warn', message, mend }]
+      const fix = 'The node lags behind, or this clock is ahead: use another RPC_URL, or set the clock.'
+      return [{ name, level: 'warn', message, fix }]
     },
   }
 }

@@ -4,16 +4,16 @@ import { createPostgresDriver } from '../stores/sql/postgres-driver.ts'
 import { parsePostgresUrl } from '../stores/sql/postgres-url.ts'
 import type { Check, Finding } from './run-checks.ts'
 
-/** Does Postgres keep what it has confirmed when the power goes? */
+/** Does Postgres keep committed data when the power fails? */
 export function checkPostgresDurability(url: string, mainnet: boolean): Check {
   const name = 'DATABASE_URL'
   return {
     name,
     asks: 'Postgres, asked how it stores,',
-    mend: 'Fix DATABASE_URL first.',
+    fix: 'Fix DATABASE_URL first.',
     silence: 'warn',
     async run(limitMs) {
-      const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }
+      const limits = { statementTimeoutMs: limitMs, timeoutMs: limitMs, max: 1 }
       const driver = createPostgresDriver({ target: parsePostgresUrl(url), schema: 'paystile', ...limits })
       try {
         const names = "('fsync', 'full_page_writes', 'synchronous_commit')"
@@ -21,7 +21,7 @@ export function checkPostgresDurability(url: string, mainnet: boolean): Check {
         const { rows } = await driver.query({ sql, params: [] })
         const settings = new Map(rows.map((row) => [String(row.name), String(row.reset_val)]))
         const lossy = ['fsync', 'full_page_writes'].filter((setting) => settings.get(setting) === 'off')
-        // The store turns it on for its own sessions.
+        // The store turns synchronous_commit on for its own sessions.
         const own =
           settings.get('synchronous_commit') === 'off' ? ', with synchronous_commit on for itself' : ''
         if (lossy.length === 0)
@@ -31,7 +31,7 @@ export function checkPostgresDurability(url: string, mainnet: boolean): Check {
             name,
             level: mainnet ? 'error' : 'warn',
             message: `Postgres has ${setting} off: a power cut may forget who has paid`,
-            mend: `Set ${setting} = on in postgresql.conf and reload it.`,
+            fix: `Set ${setting} = on in postgresql.conf and reload it.`,
           }),
         )
       } finally {
@@ -53,19 +53,19 @@ const REMOTE: Record<number, string> = {
 }
 const LEAST_FREE_BYTES = 100 * 1024 * 1024
 
-/** Is the embedded store on a disk that stays, that locks, and that has room? */
+/** Is the embedded store on a disk that is permanent, supports locks and has space? */
 export function checkDisk(dataDir: string): Check {
   const name = 'DATA_DIR'
   return {
     name,
     asks: `the disk of ${dataDir}`,
-    mend: `Make ${dataDir} a folder first.`,
+    fix: `Make ${dataDir} a folder first.`,
     silence: 'warn',
     async run() {
       const { type, bavail, bsize } = await statfs(dataDir)
       const free = bavail * bsize
       const told: Finding[] = []
-      const warn = (message: string, mend: string) => told.push({ name, level: 'warn', message, mend })
+      const warn = (message: string, fix: string) => told.push({ name, level: 'warn', message, fix })
       const volume = 'Mount a volume there, on a local disk that outlives the container.'
       if (FORGETFUL[type]) warn(`${dataDir} is ${FORGETFUL[type]}: records of payments would be lost`, volume)
       if (REMOTE[type])
@@ -80,13 +80,13 @@ export function checkDisk(dataDir: string): Check {
 
 const PRIVATE_FILES = ['config.json', 'secret-key', 'paystile.db', 'paystile.db-wal']
 
-/** Can nobody but the owner read keys and records? */
+/** Can only the owner read keys and records? */
 export function checkPrivacy(dataDir: string): Check {
   const name = 'DATA_DIR'
   return {
     name,
     asks: `the files in ${dataDir}`,
-    mend: `Give this process the right to read ${dataDir}.`,
+    fix: `Give this process the right to read ${dataDir}.`,
     async run() {
       if (process.platform === 'win32') return []
       const told: Finding[] = []
@@ -94,7 +94,7 @@ export function checkPrivacy(dataDir: string): Check {
         const mode = await modeOf(path)
         if (mode === undefined || (mode & 0o077) === 0) continue
         const message = `${path} can be used by others (mode ${(mode & 0o777).toString(8).padStart(4, '0')})`
-        told.push({ name, level: 'error', message, mend: `chmod 600 ${path}` })
+        told.push({ name, level: 'error', message, fix: `chmod 600 ${path}` })
       }
       return told.length > 0
         ? told

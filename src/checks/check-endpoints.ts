@@ -11,11 +11,11 @@ type FacilitatorConfig = Extract<SettlementConfig, { kind: 'facilitator' }>
 export function checkFacilitator({ url, auth }: FacilitatorConfig, network: Network): Check {
   const name = 'FACILITATOR_URL'
   const asks = `the facilitator at ${new URL(url).host}`
-  const mend = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle with your own wallet.`
+  const fix = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle with your own wallet.`
   return {
     name,
     asks,
-    mend,
+    fix,
     async run(limitMs) {
       const headers =
         auth.kind === 'cdp'
@@ -35,26 +35,26 @@ export function checkFacilitator({ url, auth }: FacilitatorConfig, network: Netw
           x402Version === X402_VERSION && scheme === SCHEME && (id === network.id || id === 'eip155:*'),
       )
       const message = `${asks} ${fits ? 'settles' : 'does not settle'} "${SCHEME}" on ${network.id}`
-      return [fits ? { name, level: 'ok', message } : { name, level: 'error', message, mend }]
+      return [fits ? { name, level: 'ok', message } : { name, level: 'error', message, fix }]
     },
   }
 }
 
-/** Is anybody there? Any answer counts: a base URL, or an endpoint that takes POST only, may well say 404. */
+/** Does anything answer? A 404 is fine: a base URL, or an endpoint that takes POST only, may answer so. */
 export function checkReachable(name: string, what: string, url: string): Check {
   const asks = `${what} at ${new URL(url).host}`
-  const mend = `Start it, or set ${name} to where it is, as seen from this server.`
+  const fix = `Start it, or set ${name} to where it is, as seen from this server.`
   return {
     name,
     asks,
-    mend,
+    fix,
     async run(limitMs) {
       const signal = AbortSignal.timeout(limitMs)
       const { status, body } = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
       await body?.cancel()
       const message = `${asks} answers (HTTP ${status})`
       if (status < 500) return [{ name, level: 'ok', message }]
-      return [{ name, level: 'warn', message, mend: 'It is there, but it fails: look at its log.' }]
+      return [{ name, level: 'warn', message, fix: 'It is there, but it fails: look at its log.' }]
     },
   }
 }

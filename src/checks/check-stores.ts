@@ -7,17 +7,17 @@ import { createPostgresDriver } from '../stores/sql/postgres-driver.ts'
 import { parsePostgresUrl } from '../stores/sql/postgres-url.ts'
 import type { Check, Finding } from './run-checks.ts'
 
-/** Can we log in to Postgres? Looks only: tables are made when the gateway starts. */
+/** Can we log in to Postgres? Changes nothing: tables are created when the gateway starts. */
 export function checkPostgres(url: string): Check {
   const name = 'DATABASE_URL'
-  const mend = 'Start Postgres, or fix host, user, password or database in DATABASE_URL.'
+  const fix = 'Start Postgres, or fix host, user, password or database in DATABASE_URL.'
   return {
     name,
     asks: 'Postgres',
-    mend,
+    fix,
     async run(limitMs) {
       const target = parsePostgresUrl(url)
-      const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }
+      const limits = { statementTimeoutMs: limitMs, timeoutMs: limitMs, max: 1 }
       const driver = createPostgresDriver({ target, schema: 'paystile', ...limits })
       try {
         const { rows } = await driver.query({ sql: 'SHOW server_version', params: [] })
@@ -29,13 +29,13 @@ export function checkPostgres(url: string): Check {
   }
 }
 
-/** Can we log in to Redis, and does it keep what it is given? As a carrier of wake-ups it need not. */
+/** Can we log in to Redis, and is it durable? It need not be durable if it only carries wake-ups between instances. */
 export function checkRedis(url: string, keepsRecords: boolean, mainnet: boolean): Check {
   const name = 'REDIS_URL'
   return {
     name,
     asks: 'Redis',
-    mend: 'Start Redis, or fix host, user or password in REDIS_URL.',
+    fix: 'Start Redis, or fix host, user or password in REDIS_URL.',
     async run(limitMs) {
       const connection = await connectRedis({ url, timeoutMs: limitMs })
       try {
@@ -43,7 +43,7 @@ export function checkRedis(url: string, keepsRecords: boolean, mainnet: boolean)
         const level = mainnet ? 'error' : 'warn'
         const told: Finding[] = [
           ...lossy.map(
-            (message): Finding => ({ name, level, message, mend: 'Change redis.conf and restart it.' }),
+            (message): Finding => ({ name, level, message, fix: 'Change redis.conf and restart it.' }),
           ),
           ...unchecked.map((message): Finding => ({ name, level: 'warn', message })),
         ]
@@ -62,7 +62,7 @@ export function checkDataDir(dataDir: string): Check {
   return {
     name,
     asks: `the folder ${dataDir}`,
-    mend: `Make ${dataDir} a folder that this process may write to, on a disk that outlives the container.`,
+    fix: `Make ${dataDir} a folder that this process may write to, on a disk that outlives the container.`,
     async run() {
       const probe = join(dataDir, `probe-${randomBytes(6).toString('hex')}`)
       await mkdir(dataDir, { recursive: true, mode: 0o700 })

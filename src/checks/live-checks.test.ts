@@ -26,7 +26,7 @@ let redis: RedisServer
 let postgres: PostgresServer
 let backend: Server
 let backendUrl: string
-/** Where nobody listens any more. */
+/** A port on which nothing listens any more. */
 let nobody: string
 let dataDir: string
 let status = 404
@@ -59,16 +59,16 @@ async function startNobody(): Promise<string> {
   return `127.0.0.1:${port}`
 }
 
-/** Levels and messages by name; the data folder is always asked for. */
+/** Levels and messages by name; the data folder is always checked. */
 async function look(options: Partial<GatewayOptions>) {
   const whole = { rpcUrl: chain.rpcUrl, store: { dataDir }, facilitatorUrl: facilitator.url, ...options }
   const findings = await runChecks(liveChecks(whole as GatewayOptions))
-  const told = findings.map(({ name, level, message, mend }) => [name, `${level}: ${message} ${mend ?? ''}`])
+  const told = findings.map(({ name, level, message, fix }) => [name, `${level}: ${message} ${fix ?? ''}`])
   return Object.fromEntries(told) as Record<string, string>
 }
 
-describe('a look at the real world', () => {
-  test('what is right is ok', async () => {
+describe('liveChecks', () => {
+  test('a working configuration is ok', async () => {
     const seller = chain.account(0)
     const found = await look({
       walletAddress: seller.address,
@@ -93,19 +93,19 @@ describe('a look at the real world', () => {
     for (const [name, line] of Object.entries(found)) expect(line, name).toMatch(/^ok: /)
   })
 
-  test('an RPC of another chain is told by both chain ids', async () => {
+  test('an RPC of another chain is reported with both chain ids', async () => {
     const found = await look({ network: 'mainnet' })
     expect(found.RPC_URL).toMatch(/^error: .* answers chainId 84532 instead of 8453.* Set RPC_URL/)
   })
 
-  test('a clock that is behind is told', async () => {
+  test('a clock that is behind is reported', async () => {
     const network = NETWORKS.find(({ word }) => word === 'testnet')!
     const behind = () => Date.now() - 600_000
     const findings = await runChecks([checkChain(chain.rpcUrl, network, behind)])
     expect(findings).toContainEqual(expect.objectContaining({ name: 'clock', level: 'warn' }))
   })
 
-  test('whatever is not there is named, with a fix and without its secrets', async () => {
+  test('every server that cannot be reached is named, with a fix and without its secrets', async () => {
     const found = await look({
       rpcUrl: `http://${nobody}/v2/hunter2hunter2hunter2`,
       facilitatorUrl: `http://${nobody}`,
@@ -125,7 +125,7 @@ describe('a look at the real world', () => {
     expect(JSON.stringify(found)).not.toContain('hunter2')
   })
 
-  test('a database that refuses our password is told so', async () => {
+  test('a database that refuses our password is reported as such', async () => {
     const url = new URL(postgres.url)
     url.pathname = '/no_such_database'
     expect((await look({ databaseUrl: url.href })).DATABASE_URL).toMatch(/^error: .*no_such_database/)
@@ -143,7 +143,7 @@ describe('a look at the real world', () => {
     expect(empty).not.toContain(poor.privateKey.slice(2))
   })
 
-  test('a refund wallet without money that is not the paid one is a warning', async () => {
+  test('an empty refund wallet that is not the seller’s wallet is a warning', async () => {
     const other = await chain.newBuyer({ micro: 0n })
     const found = await look({
       walletAddress: chain.account(0).address,
@@ -152,26 +152,26 @@ describe('a look at the real world', () => {
     expect(found.REFUND_WALLET_PRIVATE_KEY).toMatch(/^warn: .* holds 0\.00 USDC/)
   })
 
-  test('a Redis that forgets is a warning on testnet, and none where Postgres keeps the records', async () => {
+  test('a Redis that is not durable is a warning on testnet, and none if Postgres keeps the records', async () => {
     const lossy = (await look({ redisUrl: redis.url })).REDIS_URL
     const carrier = (await look({ redisUrl: redis.url, databaseUrl: postgres.url })).REDIS_URL
     expect(carrier).toMatch(/^ok/)
     expect(lossy).toMatch(/^warn: Redis has appendfsync everysec/)
   })
 
-  test('a backend that answers 500 is there, but', async () => {
+  test('a backend that answers 500 is a warning', async () => {
     status = 500
     expect((await look({ proxyTo: { baseUrl: backendUrl } })).PROXY_TO_BASE_URL).toMatch(/^warn: .*HTTP 500/)
     status = 404
   })
 
-  test('a data folder that is a file is told', async () => {
+  test('a data folder that is a file is reported', async () => {
     const file = join(dataDir, 'file')
     await writeFile(file, '')
     expect((await look({ store: { dataDir: file } })).DATA_DIR).toMatch(/^error: /)
   })
 
-  test('unfinished and malformed options are left out, not tripped over', async () => {
+  test('checks of missing and malformed options are left out', async () => {
     const bad = {
       network: 'moon',
       walletAddress: '0x1234',
@@ -186,15 +186,15 @@ describe('a look at the real world', () => {
 })
 
 describe('runChecks', () => {
-  test('one that hangs is told after its limit, and holds up nobody', async () => {
-    const hangs = { name: 'A', asks: 'it', mend: 'Mend it.', run: () => new Promise<never>(() => {}) }
+  test('a check that hangs is reported after its limit, and does not delay the others', async () => {
+    const hangs = { name: 'A', asks: 'it', fix: 'Fix it.', run: () => new Promise<never>(() => {}) }
     const quick = {
       ...hangs,
       name: 'B',
       run: async () => [{ name: 'B', level: 'ok' as const, message: 'good' }],
     }
     expect(await runChecks([hangs, quick], 10)).toEqual([
-      { name: 'A', level: 'error', message: 'it does not answer within 0.01 s', mend: 'Mend it.' },
+      { name: 'A', level: 'error', message: 'it does not answer within 0.01 s', fix: 'Fix it.' },
       { name: 'B', level: 'ok', message: 'good' },
     ])
   })

@@ -10,14 +10,14 @@ import { checkGasWallets, checkRefundWallet, checkSellerWallet } from './check-w
 import type { Check } from './run-checks.ts'
 
 /**
- * Every question to the outside that these options allow, however unfinished they are: what is missing or malformed is
- * left out, for the configuration's own checks tell of it.
+ * All checks of servers and wallets that these options allow, even if the options are unfinished: checks of missing or
+ * malformed options are left out, since the configuration's own checks report those.
  *
  * @example
  * import { runChecks } from './run-checks.ts'
  *
  * const findings = await runChecks(liveChecks({ walletAddress: process.env.WALLET_ADDRESS }))
- * for (const { name, level, message, mend } of findings) console.log(level, name, message, mend ?? '')
+ * for (const { name, level, message, fix } of findings) console.log(level, name, message, fix ?? '')
  */
 export function liveChecks(options: GatewayOptions): Check[] {
   const checks: Check[] = []
@@ -27,7 +27,7 @@ export function liveChecks(options: GatewayOptions): Check[] {
     const place = { rpcUrl, network }
     checks.push(checkChain(rpcUrl, network))
     const wallet = text(options.walletAddress)?.trim()
-    const payTo = wallet && addressFault(wallet, network.asset) === undefined ? wallet : undefined
+    const payTo = wallet && addressFault(wallet, network.token.address) === undefined ? wallet : undefined
     if (payTo) checks.push(checkSellerWallet(payTo.toLowerCase() as Address, place))
     const gasKeys = keysOf(options.gasWalletPrivateKey)
     if (gasKeys.length > 0) checks.push(checkGasWallets(gasKeys, place))

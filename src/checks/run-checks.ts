@@ -1,51 +1,51 @@
-/** What a look at the real world has found. */
+/** The result of a check. */
 export interface Finding {
   /** The variable that it is about, or a topic such as `clock`. */
   name: string
   level: 'ok' | 'warn' | 'error'
   /** What was found; never a secret. */
   message: string
-  /** What to do about it, where something is to be done. */
-  mend?: string
+  /** What to do about it, if anything. */
+  fix?: string
 }
 
-/** One question to the outside. It may reject: then the outside could not be asked. */
+/** One question to a server or the chain. `run` rejects if it cannot be asked. */
 export interface Check {
   name: string
-  /** How a message names what was asked, such as `the RPC at node.example`. */
+  /** What is asked, as messages name it: `the RPC at node.example`. */
   asks: string
   /** What to do when it does not answer. */
-  mend: string
-  /** Default `error`; `warn` where the silence is the fault of something that has a check of its own. */
+  fix: string
+  /** The level if there is no answer. Default `error`; `warn` if another check reports the cause. */
   silence?: 'warn'
   run(limitMs: number): Promise<Finding[]>
 }
 
 const LIMIT_MS = 5_000
 
-/** Asks everything at once, each within its limit; whatever does not answer is a finding of its own. Never rejects. */
+/** Runs all checks at once, each within the limit; a check without an answer becomes a finding. Never rejects. */
 export async function runChecks(checks: readonly Check[], limitMs: number = LIMIT_MS): Promise<Finding[]> {
   const found = await Promise.all(checks.map((check) => runOne(check, limitMs)))
   return found.flat()
 }
 
 async function runOne(check: Check, limitMs: number): Promise<Finding[]> {
-  const { name, asks, mend, silence: level = 'error' } = check
+  const { name, asks, fix, silence: level = 'error' } = check
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Finding[]>((resolve) => {
     const message = `${asks} does not answer within ${limitMs / 1000} s`
-    timer = setTimeout(() => resolve([{ name, level, message, mend }]), limitMs)
+    timer = setTimeout(() => resolve([{ name, level, message, fix }]), limitMs)
   })
   try {
     return await Promise.race([check.run(limitMs), late])
   } catch (error) {
-    return [{ name, level, message: `${asks} ${reasonOf(error)}`, mend }]
+    return [{ name, level, message: `${asks} ${reasonOf(error)}`, fix }]
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** The innermost word that a user understands; addresses with keys in them are never part of it. */
+/** The innermost reason that a user understands. It never contains addresses, which may contain keys. */
 export function reasonOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : ''

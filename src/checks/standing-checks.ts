@@ -3,7 +3,7 @@ import { checkClock, checkFreshness } from './check-clock.ts'
 import { checkDisk, checkPostgresDurability, checkPrivacy } from './check-durability.ts'
 import type { Check } from './run-checks.ts'
 
-/** What is asked of a server that stands, beside the live checks that a setup page runs while one types. */
+/** Checks of an installed server, in addition to the live checks that the setup page runs while one types. */
 export function standingChecks(config: ResolvedConfig, dataDir: string): Check[] {
   const { network, settlement, store } = config
   const mainnet = network.word === 'mainnet'
@@ -17,7 +17,7 @@ export function standingChecks(config: ResolvedConfig, dataDir: string): Check[]
   ]
 }
 
-/** Where it cannot be asked at all, a live check has told so: one fault is one line. */
+/** Finds nothing if the server cannot be reached: a live check reports that already, and one fault should be one line. */
 function deferring(check: Check): Check {
   return { ...check, run: (limitMs) => check.run(limitMs).catch(() => []) }
 }

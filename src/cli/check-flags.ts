@@ -2,7 +2,7 @@ import type { ArgsDef } from 'citty'
 import { didYouMean } from '../config/did-you-mean.ts'
 import { ConfigError } from '../errors.ts'
 
-/** A mistyped option must not be passed over in silence: `--form-block` would compare something else than was meant. */
+/** Refuses unknown options: with `--form-block` instead of `--from-block`, something else than intended would be compared. */
 export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
   const options = Object.entries(args).filter(([, { type }]) => type !== 'positional')
   const known = new Map(options.map(([name, { type }]) => [`--${name}`, type]))

@@ -2,16 +2,16 @@ import { checkAgents, checkBaseUrl } from '../checks/check-base-url.ts'
 import { liveChecks } from '../checks/live-checks.ts'
 import { type Check, type Finding, runChecks } from '../checks/run-checks.ts'
 import { standingChecks } from '../checks/standing-checks.ts'
-import { nameFault } from '../config/name-fault.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
+import { variableFault } from '../config/variable-fault.ts'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
-import type { Loaded } from '../server/boot-config.ts'
+import type { Loaded } from '../server/load-configuration.ts'
 import { load } from './load.ts'
-import { findingLine, published, type Report, type Terminal } from './terminal.ts'
+import { findingLine, type Report, type Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
-/** Everything that can be wrong around a server, one line each; an error ends it with exit code 1. */
+/** Runs every check of a server, one line each; the exit code is 1 if there is an error. */
 export async function examine(terminal: Terminal, json: boolean): Promise<Report> {
   const findings = await diagnose(terminal, json)
   const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
@@ -20,7 +20,7 @@ export async function examine(terminal: Terminal, json: boolean): Promise<Report
   const summary = `${counts.ok} ok, ${plural(counts.warn, 'warning')}, ${plural(counts.error, 'error')}`
   return {
     lines: [...findings.map((finding) => findingLine(finding, width)), summary],
-    json: { ok: counts.error === 0, version: VERSION, counts, findings: findings.map(published) },
+    json: { ok: counts.error === 0, version: VERSION, counts, findings },
     failed: counts.error > 0,
   }
 }
@@ -44,7 +44,7 @@ async function diagnose(terminal: Terminal, json: boolean): Promise<Finding[]> {
   const placed = await runChecks([
     checkBaseUrl(config, { port: configuration.settings.port, version: VERSION }),
   ])
-  // Where the base URL leads elsewhere, what agents find there is not ours.
+  // If the base URL leads to another server, its endpoints for agents are not ours.
   const reached = placed.every(({ level }) => level === 'ok')
   const agents = reached ? await runChecks(checkAgents(config)) : []
   const good: Finding = { name: 'configuration', level: 'ok', message: wordsOf(config) }
@@ -52,7 +52,7 @@ async function diagnose(terminal: Terminal, json: boolean): Promise<Finding[]> {
 }
 
 function faultFinding(line: string): Finding {
-  const { name } = nameFault(line)
+  const { name } = variableFault(line)
   return { name: name ?? 'configuration', level: 'error', message: line }
 }
 
@@ -69,7 +69,7 @@ function refundKey({ refundWalletPrivateKey }: ResolvedConfig): Finding[] {
       name: 'REFUND_WALLET_PRIVATE_KEY',
       level: 'warn',
       message,
-      mend: 'Set it, normally to the key of SVC_WALLET_ADDRESS.',
+      fix: 'Set it, normally to the key of SVC_WALLET_ADDRESS.',
     },
   ]
 }

@@ -14,7 +14,7 @@ export interface ExportArgs {
   out: string | undefined
 }
 
-/** The books for accounting: to a file, or to standard output. */
+/** Writes all sales for accounting, to a file or to standard output. */
 export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise<Report | undefined> {
   const { json, out } = args
   const query = queryOf(args)
@@ -24,7 +24,7 @@ export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise
     const answer = await backstage.ask(`/export?${query}`)
     let sales = 0
     async function* counted(): AsyncGenerator<string> {
-      // The names of the columns are no sale; no field holds a line break.
+      // The header line is not a sale. No field contains a line break.
       let records = query.get('format') === 'csv' ? -1 : 0
       for await (const line of linesOf(answer)) {
         yield line
@@ -52,7 +52,7 @@ function queryOf({ json, format, from, to, out }: ExportArgs): URLSearchParams {
   if (format !== 'csv' && format !== 'jsonl') {
     faults.push(`--format is ${JSON.stringify(format)}; it can be csv or jsonl.`)
   }
-  // One document for programs is a list of sales, whatever a file would hold.
+  // With --json the document is a list of sales, whichever format a file would have.
   const query = new URLSearchParams({ format: json && out === undefined ? 'jsonl' : format })
   for (const [name, text] of Object.entries({ from, to })) {
     if (text === undefined) continue
@@ -80,7 +80,7 @@ async function writeArray({ output }: Terminal, lines: AsyncIterable<string>): P
   await write(output, before === '[\n' ? '[]\n' : '\n]\n')
 }
 
-/** Whole or not at all: half an export must not be taken for the year's books. Readable by its owner only. */
+/** Replaces the file only when the export is complete, so that nobody takes half of it for the year's books. Readable by its owner only. */
 async function writeFile(path: string, lines: AsyncIterable<string>): Promise<void> {
   const draft = `${path}.${process.pid}.part`
   const file = await open(draft, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {

@@ -1,4 +1,4 @@
-/** What `paystile init` takes as flags. Secrets are not among them: everybody on a machine can read its command lines. */
+/** The flags of `paystile init`. There are none for secrets: every user of a machine can read its command lines. */
 export const INIT_FLAGS: Record<string, { name: string; description: string; hint: string }> = {
   wallet: { name: 'SVC_WALLET_ADDRESS', description: 'your wallet, which is paid', hint: 'address' },
   network: { name: 'SVC_NETWORK', description: 'testnet or mainnet', hint: 'network' },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { confirm, intro, isCancel, note, password, select, text } from '@clack/prompts'
-import { nameFault } from '../config/name-fault.ts'
 import type { Configuration } from '../config/read-configuration.ts'
+import { variableFault } from '../config/variable-fault.ts'
 import { ConfigError } from '../errors.ts'
 import { priceFault } from '../protocol/amount.ts'
 import type { Terminal } from './terminal.ts'
@@ -13,15 +13,15 @@ const WALLETS = `paystile never makes a wallet for you: money must not depend on
 Make one in a wallet program, keep its recovery phrase, and give only its address here.
 A gas wallet is a second, small one: it holds some ETH for fees, and never USDC.`
 
-/** Asks for what a server needs, one thing after the other; each answer is checked as the server would. */
+/** Asks for everything a server needs, one question at a time; each answer is checked as the server would check it. */
 export async function askValues(terminal: Terminal, start: Values, check: CheckValues): Promise<Values> {
   const streams = { input: terminal.input, output: terminal.output }
   const values: Values = { ...start }
 
   const faultOf = (name: string, value: string | readonly unknown[]): string | undefined =>
     check({ ...values, [name]: value }).faults.find((fault) => {
-      // The other half of a pair is asked for next.
-      return nameFault(fault).name === name && !fault.includes(' is set without ')
+      // Ignored here: the missing half of a pair is the next question.
+      return variableFault(fault).name === name && !fault.includes(' is set without ')
     })
   const known = (name: string): string => (typeof values[name] === 'string' ? (values[name] as string) : '')
   const put = (name: string, value: string) => {
@@ -45,7 +45,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     })
     put(name, given(answer))
   }
-  /** An empty answer keeps what is there: a secret is never shown, so it cannot be confirmed. */
+  /** An empty answer keeps the current secret, which is never shown. */
   async function askSecret(name: string, message: string, needed = false): Promise<void> {
     const kept = values[name] === undefined ? '' : ' (empty: as it is)'
     const answer = await password({
@@ -67,7 +67,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     const asked = { ...streams, message, options, ...(initial !== undefined && { initialValue: initial }) }
     return given(await select<string>(asked)) as V
   }
-  /** A list that is there is kept or made anew, not edited. */
+  /** An existing list is kept or replaced as a whole. */
   const keeps = async (name: string, what: string): Promise<boolean> => {
     const list = values[name]
     if (!Array.isArray(list) || list.length === 0) return false
@@ -106,7 +106,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
       placeholder: 'http://localhost:8080',
       needed: true,
     })
-  /** Tokens of somebody else's making can only be checked there. */
+  /** Tokens that the gateway does not sign itself can only be checked by the API that issued them. */
   async function askResource(foreign: boolean): Promise<void> {
     const who = foreign
       ? 'own'
@@ -201,7 +201,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
       { value: 'built-in', label: 'this server (a JWT; its secret is generated)' },
       { value: 'api', label: 'an endpoint of mine' },
     ])
-    // Two ways at once would be refused.
+    // The server refuses a configuration with two of these.
     const others =
       issuer === 'api' ? ['TOKEN_SECRET', 'TOKEN_PRIVATE_KEY'] : ['ISSUE_TOKEN_API', 'ISSUE_TOKEN_API_SECRET']
     for (const name of others) delete values[name]

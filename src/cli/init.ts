@@ -11,8 +11,8 @@ import { jsonFaultAt, placeOf } from '../config/json-fault.ts'
 import { type Configuration, readConfiguration } from '../config/read-configuration.ts'
 import { type Env, isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
-import { readText } from '../server/boot-config.ts'
-import { leftBehind } from '../server/boot-records.ts'
+import { readText } from '../server/load-configuration.ts'
+import { recordsLeftBehind } from '../server/records-left-behind.ts'
 import { holdsRecords } from '../stores/holds-records.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import type { Report, Terminal } from './terminal.ts'
@@ -20,7 +20,7 @@ import type { Report, Terminal } from './terminal.ts'
 type Values = Record<string, string | readonly unknown[]>
 type InitArgs = Readonly<Record<string, string | boolean | undefined>>
 
-/** Writes the configuration that `paystile serve` reads: asked for, or said by flags and environment. */
+/** Writes the configuration that `paystile serve` reads, from answers, flags and the environment. */
 export async function initialize(terminal: Terminal, args: InitArgs): Promise<Report> {
   const alone = args.yes === true || args.json === true
   const env: Env =
@@ -57,7 +57,7 @@ export async function initialize(terminal: Terminal, args: InitArgs): Promise<Re
   return describe(path, dataDir, Object.keys(values), generated, config.refundWalletPrivateKey === null)
 }
 
-/** As a server would read it that is started with these values in its file, and with no variable beside `NAME_FILE`s. */
+/** The configuration of a server with these values in its file and no variables in its environment other than `NAME_FILE`s. */
 function check(env: Env, values: SavedValues): Configuration {
   const beside = Object.entries(env).filter(([name]) => values[name] === undefined)
   return readConfiguration(Object.fromEntries(beside), values, readText)
@@ -71,7 +71,7 @@ function fromFlags(args: InitArgs): Values {
   return parsed(given)
 }
 
-/** What the environment says plainly; a `NAME_FILE` stays where it is, for it is read at each start. */
+/** Values of the environment, without `NAME_FILE`s: those files are read at each start, so their content is not saved. */
 function fromEnvironment(env: Env): Values {
   return parsed(
     SAVED_NAMES.flatMap((name) => {
@@ -98,7 +98,7 @@ function parsed(given: ReadonlyArray<{ name: string; label: string; text: string
   return values
 }
 
-/** Secrets that are nobody's money and that nobody has to know by heart. */
+/** Generates missing secrets that give no access to money and need not be remembered. */
 function generate(values: Values, env: Env): string[] {
   const has = (name: string) => values[name] !== undefined || isSet(name, env)
   const issued = ['TOKEN_SECRET', 'TOKEN_PRIVATE_KEY', 'ISSUE_TOKEN_API'].some(has)
@@ -117,12 +117,12 @@ async function refuseLoss(
 ): Promise<void> {
   const embedded = { kind: 'embedded' as const, dataDir }
   const reasons = before
-    ? leftBehind(before, after)
+    ? recordsLeftBehind(before, after)
     : after.store.kind === 'embedded'
       ? []
       : [`The embedded store in ${dataDir} would no longer be used.`]
   if (reasons.length === 0) return
-  // One that is in use by a server holds records as far as we know.
+  // If a server is using the store, assume that it holds records.
   const records = await holdsRecords(before?.store ?? embedded).catch(
     (error: unknown) => error instanceof ConfigError,
   )

@@ -1,9 +1,9 @@
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { ConfigError } from '../errors.ts'
-import { type Loaded, loadConfiguration } from '../server/boot-config.ts'
+import { type Loaded, loadConfiguration } from '../server/load-configuration.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The configuration that `paystile serve` would run by here. */
+/** The configuration that `paystile serve` would use here. */
 export function load({ env, errors }: Terminal): Promise<Loaded> {
   return loadConfiguration(env, { warn: (message) => void errors.write(`${message}\n`) })
 }

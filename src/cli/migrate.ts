@@ -1,12 +1,12 @@
 import { overSaved, readConfigFile } from '../config/config-file.ts'
 import { readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
-import { readText } from '../server/boot-config.ts'
+import { readText } from '../server/load-configuration.ts'
 import { migrate } from '../server/migrate.ts'
 import type { Report, Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
-/** Brings the tables of the database up to date that the environment, or what was saved, names. */
+/** Brings the tables up to date in the database that the environment or the saved file names. */
 export async function migrateTables(terminal: Terminal, json: boolean): Promise<Report> {
   const { env } = terminal
   const folder = readVariable('DATA_DIR', env, readText)

@@ -7,15 +7,15 @@ import { createGateway } from '../gateway.ts'
 import { createAdminApi } from '../server/admin/create-admin-api.ts'
 import { createSalesBook } from '../server/admin/sales-book.ts'
 import { createWalletWatch } from '../server/admin/wallet-watch.ts'
-import type { Loaded } from '../server/boot-config.ts'
+import type { Loaded } from '../server/load-configuration.ts'
 import { createAlertBook } from '../server/observe/alert-book.ts'
 
-/** The operator's API, either way: of the server that runs, or over the store itself. */
+/** The operator's API: that of a running server, or one over the store itself. */
 export interface OpenBackstage {
   via: 'server' | 'store'
-  /** For people, such as `the server at http://localhost:3000`. */
+  /** Shown to people, such as `the server at http://localhost:3000`. */
   place: string
-  /** `path` is below `/admin/api`; with a body it is a POST. Rejects with the API's own words unless it answers 2xx. */
+  /** `path` is below `/admin/api`; with a body it is a POST. Rejects with the API's message unless the answer is 2xx. */
   ask(path: string, body?: object): Promise<Response>
   close(): Promise<void>
 }
@@ -23,9 +23,9 @@ export interface OpenBackstage {
 const HEALTH_LIMIT_MS = 3_000
 
 /**
- * Opens the books. The embedded store belongs to the server that runs, so that server is asked; stores that instances
- * share are read directly, but who wants to change something asks the server as well, where one runs. Without a server the
- * store is opened by a gateway that stands still: it runs no jobs.
+ * Opens the operator's API. Only the running server can use the embedded store, so that server is asked. A store that
+ * instances share is read directly; changes are made by the running server if there is one. Without a server, the store is
+ * opened by a gateway that runs no jobs.
  */
 export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Promise<OpenBackstage> {
   const { config, settings, options, missing, faults } = loaded.configuration
@@ -50,7 +50,7 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
   }
 }
 
-/** Where the server answers: at its base URL, or, where that leads elsewhere from here, at its port on this machine. */
+/** Where the server answers: at its base URL or, if that leads elsewhere from here, at its port on this machine. */
 async function findServer(
   baseUrl: string | undefined,
   { port, adminPort }: ServerSettings,
@@ -59,7 +59,7 @@ async function findServer(
   if (!URL.canParse(url)) return undefined
   const here = `http://127.0.0.1:${port}${new URL(url).pathname.replace(/\/$/, '')}`
   for (const candidate of adminPort === null ? [url, here] : [`http://127.0.0.1:${adminPort}`]) {
-    // Only who answers as we do is shown the token.
+    // The token is sent only to a server that answers like ours.
     const health = await askHealth(candidate, HEALTH_LIMIT_MS)
     if (health.kind === 'ours' && health.configured) return candidate
   }
@@ -92,7 +92,7 @@ function overHttp(url: string, adminToken: string): OpenBackstage {
 async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
   const gateway = await createGateway(configuration.options, configuration.source, {
     engine: (engine) => ({ ...engine, start: async () => {} }),
-    // What stands in the way of selling is told by `paystile doctor`.
+    // Alerts are left out here: `paystile doctor` reports what keeps a server from selling.
     alert: () => {},
   })
   const { backstage } = gateway
@@ -122,7 +122,7 @@ async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
   }
 }
 
-/** An empty store in a mistyped folder would look like good news. */
+/** Refuses a folder without a store: in a mistyped folder, an empty store would look as if nothing were due. */
 function refuseAbsent(dataDir: string): void {
   const path = join(dataDir, 'paystile.db')
   if (existsSync(path)) return
@@ -137,7 +137,7 @@ async function orFault(response: Response): Promise<Response> {
   throw new Error(typeof error === 'string' ? error : `the server answers HTTP ${response.status}`)
 }
 
-/** The lines of a streamed answer. */
+/** The lines of a streamed response. */
 export async function* linesOf(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -5,7 +5,7 @@ import { readableLog } from './readable-log.ts'
 const plain = (entry: object) =>
   stripVTControlCharacters(readableLog(`${JSON.stringify({ time: '2026-11-16T10:20:30.400Z', ...entry })}\n`))
 
-test('a server that is not set up says where to do it, and what is missing', () => {
+test('a server that is not set up says where to set it up, and what is missing', () => {
   const url = 'http://localhost:3000/setup?token=abc'
   const text = plain({
     level: 'warn',
@@ -26,7 +26,7 @@ paystile is not set up yet
 `)
 })
 
-test('a server that sells says where, what and to whom', () => {
+test('a server that sells shows its address, what it sells and which wallet is paid', () => {
   const ready = {
     url: 'http://localhost:3000',
     port: 3000,
@@ -50,13 +50,13 @@ paystile is ready
   )
 })
 
-test('everything else is one line, which no text of a buyer can break or colour', () => {
+test('every other entry is one line, which text of a buyer can neither break nor colour', () => {
   const entry = { message: 'a\u001b[31mb\nc', challengeId: 'http-1', payer: 'x\u009b y', count: 2 }
   expect(plain({ level: 'error', ...entry })).toBe(
     '10:20:30 error  a [31mb c  challengeId=http-1 payer="x  y" count=2\n',
   )
 })
 
-test('what is no line of the log is shown as it is', () => {
+test('text that is not a line of the log is shown unchanged', () => {
   expect(readableLog('hello\n')).toBe('hello\n')
 })

@@ -17,7 +17,7 @@ const STYLES: Record<string, 'red' | 'yellow' | 'dim'> = {
 }
 const MARGIN = ' '.repeat(13)
 
-/** A line of the server's log, which is JSON, as a person at a terminal reads it. */
+/** A JSON line of the server's log in a form that people read at a terminal. */
 export function readableLog(line: string): string {
   let entry: Entry
   try {
@@ -64,7 +64,7 @@ function shown(value: unknown): string {
   return harmless(text)
 }
 
-/** Texts of buyers are in the log: none may move the cursor, colour the terminal or begin a line. */
+/** The log contains text of buyers, which must not move the cursor, colour the terminal or begin a line. */
 function harmless(value: unknown): string {
   return String(value).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
 }

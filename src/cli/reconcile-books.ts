@@ -5,10 +5,10 @@ import { type Reconciliation, reconcile } from '../reconcile/reconcile.ts'
 import type { LedgerEntry } from '../server/admin/read-ledger.ts'
 import { complete, load } from './load.ts'
 import { linesOf, type OpenBackstage, openBackstage } from './open-backstage.ts'
-import { findingLine, published, type Report, type Terminal } from './terminal.ts'
+import { findingLine, type Report, type Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
-/** Compares the chain with the books; an error ends it with exit code 1, so that cron tells. */
+/** Compares the chain with the ledger; the exit code is 1 if there is an error, so that cron reports it. */
 export async function reconcileBooks(
   terminal: Terminal,
   { json, fromBlock }: { json: boolean; fromBlock: string | undefined },
@@ -54,9 +54,9 @@ function describe(result: Reconciliation, { via, place }: OpenBackstage): Report
   const { found, fromBlock, toBlock, challenges, movements, refundsWaiting, foreign, network } = result
   const failed = found.some(({ level }) => level === 'error')
   const width = Math.max(0, ...found.map(({ kind }) => kind.length))
-  const lines = found.map(({ kind, level, challengeId, txHash, message, mend }) => {
+  const lines = found.map(({ kind, level, challengeId, txHash, message, fix }) => {
     const where = [challengeId, txHash].filter((id) => id !== null).join(' ')
-    return findingLine({ name: kind, level, message: `${where}: ${message}`, mend }, width)
+    return findingLine({ name: kind, level, message: `${where}: ${message}`, fix }, width)
   })
   const errors = found.filter(({ level }) => level === 'error').length
   const summary = [
@@ -71,7 +71,7 @@ function describe(result: Reconciliation, { via, place }: OpenBackstage): Report
     : 'Chain and ledger agree.'
   return {
     lines: [...lines, summary, verdict],
-    json: { ok: !failed, via, ...result, found: found.map(published) },
+    json: { ok: !failed, via, ...result, found },
     failed,
   }
 }

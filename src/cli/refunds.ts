@@ -7,7 +7,7 @@ import { startWaiting } from './waiting.ts'
 
 type Item = ShownSale & { reason: string | null; attempts: number; since: string; surplus: boolean }
 
-/** Every payment that should go back and has not yet. */
+/** Lists every payment that should be refunded and has not been yet. */
 export async function listRefunds(terminal: Terminal, json: boolean): Promise<Report> {
   const backstage = await openBackstage(await load(terminal), 'look')
   try {
@@ -38,7 +38,7 @@ function linesOf(item: Item): string[] {
   ]
 }
 
-/** The book reads long histories piece by piece. */
+/** The server reads a long history in pieces, so ask until it is complete. */
 async function untilRead(backstage: OpenBackstage, terminal: Terminal, json: boolean): Promise<void> {
   const waiting = await startWaiting(terminal, json, 'Reading the books')
   try {
@@ -53,12 +53,12 @@ async function untilRead(backstage: OpenBackstage, terminal: Terminal, json: boo
   }
 }
 
-/** Lets a refund that failed be tried again. */
+/** Tries a failed refund again. */
 export function retryRefund(terminal: Terminal, challengeId: string): Promise<Report> {
   return act(terminal, challengeId, 'retry-refund', {}, 'is tried again')
 }
 
-/** Ends a refund that was paid by hand; the chain must confirm the transaction. */
+/** Marks a refund as paid by the operator; the chain must confirm the transaction. */
 export function resolveRefund(terminal: Terminal, challengeId: string, txHash: string): Promise<Report> {
   return act(terminal, challengeId, 'resolve-refund', { txHash }, 'is settled')
 }

@@ -23,7 +23,7 @@ function find(root: CommandDef, argv: readonly string[]) {
   }
 }
 
-/** Runs one command line and answers its exit code; `serve` goes on until a signal ends it. */
+/** Runs one command line and returns its exit code; `serve` continues until a signal ends it. */
 export async function runCli(terminal: Terminal, argv: readonly string[]): Promise<number> {
   let code = 0
   const root = createCommands(terminal, (exitCode) => {

@@ -1,25 +1,13 @@
-import { ConfigError } from '../errors.ts'
 import { boot } from '../server/boot.ts'
 import { readableLog } from './readable-log.ts'
+import { faultsOf } from './terminal.ts'
 
-/** Runs a command: configuration faults are lines, never a stack trace. */
-export async function reportingFaults(run: () => Promise<void>): Promise<void> {
-  try {
-    await run()
-  } catch (cause) {
-    const lines =
-      cause instanceof ConfigError ? cause.faults : [cause instanceof Error ? cause.message : String(cause)]
-    for (const line of lines) console.error(line)
-    process.exitCode = 1
-  }
-}
-
-/** The standalone server, until a signal ends it. */
+/** Runs the standalone server until a signal ends it. */
 export async function runServe(): Promise<void> {
   let server: { close(): Promise<void> } | undefined
   let closing = false
   const stop = (): void => {
-    // Before it runs there is nothing to finish. A second signal means "now".
+    // Before it runs there is nothing to finish. A second signal ends it at once.
     if (!server || closing) process.exit(closing ? 1 : 0)
     closing = true
     server.close().then(
@@ -29,9 +17,12 @@ export async function runServe(): Promise<void> {
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
-  await reportingFaults(async () => {
-    // Programs that collect logs read JSON; a person at a terminal does not.
-    const show = (line: string) => void process.stdout.write(readableLog(line))
+  // Programs that collect logs read JSON; a person at a terminal does not.
+  const show = (line: string) => void process.stdout.write(readableLog(line))
+  try {
     server = await boot(process.env, process.stdout.isTTY ? { print: show, log: show } : {})
-  })
+  } catch (cause) {
+    for (const line of faultsOf(cause)) console.error(line)
+    process.exitCode = 1
+  }
 }

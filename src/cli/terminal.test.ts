@@ -19,8 +19,8 @@ async function told(json: boolean, run: () => Promise<Report>): Promise<{ out: s
   return { out: String(output.read() ?? ''), errors: String(errors.read() ?? '') }
 }
 
-test('what buyers and backends wrote reaches a terminal as visible text, on its own line', async () => {
-  const finding = { name: 'RPC_URL', level: 'warn' as const, message: `${HOSTILE}\nok  fake`, mend: HOSTILE }
+test('text of buyers and backends is shown as visible characters, on its own line', async () => {
+  const finding = { name: 'RPC_URL', level: 'warn' as const, message: `${HOSTILE}\nok  fake`, fix: HOSTILE }
   const { out } = await told(false, async () => ({
     lines: [findingLine(finding, 7), `since ${HOSTILE}`],
     json: {},
@@ -28,11 +28,11 @@ test('what buyers and backends wrote reaches a terminal as visible text, on its 
   const [first, second] = out.split('\n')
   expect(first).toContain(`RPC_URL  ${SEEN}\\u000aok  fake → ${SEEN}`)
   expect(second).toBe(`since ${SEEN}`)
-  // Our own colour of the level is all that is left.
+  // The only control sequence left is the colour of the level.
   expect(stripVTControlCharacters(out).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
 })
 
-test('so do errors, and JSON stays the same JSON', async () => {
+test('errors are shown in the same way, and JSON output keeps its meaning', async () => {
   const { errors } = await told(false, () => Promise.reject(new ConfigError([`bad ${HOSTILE}`])))
   expect(errors).toBe(`bad ${SEEN}\n`)
   const { out } = await told(true, async () => ({ lines: [], json: { text: HOSTILE } }))

@@ -3,7 +3,7 @@ import type { Env } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
 import { printable, printableLine } from '../protocol/printable.ts'
 
-/** Where a command reads and writes; tests give their own. */
+/** Where a command reads and writes; tests pass their own. */
 export interface Terminal {
   env: Env
   input: NodeJS.ReadStream
@@ -11,7 +11,7 @@ export interface Terminal {
   errors: NodeJS.WriteStream
 }
 
-/** What a command has to say: as lines for people, or as one document for programs. */
+/** What a command writes: lines for people, or one JSON document for programs. */
 export interface Report {
   lines: Line[]
   json: unknown
@@ -19,7 +19,7 @@ export interface Report {
   failed?: boolean
 }
 
-/** With a level, that word stands before it in its colour. What the text brings along is never more than text. */
+/** A level is shown as a coloured word before the text. Control characters in the text are made harmless. */
 export type Line = string | { level: Level; text: string }
 
 export const processTerminal = (): Terminal => ({
@@ -29,7 +29,7 @@ export const processTerminal = (): Terminal => ({
   errors: process.stderr,
 })
 
-/** Runs a command and tells what came of it; answers its exit code. Faults are lines, never a stack trace. */
+/** Runs a command, writes its report and returns its exit code. Faults are written as lines, never as a stack trace. */
 export async function tell(
   terminal: Terminal,
   json: boolean,
@@ -39,8 +39,7 @@ export async function tell(
   try {
     report = await run()
   } catch (cause) {
-    const errors =
-      cause instanceof ConfigError ? cause.faults : [cause instanceof Error ? cause.message : String(cause)]
+    const errors = faultsOf(cause)
     if (json) await write(terminal.output, `${printable(JSON.stringify({ ok: false, errors }))}\n`)
     else for (const line of errors) await write(terminal.errors, `${printable(line)}\n`)
     return 1
@@ -51,7 +50,13 @@ export async function tell(
   return report.failed ? 1 : 0
 }
 
-/** Resolves when the text has been taken: a process that ends earlier would cut a pipe short. */
+/** What an error says, as lines: every fault of a configuration, or the message. */
+export function faultsOf(cause: unknown): readonly string[] {
+  if (cause instanceof ConfigError) return cause.faults
+  return [cause instanceof Error ? cause.message : String(cause)]
+}
+
+/** Resolves when the stream has taken the text: a process that ends earlier would cut a pipe short. */
 export function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
   return new Promise((done, fail) => {
     stream.write(text, (error) => (error ? fail(error) : done()))
@@ -66,16 +71,11 @@ function shown(line: Line): string {
   return `${styleText(STYLES[line.level], line.level.padEnd(5))}  ${printableLine(line.text)}`
 }
 
-/** A finding as programs read it. */
-export function published<F extends { mend?: string }>({ mend, ...finding }: F) {
-  return { ...finding, ...(mend !== undefined && { fix: mend }) }
-}
-
 /** `error  NAME  message → how to fix it`. */
 export function findingLine(
-  { name, level, message, mend }: { name: string; level: Level; message: string; mend?: string },
+  { name, level, message, fix }: { name: string; level: Level; message: string; fix?: string },
   nameWidth: number,
 ): Line {
-  const end = mend === undefined ? '' : ` → ${mend}`
+  const end = fix === undefined ? '' : ` → ${fix}`
   return { level, text: `${name.padEnd(nameWidth)}  ${message}${end}` }
 }

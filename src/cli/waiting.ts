@@ -1,8 +1,8 @@
 import type { Terminal } from './terminal.ts'
 
-/** Tells a person that something takes its time. */
+/** Shows that a command is still working. */
 export interface Waiting {
-  /** `total` undefined: nobody knows how much there is. */
+  /** `total` undefined: it is not known. */
   at(done: number, total: number | undefined, message?: string): void
   end(): void
 }
@@ -10,13 +10,13 @@ export interface Waiting {
 const SILENT: Waiting = { at() {}, end() {} }
 const PARTS = 100
 
-/** A bar on the terminal's error stream; nothing at all where that is no terminal. */
+/** Shows a progress bar on standard error; nothing if that is not a terminal. */
 export async function startWaiting(
   { errors }: Pick<Terminal, 'errors'>,
   json: boolean,
   message: string,
 ): Promise<Waiting> {
-  // A terminal that does not know its width cannot take a line back.
+  // Without a known width the bar could not be removed again.
   if (!errors.isTTY || !errors.columns || json) return SILENT
   const { progress } = await import('@clack/prompts')
   const bar = progress({ output: errors, max: PARTS, withGuide: false })

@@ -14,7 +14,7 @@ const good: GatewayOptions = {
 const withChange = (change: Record<string, unknown>) => ({ ...good, ...change }) as unknown as GatewayOptions
 
 describe('all faults at once', () => {
-  test('one ConfigError carries every line, what is missing first', () => {
+  test('one ConfigError has a line for every fault, missing options first', () => {
     const options = withChange({
       walletAddress: undefined,
       network: 'moon',

@@ -15,7 +15,7 @@ const env = {
   RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
 }
 
-describe('MCP is off until somebody wishes for it', () => {
+describe('MCP is off unless it is switched on', () => {
   test.each<[GatewayOptions['mcp'], unknown]>([
     [undefined, null],
     [false, null],

@@ -2,7 +2,7 @@ import { kindOf, type OptionReader } from './option-reader.ts'
 import type { GatewayOptions } from './options.ts'
 import type { AgentConfig } from './resolved-config.ts'
 
-/** What agents find beside plain HTTP: A2A, MCP, the documents, and who is behind them. */
+/** Reads the options of what agents use besides plain HTTP: A2A, MCP, the documents, and who runs the gateway. */
 export function readAgents(reader: OptionReader): AgentConfig {
   const a2a = readSwitch(reader, 'a2a', { streaming: false, transferProofs: true }, true)
   const mcp = readSwitch(reader, 'mcp', { routes: false }, false)
@@ -15,7 +15,7 @@ export function readAgents(reader: OptionReader): AgentConfig {
   }
 }
 
-/** `true`, `false`, or an object of flags; null is off. Each flag falls back to its own default. */
+/** Reads `true`, `false` or an object of flags, each with a default; null means off. */
 function readSwitch<F extends Record<string, boolean>>(
   reader: OptionReader,
   option: 'a2a' | 'mcp',
@@ -39,10 +39,10 @@ function readSwitch<F extends Record<string, boolean>>(
       reader.fault(`${option}.${name}` as 'a2a.streaming', `is ${kindOf(flag)}; it must be true or false.`)
     }
   }
-  // An object of flags is a wish for the transport, unless it says otherwise itself. Variables come one by one: of those
-  // only a flag that is true wishes for something.
-  const wished = on || reader.label(option) === option || Object.values(flags).includes(true)
-  return (enabled ?? wished) === false ? null : ({ ...standard, ...flags } as F)
+  // An object of flags switches the transport on, unless it has `enabled: false`. Variables always arrive as such an object,
+  // so of those only a flag that is true switches it on.
+  const wanted = on || reader.label(option) === option || Object.values(flags).includes(true)
+  return (enabled ?? wanted) === false ? null : ({ ...standard, ...flags } as F)
 }
 
 function readProvider(reader: OptionReader): AgentConfig['provider'] {

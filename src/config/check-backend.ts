@@ -4,10 +4,10 @@ import { baseUrlFault, urlFault } from './url-fault.ts'
 
 const EXAMPLE = 'http://localhost:8080'
 const MEMBERS = ['baseUrl', 'secret', 'timeoutSeconds']
-// A connection that is silent for 300 s is cut, and settling comes first.
+// A connection without traffic for 300 s is cut, and settling takes a part of that time.
 const MAX_TIMEOUT_SECONDS = 240
 
-/** Who answers calls of routes: an HTTP backend, code of the seller's, or the seller's own server by middleware. */
+/** Reads who answers calls of routes: an HTTP backend, a function of the seller, or the seller's own server with middleware. */
 export function readBackend(reader: OptionReader, gatewayUrl: string): BackendConfig {
   const given: unknown = reader.value('proxyTo')
   const fetchResource = reader.callback('fetchResource')
@@ -17,7 +17,7 @@ export function readBackend(reader: OptionReader, gatewayUrl: string): BackendCo
   }
   if (proxy) return proxy
   if (fetchResource) return { kind: 'callback', fetchResource }
-  // The standalone server has no handlers of its own: its routes would be sold and could never be served.
+  // The standalone server has no handlers of its own: without a backend, routes would be sold and never delivered.
   const routes: unknown = reader.value('routes')
   const sold = Array.isArray(routes) && routes.length > 0
   if (sold && given === undefined && !reader.settable('fetchResource')) {

@@ -23,7 +23,7 @@ const KINDS: Record<string, string> = {
   raw: 'true or false',
 }
 
-// What people call a price elsewhere; too far from "unitAmount" for a spelling check.
+// Other names for a price, too different from "unitAmount" for the spelling check.
 const SYNONYMS: Record<string, string> = {
   price: 'unitAmount',
   amount: 'unitAmount',
@@ -34,7 +34,7 @@ const SYNONYMS: Record<string, string> = {
 export function readPlans(reader: OptionReader): Plan[] {
   const plans = readList(reader, 'plans', PlanSchema)
   plans.forEach((plan, index) => {
-    // Beyond this a date overflows, and a paid token could not be made.
+    // A larger value would overflow a date, and a paid token could not be made.
     if ((plan.tokenTtlSeconds ?? 1) > MAX_TOKEN_TTL_SECONDS) {
       reader.faults.push(
         `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (${durationWords(MAX_TOKEN_TTL_SECONDS)}).`,

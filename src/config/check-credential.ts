@@ -6,7 +6,7 @@ const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
 const STEPS = ['tokenSecret', 'tokenPrivateKey', 'fetchResourceCredentials', 'issueTokenApi'] as const
 
-/** Exactly one step makes the credentials of plans: with two, nobody could say which one a buyer gets. */
+/** Exactly one credential step may be set: with two it would be unclear which one a buyer gets. */
 export function readCredential(reader: OptionReader, needed: boolean): CredentialConfig {
   const given = STEPS.filter((step) => reader.value(step) !== undefined)
   if (given.length > 1) {
@@ -25,7 +25,7 @@ export function readCredential(reader: OptionReader, needed: boolean): Credentia
       `is set without ${reader.label('issueTokenApi')}; set both or neither.`,
     )
   }
-  // All that are given are read, so that each one's own faults are named too.
+  // Reads all steps that are given, so that the faults of each are reported.
   const read = given.map((step) => readStep(reader, step, secret))
   return read.find((credential) => credential !== undefined) ?? { kind: 'none' }
 }
@@ -79,7 +79,7 @@ function readTokenPrivateKey(reader: OptionReader): CredentialConfig | undefined
 function rsaFault(pem: string, signs: boolean): string | undefined {
   let key: KeyObject
   try {
-    // OpenSSL's own words are left out: they help nobody, and nothing of a key may be repeated.
+    // OpenSSL's message is left out: it does not help, and it might repeat a part of the key.
     key = signs ? createPrivateKey(pem) : createPublicKey(pem)
   } catch {
     return signs

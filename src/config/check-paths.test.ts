@@ -61,7 +61,7 @@ describe('paths of routes', () => {
     expect(faultsOf({ routes: [route(path)] }), 'embedded as well').toEqual(line)
   })
 
-  test('a parameter in front could mean an endpoint, where the gateway answers calls itself', () => {
+  test('a path must not begin with a parameter if the gateway answers calls itself: it could mean an endpoint', () => {
     const routes = [route('/:city')]
     expect(faultsOf({ proxyTo, routes })).toEqual([expect.stringContaining('starts with a parameter')])
     expect(faultsOf({ routes })).toEqual([])
@@ -79,7 +79,7 @@ describe('paths of routes', () => {
     expect(faultsOf({ routes: [routes[0]!, { ...routes[1]!, method: 'POST' }] })).toEqual([])
   })
 
-  test.each(['HEAD', 'OPTIONS'] as const)('%s has nothing to sell', (method) => {
+  test.each(['HEAD', 'OPTIONS'] as const)('a %s route is refused: it has no answer to sell', (method) => {
     expect(faultsOf({ routes: [route('/x', { method })] })).toEqual([
       `routes: ${method} of route "r" has no answer to sell; use GET.`,
     ])
@@ -112,14 +112,14 @@ describe('the guarded resource', () => {
     expect(faultsOf({ routes: [route('/resource/:id')] }), 'not guarded').toEqual([])
   })
 
-  test('is no endpoint of the gateway', () => {
+  test('cannot be an endpoint of the gateway', () => {
     const options = { proxyTo, baseUrl: 'https://x.example' }
     const endpoint = (path: string) => faultsOf({ ...options, resourceEndpoint: `https://x.example${path}` })
     expect(endpoint('/{resourceId}')).toEqual([expect.stringContaining('starts with a parameter')])
     expect(endpoint('/x402/{resourceId}')).toEqual([expect.stringContaining('is taken')])
   })
 
-  test('has a path that can be called: one that is sold must not be refused', () => {
+  test('must have a path that can be called', () => {
     const options = { proxyTo, baseUrl: 'https://x.example' }
     for (const path of ['/a/..;/{resourceId}', '/straße/{resourceId}', '/a/%252e/{resourceId}']) {
       const resourceEndpoint = `https://x.example${path}`
@@ -179,7 +179,7 @@ describe('the backend', () => {
     expect(lines.join()).not.toContain('hunter2')
   })
 
-  test('beside the gateway on one host is fine, and none at all means embedded', () => {
+  test('may be on the gateway’s host; without one, routes are embedded', () => {
     const baseUrl = 'https://x.example/pay'
     const { config } = checkConfig({ ...good, baseUrl, proxyTo: { baseUrl: 'https://x.example/api/' } })
     expect(config?.backend).toEqual({

@@ -3,7 +3,7 @@ import { parseResourcePath } from '../rules/resource-path.ts'
 import { overlaps, parsePattern, patternFault, type RoutePattern } from '../rules/route-pattern.ts'
 import type { OptionReader } from './option-reader.ts'
 
-/** First segments of paths that the gateway answers itself, now or when more of it is switched on. */
+/** First segments of paths that the gateway itself answers, or would answer if more of it were switched on. */
 const RESERVED = new Set([
   '.well-known',
   'a2a',
@@ -21,15 +21,15 @@ const RESERVED = new Set([
   'x402',
 ])
 
-export interface Places {
-  /** The gateway answers calls of routes itself. */
-  served: boolean
+export interface PathRules {
+  /** The gateway itself answers calls of routes; false where handlers of the seller's own do. */
+  answersRoutes: boolean
   /** Path of the resource endpoint that the gateway guards, with `{resourceId}`. */
   guarded: string | undefined
 }
 
-/** One path must mean one price: whatever could be two routes, or a route and an endpoint, is refused. */
-export function checkPaths(reader: OptionReader, routes: readonly Route[], places: Places): void {
+/** One path must mean one price: a path that could match two routes, or a route and an endpoint, is a fault. */
+export function checkPaths(reader: OptionReader, routes: readonly Route[], rules: PathRules): void {
   const label = reader.label('routes')
   const patterns: Array<Route & { pattern: RoutePattern }> = []
   for (const route of routes) {
@@ -40,15 +40,15 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], place
       continue
     }
     const pattern = parsePattern(route.path)
-    const taken = reservedFault(pattern, places.served)
+    const taken = reservedFault(pattern, rules.answersRoutes)
     if (taken !== undefined) reader.faults.push(`${name} ${taken}`)
-    // Preflights and probes must stay free, and neither has an answer to sell.
+    // Preflights (OPTIONS) and probes (HEAD) must stay free, and their answers have no body to sell.
     if (route.method === 'HEAD' || route.method === 'OPTIONS') {
       reader.faults.push(
         `${label}: ${route.method} of route "${route.routeId}" has no answer to sell; use GET.`,
       )
     }
-    if (route.delivered && places.served) {
+    if (route.delivered && rules.answersRoutes) {
       reader.faults.push(
         `${label}: route "${route.routeId}" has delivered, which is for routes that handlers of your own answer (payPerRequest); of a backend 2xx is a delivery. Leave it out.`,
       )
@@ -57,7 +57,7 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], place
   }
   patterns.forEach((one, index) => {
     for (const other of patterns.slice(index + 1)) {
-      // The same path twice is told already, as a twin.
+      // The same path twice is reported elsewhere, as a duplicate.
       if (one.method !== other.method || one.path === other.path) continue
       if (overlaps(one.pattern, other.pattern)) {
         reader.faults.push(
@@ -66,19 +66,19 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], place
       }
     }
   })
-  if (places.guarded !== undefined) checkGuarded(reader, places.guarded, patterns)
+  if (rules.guarded !== undefined) checkGuarded(reader, rules.guarded, patterns)
 }
 
 const nameOf = ({ routeId, method, path }: Route): string => `route "${routeId}" (${method} ${path})`
 
-function reservedFault({ segments }: RoutePattern, served: boolean): string | undefined {
+function reservedFault({ segments }: RoutePattern, answersRoutes: boolean): string | undefined {
   const first = segments[0]!
   if ('literal' in first) {
     if (!RESERVED.has(first.literal)) return undefined
     return `is taken: the gateway itself answers below /${first.literal}. Choose another, for example "/api/${first.literal}".`
   }
-  // Embedded routes live on the seller's own server, where the gateway may be mounted elsewhere.
-  if (!served) return undefined
+  // Embedded routes are on the seller's own server, where the gateway may be mounted below another path.
+  if (!answersRoutes) return undefined
   return `starts with a parameter, which could also mean an endpoint of the gateway such as /discover; put a fixed segment first, for example "/api/:${first.param}".`
 }
 
@@ -92,7 +92,7 @@ function checkGuarded(
     .slice(1)
     .split('/')
     .map((text) => (text.includes('{resourceId}') ? { param: 'resourceId' } : { literal: text }))
-  // A call of it would be refused before its token is looked at, and the token is paid by then.
+  // Such a path would be refused before its token is checked, although the buyer has paid for the token.
   if (!parseResourcePath(path.replaceAll('{resourceId}', 'x'))) {
     reader.fault(
       'resourceEndpoint',

@@ -26,7 +26,7 @@ function linesOf(variables: Record<string, string>) {
 }
 const NOTHING = { faults: [], missing: [] }
 
-describe('a plan of the standalone server is sold only where somebody answers its tokens', () => {
+describe('the standalone server sells a plan only if its tokens can be used somewhere', () => {
   test.each<[string, Record<string, string>]>([
     ['its own server', elsewhere],
     ['its own server, and tokens of its own', { ...api, ...elsewhere }],
@@ -79,7 +79,7 @@ describe('a plan of the standalone server is sold only where somebody answers it
     expect(faults[0]).toContain(mend)
   })
 
-  test('what is told already is not told twice', () => {
+  test('a fault that is reported already is not reported twice', () => {
     expect(linesOf({ PROXY_TO_BASE_URL: 'nonsense' }).missing).toEqual([])
     expect(linesOf({ PLANS: '[{"planId":"a"}]' }).missing).toEqual([])
     expect(linesOf({ RESOURCE_ENDPOINT: 'nonsense' })).toMatchObject({
@@ -88,7 +88,7 @@ describe('a plan of the standalone server is sold only where somebody answers it
     })
   })
 
-  test('an embedding server answers by handlers of its own', () => {
+  test('an embedding server may have handlers of its own', () => {
     expect(checkConfig(options)).toMatchObject(NOTHING)
   })
 })

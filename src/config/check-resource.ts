@@ -5,9 +5,9 @@ import { templatePath } from './url-fault.ts'
 const EXAMPLE = 'https://api.example.com/v1/{resourceId}'
 
 /**
- * Plans sell a token for the resource endpoint, so somebody must answer there. The standalone server does where it can check
- * the token and has a backend to pass calls on to; its own address, without that, would be a 404 that buyers paid for. An
- * embedding server has handlers of its own, which cannot be seen from here.
+ * Plans sell a token for the resource endpoint, so a server must answer there. The standalone server answers if it can check
+ * the token and has a backend to pass calls on to; otherwise, with its own address as endpoint, buyers would pay for a 404.
+ * An embedding server has its own handlers, which are not known here.
  */
 export function checkResource(
   reader: OptionReader,
@@ -23,7 +23,7 @@ export function checkResource(
   if (sold.plans.length === 0 || sold.guarded !== undefined || reader.settable('fetchResource')) return
   if (templatePath(sold.resourceEndpoint, sold.baseUrl) === undefined) return
   const foreign = sold.credential.kind === 'api'
-  // A backend that is set and wrong is told already.
+  // A faulty backend has been reported already.
   if (!foreign && sold.backend.kind === 'embedded' && reader.value('proxyTo') !== undefined) return
   const example = reader.example('resourceEndpoint', EXAMPLE)
   const proxy = reader.label('proxyTo')

@@ -50,7 +50,7 @@ export function readFactories(reader: OptionReader): Address[] {
   })
 }
 
-/** Undefined when none is given; empty when what is given is unusable. */
+/** Undefined if none is given; empty if those given are unusable. */
 function readGasKeys(reader: OptionReader): Hex[] | undefined {
   if (reader.value('gasWalletPrivateKey') === undefined) return undefined
   const texts = reader.texts('gasWalletPrivateKey', ',') ?? []
@@ -58,7 +58,7 @@ function readGasKeys(reader: OptionReader): Hex[] | undefined {
   texts.forEach((text, index) => {
     const which = texts.length > 1 ? `(key ${index + 1} of ${texts.length}) ` : ''
     const key = canonicalKey(text)
-    // Two lanes over one wallet would hand out the same nonces.
+    // Two lanes with one wallet would use the same nonces.
     const fault = privateKeyFault(text) ?? (keys.includes(key) ? 'is there twice; keep it once.' : undefined)
     if (fault) reader.fault('gasWalletPrivateKey', which + fault)
     else keys.push(key)
@@ -86,7 +86,7 @@ function readAuth(reader: OptionReader): Auth | undefined {
   return createAuthHeaders ? { kind: 'headers', createAuthHeaders } : { kind: 'none' }
 }
 
-/** Coinbase's facilitator answers nobody without keys, on whichever network it is asked for. */
+/** Coinbase's facilitator needs keys on every network. */
 function needsKeys(url: string): boolean {
   const coinbase = NETWORKS.find(({ word }) => word === 'mainnet')!.facilitatorUrl
   return new URL(url).host === new URL(coinbase).host

@@ -12,7 +12,7 @@ export function readStore(reader: OptionReader, network: Network | undefined): S
   const redisUrl = reader.text('redisUrl')
   if (databaseUrl === undefined && redisUrl === undefined) return readOwnStore(reader, network)
   const given = reader.value('store') as unknown
-  // DATA_DIR may stay set beside a database: the container sets it. Any other store would be a second truth.
+  // DATA_DIR may be set beside a database, because the container sets it. Any other second store is a contradiction.
   if (given !== undefined && storeOf(given)?.kind !== 'embedded') {
     const name = reader.label(databaseUrl === undefined ? 'redisUrl' : 'databaseUrl')
     reader.fault('store', `and ${name} are both given; records live in one place, keep one of them.`)
@@ -77,7 +77,7 @@ function isStore(value: object): value is Store {
   return STORE_METHODS.every((method) => typeof (value as Record<string, unknown>)[method] === 'function')
 }
 
-/** Two instances with different secrets would disown each other's challenges: only the embedded store may make its own. */
+/** Instances with different secrets would refuse each other's challenges, so only the embedded store may generate its own. */
 export function readSecretKey(reader: OptionReader, store: StoreChoice): SecretKeyConfig {
   const list = reader.text('secretKey')
   if (list !== undefined) {

@@ -1,7 +1,7 @@
 import { getAddress } from 'viem/utils'
 import type { Address, Hex } from '../protocol/hex.ts'
 
-// secp256k1: a private key is a number from 1 to below this.
+// The order of secp256k1: a private key is a number from 1 to below this.
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** Why money must not be sent there; `undefined` when it may. Addresses are public and may be repeated. */
@@ -23,7 +23,7 @@ export function addressFault(text: string, asset?: Address): string | undefined 
   return undefined
 }
 
-/** Why this is no private key. Never repeats a character of it. */
+/** Why this is not a private key; undefined if it is one. Never repeats a character of it. */
 export function privateKeyFault(text: string): string | undefined {
   const digits = text.replace(/^0x/i, '')
   if (/[^0-9a-fA-F]/.test(digits))
@@ -36,7 +36,7 @@ export function privateKeyFault(text: string): string | undefined {
   return key === 0n || key >= CURVE_ORDER ? 'is no valid private key; generate a new one.' : undefined
 }
 
-/** With 0x and in lower case, whichever way it was pasted. */
+/** The key with 0x and in lower case. */
 export function canonicalKey(text: string): Hex {
   return `0x${text.replace(/^0x/i, '').toLowerCase()}`
 }

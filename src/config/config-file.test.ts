@@ -14,12 +14,12 @@ const path = () => join(dir, 'config.json')
 const hostile = { AGENT_NAME: 'a\n$(touch /tmp/x) "`\'', PLANS: [{ planId: 'a', unitAmount: '$1.00' }] }
 
 describe('the saved file', () => {
-  test('what is written is read again, whatever is in it', () => {
+  test('values are read as they were written', () => {
     writeConfigFile(join(dir, 'new'), hostile)
     expect(readConfigFile(join(dir, 'new'))).toEqual({ values: hostile, faults: [] })
   })
 
-  test('only its owner may read it, also where an open one was there, and no draft is left', () => {
+  test('only its owner may read it, even if the old file was open to all, and no temporary file is left', () => {
     writeFileSync(path(), '{}', { mode: 0o644 })
     chmodSync(path(), 0o644)
     writeConfigFile(dir, hostile)
@@ -27,7 +27,7 @@ describe('the saved file', () => {
     expect(readdirSync(dir)).toEqual(['config.json'])
   })
 
-  test('a file that cannot be written leaves the old one, and no draft', () => {
+  test('if it cannot be written, the old file stays and no temporary file is left', () => {
     writeConfigFile(dir, hostile)
     const before = readFileSync(path(), 'utf8')
     expect(() => writeConfigFile(dir, { AGENT_NAME: 1n as unknown as string })).toThrow()
@@ -35,7 +35,7 @@ describe('the saved file', () => {
     expect(readdirSync(dir)).toEqual(['config.json'])
   })
 
-  test('none is no fault', () => {
+  test('a missing file is not a fault', () => {
     expect(readConfigFile(join(dir, 'absent'))).toEqual({ values: {}, faults: [] })
   })
 
@@ -56,12 +56,12 @@ describe('the saved file', () => {
     expect(faults.join()).not.toContain('hunter2')
   })
 
-  test('a damaged value does not take the others with it', () => {
+  test('an invalid value does not affect the others', () => {
     writeFileSync(path(), '{"version": 1, "values": {"AGENT_NAME": "x", "CONFIRMATIONS": 3}}')
     expect(readConfigFile(dir).values).toEqual({ AGENT_NAME: 'x' })
   })
 
-  test('the environment wins, by the variable or its file', () => {
+  test('the environment wins, with the variable or its NAME_FILE', () => {
     const saved = { AGENT_NAME: 'saved', TOKEN_SECRET: 'saved', PROVIDER_NAME: 'saved', PLANS: [] }
     expect(overSaved({ AGENT_NAME: 'env', TOKEN_SECRET_FILE: '/x', PROVIDER_NAME: ' ' }, saved)).toEqual({
       AGENT_NAME: 'env',

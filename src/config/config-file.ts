@@ -18,19 +18,19 @@ import { kindOf } from './option-reader.ts'
 import { type Env, isSet } from './read-variable.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
 
-/** Values by the names of their variables: texts, but PLANS and ROUTES are lists. */
+/** Values by the names of their variables: strings, except PLANS and ROUTES, which are lists. */
 export type SavedValues = Readonly<Record<string, string | readonly unknown[]>>
 
 export interface ConfigFile {
   values: SavedValues
-  /** Of the file itself, not of its values: those are checked together with the environment. */
+  /** Faults of the file itself; its values are checked later, together with the environment. */
   faults: string[]
 }
 
 const FORMAT = 1
 export const LISTS: ReadonlySet<string> = new Set(['PLANS', 'ROUTES'])
 
-/** All that the setup page may keep. DATA_DIR is where the file is, so it cannot be in it. */
+/** Every variable that the setup page may save. DATA_DIR cannot be one, because it is the folder of the file. */
 export const SAVED_NAMES: readonly string[] = [
   ...Object.keys(VARIABLES).filter((name) => name !== 'DATA_DIR'),
   ...Object.keys(SERVER_VARIABLES).filter((name) => SERVER_VARIABLES[name]!.saved),
@@ -38,7 +38,7 @@ export const SAVED_NAMES: readonly string[] = [
 
 export const configFilePath = (dataDir: string): string => join(dataDir, 'config.json')
 
-/** Reads what the setup page has saved. A file that cannot be understood is a fault, never an exception. */
+/** Reads the file that the setup page saved. An invalid file is a fault, never an exception. */
 export function readConfigFile(dataDir: string): ConfigFile {
   const path = configFilePath(dataDir)
   const broken = (fault: string): ConfigFile => ({ values: {}, faults: [`${path} ${fault}`] })
@@ -51,7 +51,7 @@ export function readConfigFile(dataDir: string): ConfigFile {
     return broken(`cannot be read (${code}); give this process the right to read it.`)
   }
   const at = jsonFaultAt(text)
-  // The text around the fault is not shown: it may be a key.
+  // The text around the fault is not shown, since it may be a key.
   if (at !== undefined)
     return broken(`is no valid JSON at ${placeOf(text, at)}; fix it, or save again on the setup page.`)
   const { version, values } = Object(JSON.parse(text)) as { version?: unknown; values?: unknown }
@@ -74,7 +74,7 @@ function keepKnown(path: string, found: Record<string, unknown>): ConfigFile {
   return { values, faults }
 }
 
-/** Why this cannot be saved under this name. */
+/** Why this value cannot be saved under this name; undefined if it can. */
 export function savedFault(name: string, value: unknown): string | undefined {
   if (!SAVED_NAMES.includes(name))
     return `is not a setting that can be saved${didYouMean(name, SAVED_NAMES) || '.'}`
@@ -82,7 +82,7 @@ export function savedFault(name: string, value: unknown): string | undefined {
   return `is ${kindOf(value)}; it must be ${LISTS.has(name) ? 'a list' : 'a text'}.`
 }
 
-/** Replaces the file as a whole or not at all, readable by its owner only. */
+/** Replaces the file atomically; it is readable by its owner only. */
 export function writeConfigFile(dataDir: string, values: SavedValues): void {
   const path = configFilePath(dataDir)
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
@@ -100,11 +100,11 @@ export function writeConfigFile(dataDir: string, values: SavedValues): void {
     rmSync(draft, { force: true })
     throw error
   }
-  // Without it a power cut could bring the old file back after we said "saved".
+  // Without this, a power failure could bring the old file back after the page has said "saved".
   syncFolder(dataDir)
 }
 
-/** The environment with what was saved beneath it: a variable that is set, or its `NAME_FILE`, wins. */
+/** The saved values overridden by the environment: a variable that is set there, or its `NAME_FILE`, wins. */
 export function overSaved(env: Env, values: SavedValues): Record<string, string | undefined> {
   const merged: Record<string, string | undefined> = { ...env }
   for (const [name, value] of Object.entries(values)) {

@@ -1,7 +1,7 @@
-/** Longer than every name that we know: nobody has misspelt one like that, and comparing would take long. */
+/** Longer than every known name, so it is not a misspelt one; comparing long texts would take long. */
 const MAX_LENGTH = 100
 
-/** The known word that a misspelt one most likely means, or undefined when none is near: `edits` letters at most. */
+/** The known word that is most similar to a misspelt one; undefined if none differs in at most `edits` letters. */
 export function nearest(
   word: string,
   known: readonly string[],

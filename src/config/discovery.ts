@@ -1,7 +1,7 @@
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
 
-/** What buyers may know of the configuration: `GET /discover`. */
+/** The part of the configuration that buyers may see: `GET /discover`. */
 export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
   return {
     agentName: config.agentName,
@@ -9,7 +9,7 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
     walletAddress: config.walletAddress,
     network: config.network.id,
     chainId: config.network.chainId,
-    asset: config.network.asset,
+    asset: config.network.token.address,
     plans: config.plans.map(({ planId, unitAmount, description }) => ({
       planId,
       unitAmount,

@@ -32,7 +32,7 @@ const routes = '[{"routeId":"r","method":"GET","path":"/r","unitAmount":"$0.01"}
 const backend = { PROXY_TO_BASE_URL: 'http://backend:8080' }
 
 describe('optionsFromEnv', () => {
-  test('the smallest environment starts', () => {
+  test('the smallest environment is accepted', () => {
     const { options, source, missing, settings } = read(good)
     expect(missing).toEqual([])
     expect(settings.port).toBe(3000)
@@ -117,7 +117,7 @@ describe('optionsFromEnv', () => {
     })
   })
 
-  test('what is missing is told apart from what is wrong, each with an example', () => {
+  test('missing and faulty variables are reported separately, each with an example', () => {
     expect(read({}).missing).toEqual([
       'SVC_WALLET_ADDRESS is missing; it receives the USDC, for example SVC_WALLET_ADDRESS=0x and 40 hex digits',
       `PLANS or ROUTES is missing; there is nothing to sell yet, for example PLANS='[{"planId":"basic","unitAmount":"$1.00"}]'`,
@@ -126,7 +126,7 @@ describe('optionsFromEnv', () => {
     expect(linesOf({}).faults).toEqual([])
   })
 
-  test('an example that is copied as it stands is refused: it can be nobody else’s wallet or secret', () => {
+  test('a copied example is refused, so that it can never be a real wallet or secret', () => {
     const copied = {
       SVC_WALLET_ADDRESS: '0x and 40 hex digits',
       PLANS: good.PLANS,
@@ -135,7 +135,7 @@ describe('optionsFromEnv', () => {
     expect(linesOf(copied).faults).toHaveLength(2)
   })
 
-  test('an empty or blank variable is unset', () => {
+  test('an empty or blank variable counts as not set', () => {
     const blank = Object.fromEntries(
       Object.keys(VARIABLES).flatMap((name) => [
         [name, ''],
@@ -237,7 +237,7 @@ describe('optionsFromEnv', () => {
     expect(faults.join()).not.toContain('hunter2')
   })
 
-  test('a variable that is there but unreadable is wrong, never missing', () => {
+  test('a variable that is set but unreadable is faulty, not missing', () => {
     expect(read({ ...good, PLANS: '[' }).missing).toEqual([])
     expect(read({ ...good, SVC_WALLET_ADDRESS: '', SVC_WALLET_ADDRESS_FILE: '/nope' }).missing).toEqual([])
   })
@@ -254,7 +254,7 @@ describe('optionsFromEnv', () => {
     expect([...missing, ...faults]).toEqual([expect.stringMatching(/^ROUTES/)])
   })
 
-  test('what is switched off is no fault', () => {
+  test('values that switch something off are accepted', () => {
     const later = {
       SVC_MANAGED_INFRA: 'none',
       ROUTES: '[]',
@@ -265,7 +265,7 @@ describe('optionsFromEnv', () => {
     expect(linesOf({ ...good, ...later })).toEqual({ faults: [], missing: [] })
   })
 
-  test('a secret comes from a file without its last line break', () => {
+  test('a secret read from a file loses its last line break', () => {
     const { options, source } = read({
       ...good,
       TOKEN_SECRET: undefined,
@@ -290,7 +290,7 @@ describe('optionsFromEnv', () => {
     ).toBe('-----BEGIN X-----\nabc\n-----END X-----')
   })
 
-  test('all faults and all that is missing come in one error', () => {
+  test('one error has all faults and everything that is missing', () => {
     const { options, source } = read({ PLANS: '[', TOKEN_TTL_SECONDS: 'x', SVC_NETWORK: 'moon', PORT: 'y' })
     expect(() => resolveConfig(options, source)).toThrow(ConfigError)
     const { faults, missing } = checkConfig(options, source)

@@ -65,11 +65,11 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
 
 export interface EnvOptions {
   options: GatewayOptions
-  /** Give it to resolveConfig: it names variables instead of options, and tells what could not be read. */
+  /** For resolveConfig: makes its messages name variables instead of options, and carries the faults found here. */
   source: OptionSource
-  /** Required and absent, one line each with an example. */
+  /** Required variables that are missing, one line each with an example. */
   missing: string[]
-  /** Of the server itself; their faults are among the source's. */
+  /** The settings of the server itself; their faults are in `source`. */
   settings: ServerSettings
 }
 
@@ -108,7 +108,7 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
   return { options, source, missing: checkConfig(options, source).missing, settings }
 }
 
-/** What an option is about, such as the base URL of `proxyTo`: messages name its variable for the whole option. */
+/** The main member of an option, such as the base URL of `proxyTo`: messages about the whole option name its variable. */
 const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
   undefined,
   'baseUrl',
@@ -138,7 +138,7 @@ function parse(text: string, kind: Kind): { value: unknown } | { fault: string }
       return { fault: `is no valid JSON at ${placeOf(text, at)}, ${near}.` }
     }
     case 'PEM':
-      // Env files and container settings hold one line only: there a line break is written as \n.
+      // In env files and container settings a value has one line, so line breaks are written as \n.
       return { value: text.replaceAll('\\n', '\n') }
     case 'folder':
       return { value: { dataDir: text } }

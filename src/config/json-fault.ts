@@ -1,4 +1,4 @@
-/** No option is nested like this, and whoever reads it by recursion would run out of stack. */
+/** No option is nested this deeply, and recursive readers could run out of stack. */
 const MAX_DEPTH = 100
 
 /**
@@ -45,7 +45,7 @@ export function jsonFaultAt(text: string): number | undefined {
   return whole ? undefined : at
 }
 
-/** `line 2, column 7` of an index, both from 1. */
+/** An index as `line 2, column 7`, both counted from 1. */
 export function placeOf(text: string, index: number): string {
   const before = text.slice(0, index).split('\n')
   return `line ${before.length}, column ${before.at(-1)!.length + 1}`

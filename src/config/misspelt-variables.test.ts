@@ -13,11 +13,11 @@ test.each([
   expect(lines).toEqual([`${name} is set, and nothing reads it; did you mean ${meant}?`])
 })
 
-test('what begins as ours is told even where nothing is near', () => {
+test('an unknown variable with our prefix is reported even if no known one is similar', () => {
   expect(misspeltVariables({ SVC_COLOUR: 'red' })).toEqual(['SVC_COLOUR is set, and nothing reads it.'])
 })
 
-test('what is right, blank, of others, or beside the right one is not told', () => {
+test('variables that are right, blank, of other programs, or set beside the right one are not reported', () => {
   const foreign = {
     ...{
       PATH: '/bin',

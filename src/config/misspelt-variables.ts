@@ -3,13 +3,13 @@ import { VARIABLES } from './from-env.ts'
 import { type Env, isSet } from './read-variable.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
 
-/** Names that nobody else would use. */
+/** Prefixes that other programs do not use. */
 const OURS = /^SVC_/
 const SHORT = 8
 
 /**
- * Variables that look like one of ours and are none, a line each. Two wrong letters at most, one in a short name: the
- * environment is full of other programs' names. Values are not shown, they may be keys.
+ * Variables that look like misspelt ones of ours, one line each. At most two letters may differ, one in a short name, because
+ * the environment is full of other programs' variables. Values are not shown, since they may be keys.
  */
 export function misspeltVariables(env: Env): string[] {
   const names = [...Object.keys(VARIABLES), ...Object.keys(SERVER_VARIABLES)]
@@ -19,7 +19,7 @@ export function misspeltVariables(env: Env): string[] {
     if (!/^[A-Z][A-Z0-9_]*$/.test(name) || known.includes(name) || !value?.trim()) continue
     const meant = nearest(name, known, name.length < SHORT ? 1 : OURS.test(name) ? 4 : 2)
     if (meant === undefined && !OURS.test(name)) continue
-    // Where the right one is set as well, the other one is somebody else's.
+    // If the right variable is set as well, this one belongs to another program.
     if (meant !== undefined && isSet(meant.replace(/_FILE$/, ''), env)) continue
     lines.push(
       `${name} is set, and nothing reads it${meant === undefined ? '.' : `; did you mean ${meant}?`}`,

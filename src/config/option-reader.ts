@@ -1,25 +1,25 @@
 import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
 import { urlFault } from './url-fault.ts'
 
-/** Reads options one by one and gathers what is wrong, so that a seller mends everything in one go. */
+/** Reads options one by one and collects all faults, so that a seller can fix them in one go. */
 export interface OptionReader {
   readonly faults: string[]
-  /** Required and absent. Kept apart: a server opens its setup page for these and only for these. */
+  /** Required options that are missing. Kept apart from faults, because the setup page opens for these only. */
   readonly missing: string[]
   label(option: LabelName): string
-  /** Can it be set where these options come from? A function cannot come from the environment. */
+  /** Whether the option can be set in its source: a function cannot be set in the environment. */
   settable(option: OptionName): boolean
-  /** An example in the place where the seller writes it: `SVC_NETWORK=testnet` or `network: "testnet"`. */
+  /** An example in the notation of the source: `SVC_NETWORK=testnet` or `network: "testnet"`. */
   example(option: LabelName, value: string | number): string
   fault(option: LabelName, fault: string): void
-  /** One of these is required and none is there. Says nothing when one is there but unreadable: that is told already. */
+  /** Reports that one of these is required and missing; not if one is set but unreadable, since that has been reported already. */
   miss(oneOf: readonly OptionName[], why: string): void
-  /** Something was said of it, even if it cannot be read or used. */
+  /** Whether it is set, even if its value cannot be read or used. */
   isGiven(option: OptionName): boolean
-  /** Undefined when absent or the empty text. */
+  /** Undefined if it is absent or an empty string. */
   value<N extends OptionName>(option: N): GatewayOptions[N] | undefined
   text(option: OptionName): string | undefined
-  /** One text or several: an array, or one text cut by `separator`. */
+  /** Several strings: an array, or one string split at `separator`. */
   texts(option: OptionName, separator: string | RegExp): string[] | undefined
   url(option: OptionName, example: string): string | undefined
   flag(option: OptionName): boolean
@@ -76,7 +76,7 @@ export function createOptionReader(
       return undefined
     },
     url(option, example) {
-      // The parser forgives blanks around a URL; appending a path to it would not.
+      // The URL parser ignores blanks around the text, but paths are appended to the text itself.
       const text = reader.text(option)?.trim()
       if (text === undefined) return undefined
       const fault = urlFault(text)
@@ -100,7 +100,7 @@ export function createOptionReader(
   return reader
 }
 
-/** What a value is, without the value: it may be a secret in the wrong place. */
+/** The kind of a value, without the value itself, which may be a secret in the wrong place. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'

@@ -26,7 +26,7 @@ interface Options {
   routes?: readonly Route[]
   /** Answers calls of routes, and guarded calls of `resourceEndpoint`. Without it, and without `fetchResource`, routes are embedded only. */
   proxyTo?: ProxyTo
-  /** Answers calls of routes by code of your own instead. */
+  /** Answers calls of routes with a function of your own instead. */
   fetchResource?: FetchResource
   /** Shown to buyers. Default `paystile`. */
   agentName?: string
@@ -56,9 +56,9 @@ interface Options {
   /** Keys of Coinbase's facilitator, the default on mainnet. */
   cdpApiKeyId?: string
   cdpApiKeySecret?: string
-  /** Settles by ourselves: one key, or several (an array, or separated by commas) that share the work. */
+  /** Settles with gas wallets of your own: one key, or several (an array, or separated by commas) that share the work. */
   gasWalletPrivateKey?: string | readonly string[]
-  /** Signs refunds, and sends them where no gas wallet can and it holds ETH; normally the key of `walletAddress`. Without it refunds wait. */
+  /** Signs refunds, and also sends them if no gas wallet can and it holds ETH; normally the key of `walletAddress`. Without it refunds wait. */
   refundWalletPrivateKey?: string
   /**
    * Factories whose wallets may pay before they are deployed (EIP-6492): addresses, as an array or separated by commas.
@@ -74,20 +74,20 @@ interface Options {
   store?: 'memory' | { dataDir: string } | Store
   /** Keeps the records in Postgres: many instances may share it. `postgres://user:password@host:5432/database`. */
   databaseUrl?: string
-  /** Keeps the records in Redis, unless `databaseUrl` is given: then it carries wake-ups between instances only. */
+  /** Keeps the records in Redis; with `databaseUrl` it only carries wake-ups between instances. */
   redisUrl?: string
-  /** Proves challenges and encrypts grants; a comma-separated list rotates. Default: generated beside the embedded store. */
+  /** Signs challenge ids and encrypts grants; a comma-separated list is for rotation. Default: generated beside the embedded store. */
   secretKey?: string
 
-  /** Credential step 1: JWTs signed by HS256 with this secret of at least 32 bytes. */
+  /** Credential step 1: JWTs signed with HS256 and this secret of at least 32 bytes. */
   tokenSecret?: string
-  /** Credential step 2: JWTs signed by RS256 with this PEM; further PEMs are older keys that still verify. */
+  /** Credential step 2: JWTs signed with RS256 and this PEM; further PEMs are older keys that are still accepted. */
   tokenPrivateKey?: string | readonly string[]
   /** Credential step 3: the seller's own code. */
   fetchResourceCredentials?: FetchResourceCredentials
   /** Credential step 4: the seller's token endpoint. */
   issueTokenApi?: string
-  /** Sent to it as bearer. */
+  /** Sent to `issueTokenApi` as bearer. */
   issueTokenApiSecret?: string
   /** Lifetime of a JWT, unless its plan says otherwise. Default 3600. */
   tokenTtlSeconds?: number
@@ -96,7 +96,7 @@ interface Options {
   challengeTtlSeconds?: number
   /** How long a paying request waits for the chain before it answers SETTLEMENT_PENDING. Default 30. */
   settleWaitSeconds?: number
-  /** Blocks until a payment counts. Default 1: the sequencer's block. */
+  /** Blocks until a payment counts as confirmed. Default 1: the sequencer's block. */
   confirmations?: number
   /** Default 1000. */
   pollIntervalMs?: number
@@ -108,33 +108,33 @@ interface Options {
   maxBodyBytes?: number
   /** The largest answer of a paid call; more is a failed delivery. Default 1 MiB. */
   maxResourceBytes?: number
-  /** Beside settlement. Default 30. */
+  /** For a request without its settlement. Default 30. */
   requestTimeoutSeconds?: number
-  /** Results of sales are taken away so many days after the payment; what says that money moved stays. Default 0: never. */
+  /** Results of sales are deleted this many days after the payment; the records of the money stay. Default 0: never. */
   retentionDays?: number
-  /** Unpaid requests per minute and address and, counted apart, failing payments; 0 is off. Default 600. */
+  /** Unpaid requests per minute and address and, counted separately, failing payments; 0 is off. Default 600. */
   rateLimitPerMinute?: number
-  /** Failing payments of one payer in a minute, and new signatures by which it fetches what it bought; 0 is off. Default 30. */
+  /** Failing payments of one payer per minute, and new signatures with which it fetches a purchase again; 0 is off. Default 30. */
   payerFailuresPerMinute?: number
-  /** Calls of one payer in a day (UTC) that were paid and not delivered, and are refunded at our cost; 0 is off. Default 20. */
+  /** Paid calls of one payer per day (UTC) that were not delivered and are refunded at our cost; 0 is off. Default 20. */
   payerUndeliveredPerDay?: number
-  /** Gas that the gas wallet may lose in a day (UTC) to payments of one payer that fail on chain; 0 is off. Default 1,500,000. */
+  /** Gas that the gas wallet may lose per day (UTC) to payments of one payer that fail on chain; 0 is off. Default 1,500,000. */
   payerLostGasPerDay?: number
-  /** The same for all payers together: beyond it only accounts without code are served; 0 is off. Default 30,000,000. */
+  /** The same for all payers together: beyond it, only accounts without code may pay; 0 is off. Default 30,000,000. */
   lostGasPerDay?: number
-  /** Believe `X-Forwarded-*`, and pass it on to the backend. Default false. */
+  /** Trust `X-Forwarded-*`, and pass it on to the backend. Default false. */
   trustProxy?: boolean
 
-  /** At least once per payment, not awaited. */
+  /** Called at least once per payment; its promise is not awaited. */
   onPaymentReceived?: Hooks['onPaymentReceived']
   onRefund?: Hooks['onRefund']
-  /** Tells the operator; logged as well. */
+  /** Called with every alert, which is logged as well. */
   onAlert?: (kind: AlertKind, message: string) => void
 }
 
 /**
- * What a seller says to `createGateway`. Only the wallet, something to sell and, for plans, one credential step are
- * required. Each may be undefined, as the values of `process.env` are: what is missing is told by a ConfigError.
+ * The options of `createGateway`. Only the wallet, something to sell and, for plans, one credential step are required. Each
+ * may be undefined, as values of `process.env` are: a ConfigError lists what is missing.
  *
  * @example
  * const options: GatewayOptions = {
@@ -145,6 +145,7 @@ interface Options {
  */
 export type GatewayOptions = { [Name in keyof Options]: Options[Name] | undefined }
 
+/** The name of an option of `createGateway`. */
 export type OptionName = keyof GatewayOptions
 
 /** An option, or a member that has a variable of its own. */
@@ -157,17 +158,17 @@ export type LabelName =
   | 'mcp.routes'
   | 'provider.url'
 
-/** Where options came from, when not from a call of `createGateway`. */
+/** Where the options came from, if not from a call of `createGateway`. */
 export interface OptionSource {
-  /** How messages name each option: `{ walletAddress: 'SVC_WALLET_ADDRESS' }`. One without a label cannot be set there. */
+  /** How messages name each option: `{ walletAddress: 'SVC_WALLET_ADDRESS' }`. An option without a label cannot be set there. */
   labels?: { readonly [N in LabelName]?: string }
-  /** Found while the options were read: told together with all others. */
+  /** Faults found while the options were read; reported together with all others. */
   faults?: readonly string[]
-  /** Set, but with a value that `faults` complains of: wrong, not missing. */
+  /** Options whose value could not be read: they are faulty, not missing. */
   unreadable?: readonly OptionName[]
 }
 
-// A Record, so that the compiler keeps this list equal to the type.
+// A Record, so that the compiler reports any difference between this list and the type.
 const KNOWN: Record<OptionName, true> = {
   walletAddress: true,
   network: true,

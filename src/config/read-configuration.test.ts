@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { nameFault } from './name-fault.ts'
-import { previewPayment } from './preview-payment.ts'
+import { previewPayment } from '../server/setup/preview-payment.ts'
 import { readConfiguration } from './read-configuration.ts'
+import { variableFault } from './variable-fault.ts'
 
 const wallet = '0x71C7656EC7ab88b098defB751B7401B5f6d8976F'
 const good = {
@@ -14,7 +14,7 @@ const read = (env: Record<string, string>, saved: Record<string, string | unknow
   readConfiguration(env, saved, () => '', infra)
 
 describe('readConfiguration', () => {
-  test('what is saved counts as if the environment had said it', () => {
+  test('saved values have the same effect as variables of the environment', () => {
     const { config, missing, faults } = read({}, good)
     expect({ missing, faults }).toEqual({ missing: [], faults: [] })
     expect(config?.walletAddress).toBe(wallet.toLowerCase())
@@ -24,11 +24,11 @@ describe('readConfiguration', () => {
     expect(read({ AGENT_NAME: 'env' }, { ...good, AGENT_NAME: 'saved' }).config?.agentName).toBe('env')
   })
 
-  test('faults of the environment are told from those of the file', () => {
+  test('faults of the environment are separated from those of the file', () => {
     expect(read({ CONFIRMATIONS: 'x' }, good).environmentFaults).toHaveLength(1)
     const saved = read({}, { ...good, CONFIRMATIONS: 'x' })
     expect([saved.faults.length, saved.environmentFaults]).toEqual([1, []])
-    // Each alone is half a pair; together they are whole.
+    // Each has one half of a pair; together they are complete.
     const pair = read(
       { ISSUE_TOKEN_API_SECRET: 's' },
       { ...good, TOKEN_SECRET: '', ISSUE_TOKEN_API: 'http://a' },
@@ -36,7 +36,7 @@ describe('readConfiguration', () => {
     expect([pair.faults, pair.environmentFaults]).toEqual([[], []])
   })
 
-  test('a store that was found counts only where none is named', () => {
+  test('a store that was found is used only if none is named', () => {
     const infra = { REDIS_URL: 'redis://redis:6379/0' }
     const key = { ...good, SVC_SECRET_KEY: 'k'.repeat(32) }
     expect(read({}, key, infra).config?.store).toMatchObject({ kind: 'redis', url: infra.REDIS_URL })
@@ -47,7 +47,7 @@ describe('readConfiguration', () => {
   })
 })
 
-describe('nameFault', () => {
+describe('variableFault', () => {
   test.each([
     ['SVC_WALLET_ADDRESS has 39 hex digits', 'SVC_WALLET_ADDRESS'],
     ['PLANS[0].unitAmount "x" is bad', 'PLANS'],
@@ -58,12 +58,12 @@ describe('nameFault', () => {
     ['./data/config.json is no valid JSON', null],
     ['NOBODY knows', null],
   ])('%s is about %s', (message, name) => {
-    expect(nameFault(message)).toEqual({ name, message })
+    expect(variableFault(message)).toEqual({ name, message })
   })
 })
 
 describe('previewPayment', () => {
-  test('the 402 shows as soon as wallet, network and price are right', () => {
+  test('the 402 is shown if wallet, network and price are valid', () => {
     const plans = [{ planId: 'basic', unitAmount: '$1.50', description: 'All of it' }]
     expect(previewPayment({ walletAddress: wallet, network: 'mainnet', plans })).toMatchObject({
       x402Version: 2,
@@ -83,7 +83,7 @@ describe('previewPayment', () => {
     })
   })
 
-  test('nothing shows while one of them is wrong', () => {
+  test('nothing is shown if one of them is not', () => {
     const plans = [{ planId: 'basic', unitAmount: '1.50' }]
     expect(previewPayment({ walletAddress: wallet, plans })).toBeNull()
     expect(previewPayment({ walletAddress: wallet })).toBeNull()

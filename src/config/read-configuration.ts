@@ -6,27 +6,27 @@ import { checkConfig } from './resolve-config.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
 import type { ServerSettings } from './server-variables.ts'
 
-/** What the environment and the saved file say together. */
+/** The configuration that the environment and the saved file make together. */
 export interface Configuration {
-  /** Both in one: as if everything had been said by the environment. */
+  /** Both merged, as if everything were set in the environment. */
   stated: Env
-  /** The same with the stores that were found. */
+  /** The same, with the URLs of stores that were found. */
   env: Env
   saved: SavedValues
   options: GatewayOptions
   source: OptionSource
   settings: ServerSettings
-  /** There if and only if nothing is wrong and nothing is missing. */
+  /** Defined if and only if nothing is wrong and nothing is missing. */
   config: ResolvedConfig | undefined
   missing: string[]
   faults: string[]
-  /** Those of the faults that the environment alone has: no setup page can mend them. */
+  /** Faults of the environment alone, which the setup page cannot fix. */
   environmentFaults: string[]
 }
 
 /**
- * Checks the environment together with what was saved. `infra` are URLs of stores that were found, which count where
- * neither names one.
+ * Checks the environment together with the saved values. `infra` has URLs of stores that were found; they are used if neither
+ * names a store.
  */
 export function readConfiguration(
   env: Env,
@@ -51,7 +51,7 @@ export function readConfiguration(
     config,
     missing,
     faults,
-    // A fault that saving has mended (the other half of a pair) is none; one that both have is the environment's.
+    // A fault that the saved values fix (the other half of a pair) does not count; one that remains is the environment's.
     environmentFaults: faults.filter((fault) => own.has(fault)),
   }
 }

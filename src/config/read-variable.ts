@@ -1,10 +1,10 @@
 export type Env = Readonly<Record<string, string | undefined>>
 export type ReadFile = (path: string) => string
 
-/** What a variable holds, and how messages name it. */
+/** The value of a variable, and how messages name it. */
 export type Variable = { label: string } & ({ text: string } | { fault: string })
 
-/** A variable or the file that `NAME_FILE` names. Blank is unset. */
+/** Reads a variable, or the file that `NAME_FILE` names. A blank one counts as not set. */
 export function readVariable(name: string, env: Env, readFile: ReadFile): Variable | undefined {
   const text = env[name]?.trim() || undefined
   const file = env[`${name}_FILE`]?.trim() || undefined
@@ -22,13 +22,13 @@ export function readVariable(name: string, env: Env, readFile: ReadFile): Variab
   }
 }
 
-/** A path as a message of one line can show it. */
+/** A path, made safe for a message of one line. */
 function shown(path: string): string {
   const plain = path.replace(/[\p{Cc}\u2028\u2029]/gu, '?')
   return plain.length > 300 ? `${plain.slice(0, 297)}...` : plain
 }
 
-/** Set by the environment itself, be it well or badly. */
+/** Whether the environment sets it, even with an invalid value. */
 export function isSet(name: string, env: Env): boolean {
   return Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim())
 }

@@ -32,7 +32,7 @@ const customStore = (name: string) =>
 /** As a caller without types would write it. */
 const withChange = (change: Record<string, unknown>) => ({ ...good, ...change }) as unknown as GatewayOptions
 
-describe('what is right', () => {
+describe('valid options', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
       walletAddress: wallet.toLowerCase(),
@@ -103,7 +103,7 @@ describe('what is right', () => {
     expect(config.settlement).toMatchObject({ kind: 'facilitator', url: 'https://f.example/v2' })
   })
 
-  test('gas wallets come as one key, a list in a text, or an array, with or without 0x', () => {
+  test('gas wallets may be one key, a comma-separated list or an array, with or without 0x', () => {
     const other = 'CD'.repeat(32)
     for (const gasWalletPrivateKey of [`${key}, ${other}`, [key, other]]) {
       expect(resolveConfig({ ...good, gasWalletPrivateKey }).settlement).toEqual({
@@ -140,7 +140,7 @@ describe('what is right', () => {
     expect(resolveConfig(withChange(change)).credential).toMatchObject(credential)
   })
 
-  test('the secret key belongs to the store', () => {
+  test('the default of the secret key depends on the store', () => {
     expect(resolveConfig({ ...good, store: 'memory' })).toMatchObject({
       store: { kind: 'memory' },
       secretKey: { kind: 'ephemeral' },

@@ -17,7 +17,7 @@ import { type GatewayOptions, OPTION_NAMES, type OptionSource } from './options.
 import type { ResolvedConfig } from './resolved-config.ts'
 import { baseUrlFault, templateFault, templatePath } from './url-fault.ts'
 
-/** `config` is there if and only if nothing is wrong and nothing is missing. */
+/** `config` is defined if and only if nothing is wrong and nothing is missing. */
 export interface CheckedConfig {
   config?: ResolvedConfig
   faults: string[]
@@ -37,7 +37,7 @@ export function resolveConfig(options: GatewayOptions, source: OptionSource = {}
   return config
 }
 
-/** Like {@link resolveConfig}, but tells what is missing from what is wrong, and throws nothing. */
+/** Like {@link resolveConfig}, but returns faults and missing options separately instead of throwing. */
 export function checkConfig(options: GatewayOptions, source: OptionSource = {}): CheckedConfig {
   if (typeof options !== 'object' || options === null) {
     return {
@@ -52,7 +52,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const plans = readPlans(reader)
   const routes = readRoutes(reader)
   refuseEmptyCatalog(reader)
-  // Routes that are wrong are still routes: whoever sells only calls is not asked for what plans need.
+  // Faulty routes count as routes: a seller who sells only calls is not asked for what plans need.
   const sellsPlans = reader.isGiven('plans') || !reader.isGiven('routes')
   const credential = readCredential(reader, sellsPlans)
   const settlement = readSettlement(reader, network)
@@ -66,12 +66,12 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const signs = credential.kind === 'hs256' || credential.kind === 'rs256'
   const guards = backend.kind === 'proxy' && signs && plans.length > 0
   const guarded = guards ? templatePath(resourceEndpoint, baseUrl) : undefined
-  checkPaths(reader, routes, { served: backend.kind !== 'embedded', guarded })
+  checkPaths(reader, routes, { answersRoutes: backend.kind !== 'embedded', guarded })
   checkResource(reader, { plans, credential, backend, baseUrl, resourceEndpoint, guarded })
   const chain = readChain(reader, network)
   const limits = readLimits(reader)
   const agents = readAgents(reader)
-  // Where handlers of the seller's own are impossible, the backend is told as missing already.
+  // If the seller cannot have handlers of its own, the backend has been reported as missing already.
   const embedded = routes.length > 0 && backend.kind === 'embedded' && reader.settable('fetchResource')
   if (agents.mcp?.routes && embedded) {
     reader.fault('mcp.routes', 'needs proxyTo or fetchResource: handlers of your own server cannot be tools.')
@@ -133,13 +133,13 @@ function readWallet(reader: OptionReader, network: Network | undefined): Address
   const text = reader.text('walletAddress')?.trim()
   if (text === undefined) {
     if (reader.value('walletAddress') === undefined) {
-      // Not a real address on purpose: a copied one would send the money to a stranger.
+      // Not a valid address, on purpose: a copied one would send the money to a stranger.
       const example = reader.example('walletAddress', '0x and 40 hex digits')
       reader.miss(['walletAddress'], `it receives the USDC, for example ${example}`)
     }
     return undefined
   }
-  const fault = addressFault(text, network?.asset)
+  const fault = addressFault(text, network?.token.address)
   if (fault) reader.fault('walletAddress', fault)
   return fault ? undefined : (text.toLowerCase() as Address)
 }

@@ -17,9 +17,9 @@ export type SettlementConfig =
 
 export type SecretKeyConfig =
   | { kind: 'given'; list: string }
-  /** Read from, or made once in, this folder. */
+  /** Read from this folder, and generated there if it is missing. */
   | { kind: 'generated'; dataDir: string }
-  /** As short-lived as the memory store beside it. */
+  /** Generated at each start, since the memory store forgets everything as well. */
   | { kind: 'ephemeral' }
 
 export type CredentialConfig =
@@ -34,10 +34,10 @@ export type CredentialConfig =
 export type BackendConfig =
   | { kind: 'proxy'; baseUrl: string; secret: string | null; timeoutSeconds: number }
   | { kind: 'callback'; fetchResource: FetchResource }
-  /** The seller's own handlers answer, by `payPerRequest`. */
+  /** The seller's own handlers answer, with `payPerRequest` as middleware. */
   | { kind: 'embedded' }
 
-/** What agents find beside plain HTTP; null is switched off. */
+/** What agents use besides plain HTTP; null: switched off. */
 export interface AgentConfig {
   a2a: { streaming: boolean; transferProofs: boolean } | null
   mcp: { routes: boolean } | null
@@ -49,12 +49,12 @@ export interface AgentConfig {
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
 export interface ResolvedConfig extends Limits, AgentConfig {
   walletAddress: Address
-  /** With the seller's own RPC, explorer and facilitator where they are given. */
+  /** With the seller's RPC, explorer and facilitator, if they are given. */
   network: Network
   plans: Plan[]
   routes: Route[]
   backend: BackendConfig
-  /** The resource endpoint's path, with `{resourceId}`, where the gateway itself checks bearers and forwards; null where it does not. */
+  /** The path of the resource endpoint, with `{resourceId}`, if the gateway itself checks bearers and forwards calls; otherwise null. */
   guardedPath: string | null
   agentName: string
   agentDescription: string

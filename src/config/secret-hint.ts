@@ -2,7 +2,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { canonicalKey, privateKeyFault } from './check-wallet.ts'
 import { SECRET_VARIABLES } from './secret-variables.ts'
 
-/** What may be told of a secret so that its owner knows which one it is: a wallet's address, a URL's host. */
+/** What may be shown of a secret, so that its owner recognises it: the address of a key, the host of a URL. */
 export function secretHint(name: string, text: string): string | undefined {
   switch (SECRET_VARIABLES[name]) {
     case 'wallet-key': {
@@ -11,7 +11,8 @@ export function secretHint(name: string, text: string): string | undefined {
       return keys.map((key) => privateKeyToAddress(canonicalKey(key))).join(', ')
     }
     case 'url':
-      // By hand: URLs of sentinels name several hosts. An "@" after a "/" may belong to a password or a path: then nothing is told.
+      // Not with the URL parser, because sentinel URLs have several hosts. An "@" after a "/" may be in a password or in a
+      // path: then there is no hint.
       return /^[a-z+]+:\/\/(?:[^/@]*@)?([\w.,:[\]-]+)(?:[/?#][^@]*)?$/i.exec(text)?.[1]
     default:
       return undefined

@@ -16,7 +16,7 @@ const options: GatewayOptions = {
   secretKey: 'ab'.repeat(32),
 }
 
-test('every secret of a configuration is named, with and without prefixes and escapes, and no common word', () => {
+test('lists every secret of a configuration, with and without prefixes and escapes, and no common word', () => {
   const secrets = secretValues(resolveConfig(options))
   expect(secrets).toEqual(
     expect.arrayContaining([
@@ -27,7 +27,7 @@ test('every secret of a configuration is named, with and without prefixes and es
   for (const word of ['require', 'shop', 'v2', 'issue', '']) expect(secrets).not.toContain(word)
 })
 
-test('a password that is the name of its user hides nothing, and one that cannot be decoded harms nothing', () => {
+test('a password equal to the user name is left out, and one that cannot be decoded causes no error', () => {
   const same = { ...options, databaseUrl: 'postgres://paystile:paystile@db/x' }
   expect(secretValues(resolveConfig(same))).not.toContain('paystile')
   const broken = { ...options, databaseUrl: 'postgres://shop:100%25%zz@db/x' }

@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from './resolved-config.ts'
 
-/** Shorter texts would hide half of every log line. */
+/** Redacting shorter texts would make log lines unreadable. */
 const SHORTEST = 6
 const SHORTEST_IN_PATH = 16
 const SECRET_NAMES = /pass|key|token|secret|auth/i
@@ -15,7 +15,7 @@ export function secretValues(config: ResolvedConfig): string[] {
     if (settlement.auth.kind === 'cdp') found.push(...Object.values(settlement.auth).map(String))
   }
   if (credential.kind === 'hs256') found.push(credential.secret)
-  // A line of a PEM is as good as the whole; in JSON the line breaks are written in another way.
+  // The lines of a PEM one by one, since line breaks are escaped in JSON.
   if (credential.kind === 'rs256')
     found.push(...credential.pem.split('\n').filter((line) => !line.includes('-')))
   if (credential.kind === 'api') found.push(credential.secret, ...partsOf(credential.url))
@@ -26,19 +26,19 @@ export function secretValues(config: ResolvedConfig): string[] {
   found.push(...partsOf(network.rpcUrl))
   const texts = found.flatMap((text) => {
     const trimmed = text?.trim() ?? ''
-    // A key is as secret without its prefix.
+    // A key without its 0x prefix is as secret.
     return /^0x[0-9a-f]{64}$/i.test(trimmed) ? [trimmed, trimmed.slice(2)] : [trimmed]
   })
   return [...new Set(texts)].filter((text) => text.length >= SHORTEST)
 }
 
-/** The password, and the parts of path and query that look like keys: many RPC URLs carry one there. */
+/** The password, and parts of path and query that look like keys, as in many RPC URLs. */
 function partsOf(text: string | null): string[] {
   if (text === null || !URL.canParse(text)) return []
   const { username, password, pathname, searchParams } = new URL(text)
   const isKey = (part: string) => part.length >= SHORTEST_IN_PATH
   const values = [...searchParams].filter(([name, value]) => SECRET_NAMES.test(name) || isKey(value))
-  // A password that repeats the user's name hides nothing, and would take that word out of every line.
+  // A password equal to the user name is not secret, and redacting it would remove a common word from every line.
   const passwords = password === username ? [] : [password, decoded(password)]
   return [...passwords, ...pathname.split('/').filter(isKey), ...values.map(([, value]) => value)]
 }

@@ -4,7 +4,7 @@ import { secretHint } from './secret-hint.ts'
 import { isSecret } from './secret-variables.ts'
 
 describe('secrets', () => {
-  test('whatever sounds like a secret is one', () => {
+  test('every variable whose name sounds like a secret is treated as one', () => {
     const harmless = ['CDP_API_KEY_ID', 'ISSUE_TOKEN_API', 'TOKEN_TTL_SECONDS']
     const suspicious = SAVED_NAMES.filter((name) =>
       /KEY|SECRET|TOKEN|PASSWORD|WEBHOOK|RPC|DATABASE/.test(name),
@@ -12,7 +12,7 @@ describe('secrets', () => {
     expect(suspicious.filter((name) => !isSecret(name)).sort()).toEqual(harmless)
   })
 
-  test('a key is known by its address, a URL by its host, and nothing else is told', () => {
+  test('the hint of a key is its address, that of a URL its host; others have none', () => {
     const key = `0x${'0'.repeat(63)}1`
     const address = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf'
     expect(secretHint('REFUND_WALLET_PRIVATE_KEY', key)).toBe(address)

@@ -1,6 +1,6 @@
 /**
- * Variables whose values are never shown again once they are set. URLs are among them: those of databases carry
- * passwords, those of RPCs and webhooks API keys.
+ * Variables whose values are never shown once they are set. Some are URLs: those of databases contain passwords, those of
+ * RPCs and webhooks contain API keys.
  */
 export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
   GAS_WALLET_PRIVATE_KEY: 'wallet-key',

@@ -2,8 +2,8 @@ import { type Env, quote, type ReadFile, readVariable } from './read-variable.ts
 import { urlFault } from './url-fault.ts'
 
 /**
- * What the standalone server reads beside the options of a gateway; each also reads `NAME_FILE`. `saved`: the setup page
- * may keep it in its file.
+ * Variables of the standalone server, besides the options of a gateway; each also reads `NAME_FILE`. `saved`: the setup page
+ * may save it in its file.
  */
 export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
   PORT: { saved: false },
@@ -23,7 +23,7 @@ export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Stores that run beside us under their usual names. */
+/** Stores that run beside this server under their usual host names. */
 export interface ManagedInfra {
   redis: boolean
   postgres: boolean
@@ -31,16 +31,16 @@ export interface ManagedInfra {
 
 export interface ServerSettings {
   port: number
-  /** Of the operator's pages; null: they are below the base URL. */
+  /** The port of the operator's pages; null: they are below the base URL. */
   adminPort: number | null
   adminToken: string | null
   logLevel: LogLevel
   alertWebhookUrl: string | null
   metricsPort: number | null
   metricsToken: string | null
-  /** Null: DNS says which of them are there. */
+  /** Null: found by DNS. */
   managedInfra: ManagedInfra | null
-  /** Of the managed stores, in the words of their own images. */
+  /** Credentials of the managed stores, named as in their official images. */
   managedAccess: {
     postgresUser: string
     postgresPassword: string
@@ -60,7 +60,7 @@ export function readServerSettings(
 ): { settings: ServerSettings; faults: string[] } {
   const faults: string[] = []
 
-  /** `read` answers a fault as `{ fault }`; then, and when the variable is unset, the default counts. */
+  /** `read` returns `{ fault }` for an invalid value; then, and if the variable is not set, the default is used. */
   function take<T>(name: string, standard: T, read: (text: string) => { value: T } | { fault: string }): T {
     const found = readVariable(name, env, readFile)
     if (found === undefined) return standard

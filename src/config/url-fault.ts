@@ -1,10 +1,10 @@
-/** Why this is no URL that we can call or show. The URL itself is never repeated: RPC URLs carry API keys. */
+/** Why this is not a usable URL; undefined if it is. Never repeats the URL, since RPC URLs contain API keys. */
 export function urlFault(text: string): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL'
   const url = new URL(text)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return `begins with ${url.protocol}; it must be an http or https URL`
-  // fetch refuses such URLs, but only when the first buyer has paid.
+  // fetch refuses URLs with credentials, but only when it is called, after the first buyer has paid.
   if (url.username !== '' || url.password !== '') return 'carries a user name or password; take it out'
   if (url.hash !== '') return 'has a part after "#"; take it out'
   return undefined
@@ -18,8 +18,8 @@ export function baseUrlFault(text: string): string | undefined {
 }
 
 /**
- * Faults of a resource endpoint. Buyers choose the resourceId: it may fill a path or query, never the host, or a
- * buyer could choose where its own grant points.
+ * Faults of a resource endpoint. Buyers choose the resourceId, so it may be a part of the path or query, but never of the
+ * host: otherwise a buyer could choose the server that its grant names.
  */
 export function templateFault(template: string): string | undefined {
   const braces = template.match(/[{}][^{}]*[{}]?/g) ?? []
@@ -37,7 +37,7 @@ export function templateFault(template: string): string | undefined {
   return undefined
 }
 
-/** A template's path below the gateway's base URL, without its query; undefined when it leads elsewhere. */
+/** The path of a template below the gateway's base URL, without its query; undefined if it is on another server. */
 export function templatePath(template: string, baseUrl: string): string | undefined {
   const sample = template.replaceAll('{resourceId}', 'x')
   if (!URL.canParse(sample) || !URL.canParse(baseUrl)) return undefined

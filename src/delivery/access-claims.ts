@@ -1,10 +1,10 @@
 import { z } from 'zod'
 
-/** The claims of a built-in JWT. All are required: a token without `exp` or `aud` is none of ours. */
+/** The claims of a built-in JWT. All are required: a token without `exp` or `aud` is not one of ours. */
 export const AccessClaimsSchema = z.object({
   /** The gateway's base URL. */
   iss: z.string(),
-  /** The payer, lower-case; `walletAddress` repeats it by its plain name. */
+  /** The payer, in lower case; `walletAddress` has the same value under a clearer name. */
   sub: z.string(),
   walletAddress: z.string(),
   /** The resource endpoint. */
@@ -17,4 +17,5 @@ export const AccessClaimsSchema = z.object({
   iat: z.number().int(),
   exp: z.number().int(),
 })
+/** The claims of an access token that this gateway sold. */
 export type AccessClaims = z.infer<typeof AccessClaimsSchema>

@@ -4,7 +4,7 @@ import { answerOf, bytesOf, decodeContent } from './backend-answer.ts'
 
 const utf16 = Buffer.from('hi', 'utf16le')
 
-describe('a body survives as what it is', () => {
+describe('a body keeps its type', () => {
   test.each<[string | undefined, Buffer, object]>([
     ['application/json', Buffer.from('{"a":[1,null]}'), { body: { a: [1, null] } }],
     ['application/problem+json; charset=utf-8', Buffer.from('"x"'), { body: 'x' }],

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { BackendAnswer } from '../protocol/access.ts'
 
-/** JSON stays JSON and text stays text; everything else survives as base64. */
+/** JSON stays JSON and text stays text; everything else becomes base64. */
 export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
   const typed = contentType === undefined ? {} : { contentType }
   if (bytes.length === 0) return { status, body: null, ...typed }
@@ -22,7 +22,7 @@ export function answerOf(status: number, contentType: string | undefined, bytes:
   return { status, body: bytes.toString('base64'), encoding: 'base64', ...typed }
 }
 
-/** UTF-16 often is valid UTF-8 as well, full of zeros: what calls itself something else is left alone. */
+/** Only text without another charset: UTF-16 is often valid UTF-8 too, with zeros in between. */
 function isUtf8(contentType = ''): boolean {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType)?.[1]?.toLowerCase()
   return charset === undefined || ['utf-8', 'utf8', 'us-ascii', 'ascii'].includes(charset)
@@ -40,7 +40,7 @@ function parsed(text: string): { value: unknown } | undefined {
   }
 }
 
-/** The bytes of a stream, or undefined as soon as there are more than allowed; the rest is never downloaded. */
+/** The bytes of a stream; undefined if there are more than allowed, and then the rest is not downloaded. */
 export async function bytesOf(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
@@ -63,7 +63,7 @@ const DECODERS = {
   br: promisify(brotliDecompress),
 }
 
-/** We ask for plain bytes; a backend that compresses all the same is understood. Undefined: it cannot be, or is too large. */
+/** Decompresses an answer, since some backends compress although we ask for plain bytes. Undefined: it is damaged or too large. */
 export async function decodeContent(
   bytes: Buffer,
   encoding: string,

@@ -2,21 +2,21 @@ import { Agent, type Dispatcher } from 'undici'
 import { type ExchangeAnswer, type ExchangeLimits, exchange } from '../exchange.ts'
 import type { RouteCall } from '../ports.ts'
 
-/** Pooled connections to the seller's backend. Whatever a path says, a call goes to the configured origin. */
+/** Pooled connections to the seller's backend. Every call goes to the configured origin, whatever its path is. */
 export interface BackendPool {
   /** The path as the backend sees it: with the base URL's own path in front. */
   pathOf(call: Pick<RouteCall, 'path'>): string
   /** The whole answer. Never follows a redirect. */
   ask(call: RouteCall, headers: Record<string, string>, limits: ExchangeLimits): Promise<ExchangeAnswer>
-  /** The answer as it comes. Never follows a redirect. */
+  /** The answer as a stream. Never follows a redirect. */
   send(
     call: RouteCall,
     headers: Record<string, string>,
     signal: AbortSignal,
   ): Promise<Dispatcher.ResponseData>
-  /** Streams in progress. A signal shared by all would keep something of every call for ever. */
+  /** Streams in progress. One signal shared by all calls would leak memory for each of them. */
   readonly streams: Set<AbortController>
-  /** Ends the streams, which may have no end of their own. Paid calls in flight may finish; their timeout bounds it. */
+  /** Ends the streams, which may be endless. Paid calls in flight may finish within their timeout. */
   close(): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function createBackendPool({
     async send(call, headers, signal) {
       const { method, body } = call
       const path = checkedPath(call)
-      // `method` is one of HTTP_METHODS or came through node's parser; undici's own type lists just the usual ones.
+      // `method` is one of HTTP_METHODS or was accepted by node's parser; undici's type lists only the usual ones.
       return agent.request({ origin, path, method: method as 'GET', headers, body, signal })
     },
     async close() {

@@ -3,27 +3,15 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Order, RouteCall } from '../ports.ts'
+import { routeOrder } from '../../test/delivery/sample-orders.ts'
+import type { RouteCall } from '../ports.ts'
 import { createBackendPool } from './backend-pool.ts'
 import { createHttpBackend } from './call-backend.ts'
 import { callSignature } from './payment-headers.ts'
 import { createSeal } from './seal.ts'
 import { parseSecretKeys } from './secret-keys.ts'
 
-const order: Order = {
-  challengeId: 'http-1',
-  requestId: 'r-1',
-  kind: 'route',
-  itemId: 'weather',
-  resourceId: 'default',
-  resource: { method: 'GET', path: '/weather/paris' },
-  payer: `0x${'11'.repeat(20)}`,
-  amount: '10000',
-  network: 'eip155:84532',
-  txHash: `0x${'ab'.repeat(32)}`,
-  clientAgentId: null,
-  paidAt: 0,
-}
+const order = routeOrder
 const call = (change: Partial<RouteCall> = {}): RouteCall => ({
   method: 'GET',
   path: '/weather/paris?units=c&q=a%20b',
@@ -118,7 +106,7 @@ describe('a paid call', () => {
     expect(await backend.open({ ...order, challengeId: 'http-2' }, called.sealed)).toBe(undefined)
   })
 
-  test('a compressed answer is understood, though nobody asked for it', async () => {
+  test('a compressed answer is decoded, although we asked for none', async () => {
     const backend = await backendOf((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       response.end(gzipSync('{"a":1}'))
@@ -138,7 +126,7 @@ describe('no delivery is', () => {
     }
   }
 
-  test.each([304, 400, 404, 500, 503])('the backend’s own %i, which the buyer sees', async (status) => {
+  test.each([304, 400, 404, 500, 503])('a %i of the backend, which the buyer sees', async (status) => {
     const backend = await backendOf((_request, response) =>
       response.writeHead(status, { 'content-type': 'text/plain' }).end('why'),
     )
@@ -146,7 +134,7 @@ describe('no delivery is', () => {
     expect(await failing(backend)).toEqual({ status, body, reason: `the backend answered ${status}` })
   })
 
-  test('a redirect: it is not followed, and nothing of the payment goes elsewhere', async () => {
+  test('a redirect: it is not followed, and no other server learns of the payment', async () => {
     let stolen = 0
     const thief = await listen(createServer((_request, response) => response.end(String(++stolen))))
     const backend = await backendOf((_request, response) =>
@@ -156,7 +144,7 @@ describe('no delivery is', () => {
     expect(stolen).toBe(0)
   })
 
-  test('an answer over the cap, whether its length is declared or not', async () => {
+  test('an answer above the limit, whether its length is declared or not', async () => {
     for (const head of [{ 'content-length': '1001' }, {}]) {
       const backend = await backendOf((_request, response) =>
         response.writeHead(200, head).end('x'.repeat(1001)),
@@ -175,7 +163,7 @@ describe('no delivery is', () => {
     expect(await exact.call(order, call())).toMatchObject({ ok: true })
   })
 
-  test('silence, before the head or in the middle of the body', async () => {
+  test('no answer in time, before the headers or in the middle of the body', async () => {
     const late = { status: 504, reason: 'the backend did not answer within 0.1 s' }
     expect(await failing(await backendOf(() => {}, { timeoutMs: 100 }))).toMatchObject(late)
     const slow = await backendOf((_request, response) => response.writeHead(200).write('x'), {
@@ -184,7 +172,7 @@ describe('no delivery is', () => {
     expect(await failing(slow)).toMatchObject(late)
   })
 
-  test('a backend that is not there, hangs up, breaks off, or speaks something else', async () => {
+  test('a backend that is down, closes the connection, stops in the middle, or does not speak HTTP', async () => {
     const gone = await listen(createServer())
     await closing.pop()!()
     expect(await failing(await backendOf(gone))).toEqual({

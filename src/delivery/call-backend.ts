@@ -2,30 +2,30 @@ import { LimitError } from '../exchange.ts'
 import type { Backend, Order, RouteCall } from '../ports.ts'
 import { decodeContent } from './backend-answer.ts'
 import type { BackendPool } from './backend-pool.ts'
-import { type Answered, type Dress, dressedBackend, noAnswer } from './dressed-backend.ts'
+import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
 import { type PublicLocation, rawHeaders } from './response-headers.ts'
 
-export interface HttpBackendConfig extends Dress {
+export interface HttpBackendConfig extends BackendOptions {
   pool: BackendPool
   /** PROXY_SECRET: signs each call. */
   secret: string | null
   /** For the whole call. */
   timeoutMs: number
-  /** What a proxy in front says of the client is passed on. Default false. */
+  /** Passes on what a proxy in front says about the client. Default false. */
   trustProxy?: boolean
-  /** Where a redirect of the backend leads from outside. Default: as it says. */
+  /** Translates the target of a redirect into an address that buyers can reach. Default: unchanged. */
   publicLocation?: PublicLocation
-  /** MAX_RESOURCE_BYTES. More is a failed delivery: it could not be kept for a retry. */
+  /** MAX_RESOURCE_BYTES. A larger answer is a failed delivery, because it could not be stored for a retry. */
   maxBytes: number
 }
 
 /** The seller's API over HTTP: no redirects followed, every limit enforced. */
 export function createHttpBackend(config: HttpBackendConfig): Backend {
-  return dressedBackend((order, call) => callHttp(order, call, config), config)
+  return createBackend((order, call) => callHttp(order, call, config), config)
 }
 
-async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig): Promise<Answered> {
+async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig): Promise<CallResult> {
   const { pool, secret, maxBytes, timeoutMs, trustProxy, publicLocation = asItIs } = config
   const { challengeId, txHash } = order
   const signed = { method: call.method, path: pool.pathOf(call), challengeId, txHash }
@@ -53,7 +53,7 @@ const asItIs: PublicLocation = (location) => location
 const headerOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
 
-/** A paid read buys the content: "304, not modified" would be a failed delivery, and a refund. */
+/** Removes conditions from a paid GET: "304, not modified" would be a failed delivery and be refunded. */
 function unconditional(method: string, headers: Record<string, string>): Record<string, string> {
   if (method !== 'GET') return headers
   const { 'if-none-match': _tag, 'if-modified-since': _time, ...rest } = headers

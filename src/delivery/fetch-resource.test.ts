@@ -1,23 +1,11 @@
 import { expect, test } from 'vitest'
-import type { FetchResource, Order, RouteCall } from '../ports.ts'
+import { routeOrder } from '../../test/delivery/sample-orders.ts'
+import type { FetchResource, RouteCall } from '../ports.ts'
 import { createCallbackBackend, forwardToCallback } from './fetch-resource.ts'
 import { createSeal } from './seal.ts'
 import { parseSecretKeys } from './secret-keys.ts'
 
-const order: Order = {
-  challengeId: 'http-1',
-  requestId: 'r-1',
-  kind: 'route',
-  itemId: 'weather',
-  resourceId: 'default',
-  resource: { method: 'GET', path: '/weather/paris' },
-  payer: `0x${'11'.repeat(20)}`,
-  amount: '10000',
-  network: 'eip155:84532',
-  txHash: `0x${'ab'.repeat(32)}`,
-  clientAgentId: null,
-  paidAt: 0,
-}
+const order = routeOrder
 const call: RouteCall = {
   method: 'POST',
   path: '/weather/paris?x=1',
@@ -37,7 +25,7 @@ function partsOf(fetchResource: unknown, timeoutMs = 1000) {
     told: alerts,
   }
 }
-test('of a raw route the answer is kept as it came, and what was kept before it became raw stays wrapped', async () => {
+test('the answer of a raw route is stored unchanged, and answers stored before the route became raw stay wrapped', async () => {
   const headers = { 'content-type': 'application/json', 'x-own': '1', 'x-svc-code': 'x', 'set-cookie': 'a=1' }
   const parts = partsOf(() => new Response('{ "a": 1 }', { status: 201, headers }))
   const rawRoutes = new Set([order.itemId])
@@ -138,7 +126,7 @@ async function used(): Promise<Response> {
   return response
 }
 
-test('what it throws is told to the operator, not to the buyer', async () => {
+test('its errors are shown to the operator, not to the buyer', async () => {
   const parts = partsOf(() => {
     throw new Error('no licence at 10.0.0.7')
   })
@@ -148,14 +136,14 @@ test('what it throws is told to the operator, not to the buyer', async () => {
   expect(parts.told).toEqual(['challenge http-1: fetchResource threw Error: no licence at 10.0.0.7'])
 })
 
-test('code that hangs, or whose body does, is 504', async () => {
+test('a function that hangs, or whose body does, is 504', async () => {
   for (const hanging of [() => new Promise(() => {}), () => new Response(new ReadableStream())]) {
     const called = await createCallbackBackend(partsOf(hanging, 30)).call(order, call)
     expect(called.response.resource.status).toBe(504)
   }
 })
 
-test('a free route is answered without a payment, as the function says', async () => {
+test('a call of a free route gets the function’s answer without a payment', async () => {
   const parts = partsOf(({ payment }: { payment: unknown }) =>
     Response.json({ payment }, { status: 203, headers: { 'x-own': '1' } }),
   )

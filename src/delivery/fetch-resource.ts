@@ -1,39 +1,38 @@
-import type { Alerts, Backend, FetchResource, Order, ResourceAnswer, RouteCall } from '../ports.ts'
+import type { Alerts, Backend, FetchResource, Forwarded, Order, ResourceAnswer, RouteCall } from '../ports.ts'
 import type { SvcPayment } from '../protocol/access.ts'
 import { bytesOf } from './backend-answer.ts'
-import { type Answered, type Dress, dressedBackend, noAnswer } from './dressed-backend.ts'
-import type { Forwarded } from './forward.ts'
+import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { forwardedHeaders } from './payment-headers.ts'
 import { rawHeaders } from './response-headers.ts'
 
 const WHO = 'fetchResource'
 
-export interface CallbackBackendConfig extends Dress {
+export interface CallbackBackendConfig extends BackendOptions {
   fetchResource: FetchResource
   timeoutMs: number
   maxBytes: number
-  /** What a proxy in front says of the client is passed on. Default false. */
+  /** Passes on what a proxy in front says about the client. Default false. */
   trustProxy?: boolean
   alerts: Alerts
 }
 
-/** The seller's own function in place of an HTTP backend. What it throws is for the operator, not for the buyer. */
+/** The seller's own function in place of an HTTP backend. Its errors are shown to the operator, not to the buyer. */
 export function createCallbackBackend(config: CallbackBackendConfig): Backend {
-  const answerCall = (order: Order, call: RouteCall): Promise<Answered> =>
+  const answerCall = (order: Order, call: RouteCall): Promise<CallResult> =>
     within(config, `challenge ${order.challengeId}`, noAnswer, async (isLate) => {
       const payment = paymentOf(order, config.explorerTxUrl)
       const answer = toResponse(await ask(config, order.itemId, call, payment))
-      // Nobody waits any more: a body that is left half read could hold a connection.
+      // The call has timed out already; an unread body could keep a connection open.
       if (isLate()) await answer.body?.cancel()
       const bytes = answer.body ? await bytesOf(answer.body, config.maxBytes) : Buffer.alloc(0)
       if (bytes === undefined) return noAnswer(502, `the answer exceeds ${config.maxBytes} bytes`)
       const headers = rawHeaders(Object.fromEntries(answer.headers), (location) => location)
       return { raw: { status: answer.status, headers, body: bytes } }
     })
-  return dressedBackend(answerCall, config)
+  return createBackend(answerCall, config)
 }
 
-/** A free route's answer, as the function gave it. */
+/** The function's answer to a call of a free route. */
 export function forwardToCallback(
   config: Pick<CallbackBackendConfig, 'fetchResource' | 'timeoutMs' | 'trustProxy' | 'alerts'>,
   routeId: string,
@@ -88,10 +87,10 @@ async function within<T>(
   }
 }
 
-/** Throws for what is no answer; callers without types give anything. */
+/** Throws if it is not an answer: functions without types may return anything. */
 function toResponse(answer: ResourceAnswer): Response {
   if (answer instanceof Response) return answer
-  // Frameworks bring Response classes of their own.
+  // Some frameworks have a Response class of their own.
   if (typeof answer === 'object' && answer !== null && 'headers' in answer && 'arrayBuffer' in answer) {
     const { status, headers, body } = answer as Response
     return new Response(body, { status, headers: [...headers] })
@@ -101,7 +100,7 @@ function toResponse(answer: ResourceAnswer): Response {
     throw new TypeError('the answer has no status from 200 to 599')
   const [bytes, standard] = bytesAndType(body)
   const type = contentType ?? standard
-  // The Fetch standard refuses even an empty body there.
+  // With 204 and 304 the Fetch standard refuses even an empty body.
   const sent = bytes === null || bytes.length === 0 || status === 204 || status === 304 ? null : bytes
   return new Response(sent, { status, headers: type === undefined ? {} : { 'content-type': type } })
 }

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import type { RouteCall } from '../ports.ts'
+import type { Forwarded, RouteCall } from '../ports.ts'
 import { createBackendPool } from './backend-pool.ts'
-import { createForward, type Forwarded } from './forward.ts'
+import { createForward } from './forward.ts'
 
 const call = (change: Partial<RouteCall> = {}): RouteCall => ({
   method: 'GET',
@@ -36,7 +36,7 @@ function response(forwarded: Forwarded): Response {
   return forwarded
 }
 
-test('status, headers and body pass through; what belongs to one connection does not', async () => {
+test('status, headers and body are passed through, except headers of one connection', async () => {
   const { forward } = await forwardTo((_request, answer) => {
     answer.writeHead(
       418,
@@ -59,7 +59,7 @@ test('status, headers and body pass through; what belongs to one connection does
   expect(await answer.text()).toBe('not even gzip')
 })
 
-test('the backend sees the call, and who has access only where somebody has', async () => {
+test('the backend gets the call and, if there is a verified buyer, who it is', async () => {
   const seen: IncomingHttpHeaders[] = []
   const { forward } = await forwardTo(
     (request, answer) => {
@@ -94,7 +94,7 @@ test.each([204, 304, 200])('%i without a body', async (status) => {
   expect([answer.status, await answer.text()]).toEqual([status, ''])
 })
 
-test('a redirect to the backend itself points to the gateway; any other is left alone', async () => {
+test('a redirect to the backend itself points to the gateway; any other is unchanged', async () => {
   let location = ''
   const { forward, backendUrl } = await forwardTo((_request, answer) =>
     answer.writeHead(302, { location }).end(),
@@ -109,7 +109,7 @@ test('a redirect to the backend itself points to the gateway; any other is left 
   }
 })
 
-test('an answer streams, and a reader that goes away ends it at the backend', async () => {
+test('an answer is streamed, and is cancelled at the backend if the client leaves', async () => {
   let ended: (value: unknown) => void = () => {}
   const over = new Promise((resolve) => {
     ended = resolve
@@ -125,7 +125,7 @@ test('an answer streams, and a reader that goes away ends it at the backend', as
   expect(pool.streams.size).toBe(0)
 })
 
-test('a stream without an end does not keep the gateway open', async () => {
+test('an endless stream does not keep the gateway from closing', async () => {
   const { forward, pool } = await forwardTo((_request, answer) => answer.write('first'))
   const reader = response(await forward(call())).body!.getReader()
   await reader.read()
@@ -135,7 +135,7 @@ test('a stream without an end does not keep the gateway open', async () => {
   closing.splice(0, 1)
 })
 
-test('nothing of a finished call is kept', async () => {
+test('finished calls leak no memory', async () => {
   let status = 200
   const { forward, pool } = await forwardTo((_request, answer) => answer.writeHead(status).end())
   for (status of [200, 204, 404]) {
@@ -145,14 +145,14 @@ test('nothing of a finished call is kept', async () => {
   }
 })
 
-test('silence is 504, and a backend that is not there 502', async () => {
+test('no answer in time is 504, and a backend that is down is 502', async () => {
   const { forward } = await forwardTo(() => {}, { timeoutMs: 50 })
   expect(await forward(call())).toEqual({ status: 504, reason: 'the backend did not answer within 0.05 s' })
   const dead = await forwardTo((request) => request.socket.destroy())
   expect(await dead.forward(call())).toEqual({ status: 502, reason: 'the backend cannot be reached' })
 })
 
-test('a slow stream may take longer than the time to its head', async () => {
+test('a slow stream may take longer than the timeout, which is for the headers', async () => {
   const { forward } = await forwardTo(
     (_request, answer) => {
       let count = 0

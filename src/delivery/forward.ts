@@ -1,18 +1,15 @@
-import type { RouteCall } from '../ports.ts'
+import type { Forwarded, RouteCall } from '../ports.ts'
 import type { BackendPool } from './backend-pool.ts'
 import { forwardedHeaders, signatureHeader } from './payment-headers.ts'
 import { type PublicLocation, passedHeaders, publicLocationOf } from './response-headers.ts'
 
-/** What a verified bearer says of its buyer. */
+/** What a verified bearer token says about its buyer. */
 export interface ForwardedAccess {
   payer: string
   planId: string
   challengeId: string
   txHash: string
 }
-
-/** The backend's own answer, streaming; or the status that says why there is none. */
-export type Forwarded = Response | { status: 502 | 504; reason: string }
 
 export type Forward = (call: RouteCall, access?: ForwardedAccess) => Promise<Forwarded>
 
@@ -21,16 +18,16 @@ export interface ForwardConfig {
   /** PROXY_SECRET. */
   secret: string | null
   timeoutMs: number
-  /** What a proxy in front says of the client is passed on. Default false. */
+  /** Passes on what a proxy in front says about the client. Default false. */
   trustProxy?: boolean
-  /** Redirects that point at the backend are pointed at the gateway. */
+  /** Redirects to the backend are rewritten to the gateway. */
   backendUrl: string
   baseUrl: string
 }
 
 const WITHOUT_BODY = new Set([204, 205, 304])
 
-/** Passes a call through as it is: free routes, and the guarded resource of plans. */
+/** Passes a call through unchanged: calls of free routes, and of the guarded resource of plans. */
 export function createForward(config: ForwardConfig): Forward {
   const { pool, secret, timeoutMs, trustProxy } = config
   const publicLocation = publicLocationOf(config.backendUrl, config.baseUrl)
@@ -38,12 +35,12 @@ export function createForward(config: ForwardConfig): Forward {
     const { 'accept-encoding': encoding } = call.headers
     const headers = {
       ...forwardedHeaders(call.headers, trustProxy),
-      // What is not stored need not be understood: the client gets the coding that it asked for.
+      // The answer is not stored, so it need not be decoded: the client gets the encoding that it asked for.
       ...(encoding !== undefined && { 'accept-encoding': encoding }),
       ...(access && accessHeaders(access)),
       ...(access && signatureHeader(secret, { ...call, path: pool.pathOf(call), ...access }, Date.now())),
     }
-    // The bearer was for us; what the backend may know of it is in x-svc-*.
+    // The bearer token was for the gateway; what the backend may know of it is in the x-svc-* headers.
     if (access) delete (headers as Record<string, string>).authorization
     const stream = new AbortController()
     pool.streams.add(stream)
@@ -88,7 +85,7 @@ function responseOf(
   return new Response(streamOf(body, onEnd), { status: statusCode, headers })
 }
 
-/** Pulled at the reader's pace; a reader that goes away ends the backend's answer too. */
+/** Read at the client's pace; if the client leaves, the backend's answer is cancelled too. */
 function streamOf(
   body: Awaited<ReturnType<BackendPool['send']>>['body'],
   onEnd: () => void,

@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('readOrGenerateSecret', () => {
-  test('is made once, kept, and usable', () => {
+  test('generates a usable secret once and keeps it', () => {
     const dataDir = join(folder, 'deep', 'data')
     const secret = readOrGenerateSecret(dataDir)
     expect(readOrGenerateSecret(dataDir)).toBe(secret)
@@ -29,7 +29,7 @@ describe('readOrGenerateSecret', () => {
     expect(statSync(join(folder, 'secret-key')).mode & 0o777).toBe(0o600)
   })
 
-  test('a secret that an operator put there is used as it is', () => {
+  test('a secret that the operator put there is used', () => {
     writeFileSync(join(folder, 'secret-key'), `${'k'.repeat(40)}\n`)
     expect(readOrGenerateSecret(folder)).toBe('k'.repeat(40))
   })
@@ -42,7 +42,7 @@ describe('readOrGenerateSecret', () => {
     expect(readFileSync(file, 'utf8')).toBe('half')
   })
 
-  test('a data folder that is a file, and a secret that is a folder, are one clear line', () => {
+  test('a data folder that is a file, and a secret that is a folder, are reported in one line', () => {
     writeFileSync(join(folder, 'file'), '')
     expect(() => readOrGenerateSecret(join(folder, 'file'))).toThrow(ConfigError)
     mkdirSync(join(folder, 'odd', 'secret-key'), { recursive: true })
@@ -52,7 +52,7 @@ describe('readOrGenerateSecret', () => {
   test('processes that start together agree on one secret', async () => {
     const source = new URL('./generate-secret.ts', import.meta.url).pathname
     const script = join(folder, 'start.mjs')
-    // Node 20 runs no TypeScript: the race is run on the compiled text of the very same files.
+    // Node 20 cannot run TypeScript, so the race is run with the same files compiled.
     const { transpileModule, ModuleKind, ScriptTarget } = (await import('typescript')).default
     for (const name of [
       'delivery/generate-secret',

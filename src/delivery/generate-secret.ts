@@ -6,9 +6,9 @@ import { syncFolder } from '../sync-folder.ts'
 import { MIN_SECRET_KEY_LENGTH } from './secret-keys.ts'
 
 /**
- * The secret beside the embedded store: `secret-key` in the data folder, made once, readable by its owner only. Of
- * two processes that start together one makes it and both use it. An unusable file is never replaced: what was
- * sealed with it would be lost.
+ * The secret of the embedded store: the file `secret-key` in the data folder, generated once and readable by its owner
+ * only. If two processes start together, one generates it and both use it. An unusable file is never replaced, because
+ * everything that was sealed with it would be lost.
  */
 export function readOrGenerateSecret(dataDir: string): string {
   const file = join(dataDir, 'secret-key')
@@ -36,7 +36,7 @@ function generateSecret(file: string, dataDir: string): void {
       closeSync(handle)
     }
     try {
-      // A link appears whole or not at all, and unlike a rename it never replaces another process's secret.
+      // Creating a link is atomic and, unlike a rename, never replaces the secret of another process.
       linkSync(draft, file)
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error
@@ -44,7 +44,7 @@ function generateSecret(file: string, dataDir: string): void {
   } finally {
     rmSync(draft, { force: true })
   }
-  // Without it a power cut could forget the name while rows sealed with the secret are kept.
+  // Without this, a power failure could lose the file but keep rows that were sealed with the secret.
   syncFolder(dataDir)
 }
 

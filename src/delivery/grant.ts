@@ -1,7 +1,7 @@
 import type { Order } from '../ports.ts'
 import type { AccessGrant } from '../protocol/access.ts'
 
-/** Where a buyer goes with its credential, and where it sees its payment. */
+/** URLs in a grant: where the credential is used, and where the payment can be seen. */
 export interface GrantPlaces {
   /** URL with `{resourceId}`, e.g. `https://api.example.com/resource/{resourceId}`. */
   resourceEndpoint: string
@@ -9,12 +9,12 @@ export interface GrantPlaces {
   explorerTxUrl: string
 }
 
-/** What a credential step hands over; everything else in a grant comes from the order. */
+/** What a credential step returns; everything else in a grant comes from the order. */
 export interface Credential {
   accessToken: string
-  /** ISO 8601; absent when it never expires or nobody knows. */
+  /** ISO 8601; absent if it never expires or the expiry is not known. */
   expiresAt?: string
-  /** Where this credential is used, when it differs from the gateway's own template. */
+  /** Where this credential is used, if it differs from the gateway's template. */
   resourceEndpoint?: string
 }
 
@@ -35,12 +35,12 @@ export function buildGrant(order: Order, credential: Credential, places: GrantPl
   }
 }
 
-/** The one way to fill the template: a grant's endpoint and a token's audience must be the same text. */
+/** Fills the template. Used for both the endpoint of a grant and the audience of a token, which must be equal. */
 export function resourceEndpointOf(template: string, resourceId: string): string {
   return template.replaceAll('{resourceId}', () => encodeURIComponent(resourceId))
 }
 
-/** Routes are sold per call; a credential for one would be access that nobody priced. */
+/** Refuses orders of routes: routes are sold per call, and a credential would give access that has no price. */
 export function planOnlyFault(order: Order): string | undefined {
   return order.kind === 'plan' ? undefined : 'a route has no credential: its result is the call itself'
 }

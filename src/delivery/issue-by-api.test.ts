@@ -9,25 +9,12 @@ import {
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Order } from '../ports.ts'
+import { planOrder } from '../../test/delivery/sample-orders.ts'
 import { createApiDelivery } from './issue-by-api.ts'
 import { createSeal } from './seal.ts'
 import { parseSecretKeys } from './secret-keys.ts'
 
-const order: Order = {
-  challengeId: 'http-abc',
-  requestId: 'req-1',
-  kind: 'plan',
-  itemId: 'pro',
-  resourceId: 'weather',
-  resource: null,
-  payer: '0x00000000000000000000000000000000000000aa',
-  amount: '1000000',
-  network: 'eip155:84532',
-  txHash: `0x${'1'.repeat(64)}`,
-  clientAgentId: 'agent://x',
-  paidAt: 1_750_000_000_000,
-}
+const order = { ...planOrder, clientAgentId: 'agent://x' }
 const plan = { planId: 'pro', unitAmount: '$1.00', description: 'All of it' }
 
 interface Seen {
@@ -50,7 +37,7 @@ async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/issue?tenant=1`
 }
 
-/** A token API that answers each call by the next of these, the last one for ever. */
+/** A token API that answers each call with the next of these, and then always with the last. */
 async function tokenApi(...answers: Array<(response: ServerResponse) => void>) {
   const seen: Seen[] = []
   const url = await listen(async (request, response) => {
@@ -168,7 +155,7 @@ describe('createApiDelivery', () => {
     },
   )
 
-  test('a third 500 ends it', async () => {
+  test('a third 500 is final', async () => {
     const { url, seen } = await tokenApi(status(500))
     expect(await failure(url)).toBe('the token API answered 500 (3 tries)')
     expect(seen).toHaveLength(3)
@@ -191,7 +178,7 @@ describe('createApiDelivery', () => {
     expect(await failure(url, { timeoutMs: 300 })).toBe('delivered')
   })
 
-  test('a body that drips without end is cut by the same time limit', async () => {
+  test('a body that never ends is cut by the same time limit', async () => {
     const { url } = await tokenApi((response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       const drip = setInterval(() => response.write(' '), 5)
@@ -253,7 +240,7 @@ describe('createApiDelivery', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('an API that is not there: the operator learns why, the buyer only that', async () => {
+  test('if the API is down, the operator is told why, and the buyer only that it failed', async () => {
     const url = await listen(() => undefined)
     await new Promise((closed) => servers.pop()!.close(closed))
     const { delivery, alerts } = delivering(url)
@@ -280,7 +267,7 @@ describe('createApiDelivery', () => {
     expect(seen[0]!.request.headers['idempotency-key']).toBe('http-abc')
   })
 
-  test('routes never call it; a plan that left the catalog still does', async () => {
+  test('it is never called for routes, but still for a plan that was removed from the catalog', async () => {
     const { url, seen } = await tokenApi(json({ token: 't' }))
     const { delivery } = delivering(url)
     expect((await delivery.deliver({ ...order, kind: 'route' })).kind).toBe('failed')

@@ -15,9 +15,9 @@ export interface ApiDeliveryConfig extends SealedDeliveryConfig {
   /** ISSUE_TOKEN_API_SECRET, sent as bearer. */
   secret: string | null
   plans: readonly Plan[]
-  /** Of one try, body included. Default 15,000. */
+  /** For one try, with its body. Default 15,000. */
   timeoutMs?: number
-  /** Before the first and the second retry. Default 250 and 1,000. */
+  /** Waits before the first and the second retry. Default 250 and 1,000. */
   retryDelaysMs?: readonly number[]
 }
 
@@ -27,8 +27,8 @@ const MAX_ANSWER_BYTES = 64 * 1024
 type Try = Issued | { kind: 'again'; reason: string; detail?: string }
 
 /**
- * Asks the seller's token endpoint. No answer, or a 5xx, is tried again: the Idempotency-Key makes repeats safe.
- * Anything else that is no credential is final, and the buyer gets the money back.
+ * Asks the seller's token endpoint. Without an answer, or with a 5xx, it is asked again: the Idempotency-Key makes that safe.
+ * Any other answer without a credential is final, and the buyer is refunded.
  */
 export function createApiDelivery(config: ApiDeliveryConfig): Delivery {
   const { timeoutMs = 15_000, retryDelaysMs = [250, 1_000] } = config
@@ -54,12 +54,12 @@ async function tryOnce(order: Order, config: ApiDeliveryConfig, timeoutMs: numbe
       method: 'POST',
       headers: headersFor(order, config.secret),
       body: JSON.stringify(bodyFor(order, config.plans)),
-      // A redirect would carry the secret and the sale to a place that nobody configured.
+      // A redirect would send the secret and the sale to a server that nobody configured.
       redirect: 'manual',
       signal,
     })
     if (!response.ok) {
-      // The body of a refusal is never read: it could be huge, and says nothing that a buyer should see.
+      // The body of a refusal is not read: it could be huge, and is not for buyers.
       await response.body?.cancel().catch(() => undefined)
       const reason = `${WHO} answered ${response.status}`
       return response.status >= 500 ? { kind: 'again', reason } : { kind: 'failed', reason }
@@ -97,13 +97,13 @@ function bodyFor(order: Order, plans: readonly Plan[]) {
     txHash: order.txHash,
     amount: order.amount,
     network: order.network,
-    // A plan taken out of the catalog after the sale is still owed; its id alone then says what was sold.
+    // A plan that was removed from the catalog after the sale must still be delivered; then only its id is known.
     plan: plans.find(({ planId }) => planId === order.itemId) ?? null,
     ...(order.clientAgentId !== null && { clientAgentId: order.clientAgentId }),
   }
 }
 
-/** A bare JSON string is no answer of this API: only an object has room for what the contract names. */
+/** The answer must be an object: a JSON string alone is not accepted here, since it has no room for the other members. */
 function parseObject(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
@@ -113,7 +113,7 @@ function parseObject(text: string): unknown {
   }
 }
 
-/** fetch hides the reason (ECONNREFUSED, a bad certificate) in the cause. */
+/** fetch has the reason (ECONNREFUSED, a bad certificate) in the cause of its error. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   return cause instanceof Error ? cause.message : 'no reason given'

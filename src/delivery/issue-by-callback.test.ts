@@ -1,24 +1,12 @@
 import { describe, expect, test, vi } from 'vitest'
+import { planOrder } from '../../test/delivery/sample-orders.ts'
 import { UnavailableError } from '../errors.ts'
-import type { FetchResourceCredentials, Order } from '../ports.ts'
+import type { FetchResourceCredentials } from '../ports.ts'
 import { createCallbackDelivery } from './issue-by-callback.ts'
 import { createSeal } from './seal.ts'
 import { parseSecretKeys } from './secret-keys.ts'
 
-const order: Order = {
-  challengeId: 'http-abc',
-  requestId: 'req-1',
-  kind: 'plan',
-  itemId: 'pro',
-  resourceId: 'weather',
-  resource: null,
-  payer: '0x00000000000000000000000000000000000000aa',
-  amount: '1000000',
-  network: 'eip155:84532',
-  txHash: `0x${'1'.repeat(64)}`,
-  clientAgentId: null,
-  paidAt: 1_750_000_000_000,
-}
+const order = planOrder
 
 function setUp(
   fetchResourceCredentials: FetchResourceCredentials,
@@ -57,7 +45,7 @@ describe('createCallbackDelivery', () => {
     ])
   })
 
-  test('a plain text becomes a whole grant', async () => {
+  test('a string becomes a complete grant', async () => {
     expect(await buy('api-key-1')).toEqual({
       type: 'AccessGrant',
       challengeId: 'http-abc',
@@ -107,7 +95,7 @@ describe('createCallbackDelivery', () => {
     expect(await buy(answer)).toContain(reason)
   })
 
-  test('code that throws fails the delivery; its text reaches the operator and not the buyer', async () => {
+  test('if the function throws, the delivery fails, and only the operator sees its message', async () => {
     for (const callback of [
       () => {
         throw new Error('password hunter2 refused')
@@ -125,7 +113,7 @@ describe('createCallbackDelivery', () => {
     }
   })
 
-  test('code that hangs fails the delivery in bounded time', async () => {
+  test('if the function hangs, the delivery fails after a time limit', async () => {
     const { delivery } = setUp(() => new Promise(() => undefined), undefined, 20)
     expect(await delivery.deliver(order)).toMatchObject({
       kind: 'failed',
@@ -169,12 +157,12 @@ describe('createCallbackDelivery', () => {
     expect((await rotated.open(order, before.sealed)).accessToken).toBe('first')
   })
 
-  test('when issuing again fails nothing is decided: the buyer may ask once more', async () => {
+  test('if issuing again fails, nothing is final: the buyer may ask once more', async () => {
     const { delivery } = setUp(() => Promise.reject(new Error('down')))
     await expect(delivery.open(order, 'unreadable')).rejects.toThrow(UnavailableError)
   })
 
-  test('a route never calls it', async () => {
+  test('it is never called for a route', async () => {
     const callback = vi.fn(() => 'key')
     expect((await setUp(callback).delivery.deliver({ ...order, kind: 'route' })).kind).toBe('failed')
     expect(callback).not.toHaveBeenCalled()

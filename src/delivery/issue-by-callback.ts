@@ -8,7 +8,7 @@ import {
 
 export interface CallbackDeliveryConfig extends SealedDeliveryConfig {
   fetchResourceCredentials: FetchResourceCredentials
-  /** Default 15,000. Code that hangs must not hold the buyer's money for ever. */
+  /** Default 15,000. If the function hangs, the buyer is refunded. */
   timeoutMs?: number
 }
 
@@ -25,12 +25,12 @@ export function createCallbackDelivery(config: CallbackDeliveryConfig): Delivery
         timer = setTimeout(() => resolve({ kind: 'failed', reason }), timeoutMs)
       })
       const { challengeId, txHash } = order
-      // Called inside the promise, so that code which throws before its first await is caught as well.
+      // Called inside an async function, so that an error thrown before the first await is caught too.
       const answer = (async () =>
         fetchResourceCredentials(order.itemId, order.resourceId, order.payer, { challengeId, txHash }))()
       return await Promise.race([answer.then((value) => readCredential(value, WHO)), late])
     } catch (error) {
-      // The text is the seller's own and may name hosts or secrets: it goes to the operator, not to the buyer.
+      // The message is the seller's and may contain hosts or secrets, so only the operator gets it.
       return { kind: 'failed', reason: `${WHO} failed`, detail: `${WHO} threw ${describe(error)}` }
     } finally {
       clearTimeout(timer)

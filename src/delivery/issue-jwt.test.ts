@@ -1,26 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { calculateJwkThumbprint, createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { planOrder } from '../../test/delivery/sample-orders.ts'
 import { ConfigError } from '../errors.ts'
 import type { Order } from '../ports.ts'
 import { createJwtDelivery, type JwtDeliveryConfig } from './issue-jwt.ts'
 import { publicJwks } from './jwks.ts'
 import { rsaKeys, sharedSecretKeys } from './token-keys.ts'
 
-const order: Order = {
-  challengeId: 'http-abc',
-  requestId: 'req-1',
-  kind: 'plan',
-  itemId: 'pro',
-  resourceId: 'eu:west',
-  resource: null,
-  payer: '0x00000000000000000000000000000000000000aa',
-  amount: '1000000',
-  network: 'eip155:84532',
-  txHash: `0x${'1'.repeat(64)}`,
-  clientAgentId: null,
-  paidAt: 1_750_000_000_999,
-}
+const order = { ...planOrder, resourceId: 'eu:west', paidAt: 1_750_000_000_999 }
 const secret = 's'.repeat(32)
 const config: JwtDeliveryConfig = {
   keys: sharedSecretKeys(secret),
@@ -52,7 +40,7 @@ async function buy(changes: Partial<JwtDeliveryConfig> = {}, of: Order = order) 
 }
 
 describe('createJwtDelivery', () => {
-  test('the grant carries every field, and its token every claim', async () => {
+  test('the grant has every field, and its token every claim', async () => {
     const { delivery, grant } = await buy()
     expect(delivery.instant).toBe(true)
     const { accessToken, ...rest } = grant
@@ -90,7 +78,7 @@ describe('createJwtDelivery', () => {
     expect(Object.keys(JSON.parse(sealed))).not.toContain('accessToken')
   })
 
-  test('delivering twice and opening twice give the very same grant', async () => {
+  test('delivering twice and opening twice give the same grant', async () => {
     for (const keys of [config.keys, rsaKeys(newer.private)]) {
       const first = await buy({ keys })
       const second = await buy({ keys })
@@ -136,7 +124,7 @@ describe('createJwtDelivery', () => {
 })
 
 describe('token keys', () => {
-  test('RS256 tokens verify by the published JWKS, whose kid is the thumbprint', async () => {
+  test('RS256 tokens can be verified with the published JWKS, whose kid is the thumbprint', async () => {
     const keys = rsaKeys(newer.private)
     const { grant } = await buy({ keys })
     const jwks = publicJwks(keys)!
@@ -196,7 +184,7 @@ describe('token keys', () => {
     expect(make).toThrow(expect.objectContaining({ message: expect.not.stringContaining('hunter2') }))
   })
 
-  test('a secret counts in bytes, not characters', () => {
+  test('the length of a secret is counted in bytes, not characters', () => {
     expect(sharedSecretKeys('é'.repeat(16)).alg).toBe('HS256')
   })
 })

@@ -16,8 +16,8 @@ export interface JwtDeliveryConfig {
 }
 
 /**
- * The built-in credential. Only its claims are stored, never the token: it is signed again whenever the buyer asks
- * for its copy. Both algorithms are deterministic, so until a key rotates the copy is the very same text.
+ * The built-in credential. Only its claims are stored, never the token: the token is signed again whenever the buyer asks
+ * for it. Both algorithms are deterministic, so it is the same text until a key is rotated.
  */
 export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
   return {
@@ -38,7 +38,7 @@ export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
   }
 }
 
-/** A function of the order alone: a crash between paying and delivering gives the same claims again. */
+/** Depends on the order only, so that a delivery repeated after a crash has the same claims. */
 function claimsFor(order: Order, config: JwtDeliveryConfig): AccessClaims {
   const plan = config.plans.find(({ planId }) => planId === order.itemId)
   const iat = Math.floor(order.paidAt / 1000)
@@ -56,7 +56,7 @@ function claimsFor(order: Order, config: JwtDeliveryConfig): AccessClaims {
   }
 }
 
-/** `undefined` when another credential step sealed it: the seller changed over since, and a JWT is what is sold now. */
+/** `undefined` if another credential step sealed it: the seller has switched to JWTs since, so a JWT is delivered now. */
 function storedClaims(order: Order, sealed: string): AccessClaims | undefined {
   try {
     const claims = AccessClaimsSchema.parse(JSON.parse(sealed))
@@ -66,7 +66,7 @@ function storedClaims(order: Order, sealed: string): AccessClaims | undefined {
   }
 }
 
-/** RFC 7515, compact. An HMAC is made at once: through a thread it would take ten times as long. */
+/** RFC 7515, compact. The HMAC is computed synchronously: in the thread pool it would take ten times as long. */
 async function sign(claims: AccessClaims, keys: TokenKeys): Promise<string> {
   if (keys.alg === 'HS256') {
     const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`

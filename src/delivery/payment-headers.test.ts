@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { callSignature, forwardedHeaders } from './payment-headers.ts'
 
-/** A backend that believes its proxy believes these. */
+/** Headers that a backend behind a proxy trusts. */
 const proxied = {
   Forwarded: 'for=127.0.0.1',
   'x-forwarded-for': '127.0.0.1',
@@ -22,7 +22,7 @@ const proxied = {
   'x-remote-user': 'admin',
   'x-host': 'evil.example',
 }
-/** A backend that obeys these makes another call than the one that was paid. */
+/** Headers with which some backends run another call than the one that was paid. */
 const changing = {
   'x-http-method': 'DELETE',
   'X-HTTP-Method-Override': 'DELETE',
@@ -34,7 +34,7 @@ const changing = {
   'x-rewrite-anything': '/admin',
 }
 
-test('what belongs to the call passes; what is ours, of one connection, or another call in disguise does not', () => {
+test('headers of the call are passed on; ours, those of one connection, and those that change the call are not', () => {
   const passing = {
     accept: 'text/csv',
     authorization: 'Bearer of-the-backend',
@@ -74,12 +74,12 @@ test('what belongs to the call passes; what is ours, of one connection, or anoth
   expect(forwardedHeaders({ ...stripped, ...passing })).toEqual(passing)
 })
 
-test('attack 40: the cookie of the operator stays with the gateway, others pass', () => {
+test('attack 40: the operator’s cookie is not passed on, other cookies are', () => {
   expect(forwardedHeaders({ Cookie: 'a=1; svc_admin=session; b=2' })).toEqual({ cookie: 'a=1; b=2' })
   expect(forwardedHeaders({ cookie: 'svc_admin=session' })).toEqual({})
 })
 
-test('what a trusted proxy says of the client passes as it came, and what changes the call never does', () => {
+test('headers of a trusted proxy about the client are passed on unchanged, those that change the call never', () => {
   const spelled = Object.fromEntries(
     Object.entries(proxied).map(([name, value]) => [name.toLowerCase(), value]),
   )
@@ -93,7 +93,7 @@ test('the signature is the HMAC of "t.method.path.challengeId.txHash"', () => {
   expect(signature).toBe(`t=1700000000,v1=${mac.digest('hex')}`)
 })
 
-test('what docs/routes.md tells a backend in Node to do accepts our signature and no other', async () => {
+test('the code in docs/routes.md for backends in Node accepts our signature and no other', async () => {
   const page = readFileSync(new URL('../../docs/routes.md', import.meta.url), 'utf8')
   const code = /```js\n([\s\S]*?)```/.exec(page)![1]!
   const module = `data:text/javascript,${encodeURIComponent(`${code}\nexport { fromGateway }`)}`

@@ -1,43 +1,37 @@
 import { createHmac } from 'node:crypto'
 import type { Order } from '../ports.ts'
 import { withoutOperatorCookie } from '../protocol/operator-cookie.ts'
+import { connectionHeaders, HOP_BY_HOP } from './hop-by-hop.ts'
 
-/** Of one connection, or ours to say: they never reach the backend as the client sent them. */
+/** Headers that belong to one connection, or that the gateway sets itself: the backend never gets the client's. */
 const STRIPPED = new Set([
+  ...HOP_BY_HOP,
   'accept-encoding',
-  'connection',
   'content-length',
   'expect',
   'host',
-  'keep-alive',
   'payment-signature',
-  'proxy-authenticate',
   'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
   'x-payment',
 ])
 
-/** Frameworks obey these, whoever wrote them: the call that was paid would become another one. */
+/** Headers with which a client can make frameworks run another call than the one that was paid. */
 const OTHER_CALL = /^x-(http-method(-override)?|method-override|original-(url|uri|path|method)|rewrite-.+)$/
 
-/** What a proxy in front says of the client. A backend believes it, and unless there is such a proxy the client wrote it. */
+/** Headers in which a proxy describes the client. Backends trust them, so without a trusted proxy they are removed. */
 const OF_A_PROXY =
   /^(forwarded|x-forwarded-.+|x-original-.+|x-host|x-real-ip|(x-)?remote-(addr|ip|user)|(.+-)?client-?ip|cf-connecting-(ip|ipv6))$/
 
-/** The client's headers as a backend may see them: `x-svc-*` are only ever ours. */
+/** The client's headers that the backend may see. `x-svc-*` headers are set by the gateway only. */
 export function forwardedHeaders(
   headers: Readonly<Record<string, string>>,
   trustProxy = false,
 ): Record<string, string> {
   const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
-  const named = new Set(listed(lower.find(([name]) => name === 'connection')?.[1]))
+  const named = connectionHeaders(lower.find(([name]) => name === 'connection')?.[1])
   const { cookie, ...forwarded } = Object.fromEntries(
     lower.filter(([name]) => {
-      // CGI and WSGI read x_svc_payer and x-svc-payer as one and the same variable.
+      // CGI and WSGI treat x_svc_payer and x-svc-payer as the same variable.
       const spelled = name.replaceAll('_', '-')
       if (STRIPPED.has(spelled) || spelled.startsWith('x-svc-') || named.has(name)) return false
       return !OTHER_CALL.test(spelled) && (trustProxy || !OF_A_PROXY.test(spelled))
@@ -47,15 +41,7 @@ export function forwardedHeaders(
   return { ...forwarded, ...(cookies !== undefined && { cookie: cookies }) }
 }
 
-/** The names in a `connection` header. */
-export function listed(value = ''): string[] {
-  return value
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-}
-
-/** What the backend learns of the payment. */
+/** Tells the backend about the payment. */
 export function paymentHeaders(order: Order): Record<string, string> {
   return {
     'x-svc-tx-hash': order.txHash,
@@ -87,7 +73,7 @@ export function callSignature(secret: string, call: SignedCall, nowMs: number): 
   return `t=${t},v1=${createHmac('sha256', secret).update(text).digest('hex')}`
 }
 
-/** Nothing without a secret. */
+/** Empty if no secret is set. */
 export function signatureHeader(
   secret: string | null,
   call: SignedCall,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createRandomPool } from './random-pool.ts'
 
-test('every byte is given out once, whatever the lengths, and keeps its value', () => {
+test('every byte is returned once, for any lengths, and keeps its value', () => {
   let next = 0
   const pool = createRandomPool((bytes) => {
     const words = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
@@ -13,7 +13,7 @@ test('every byte is given out once, whatever the lengths, and keeps its value', 
   expect(pool.bytes(10_000)).toHaveLength(10_000)
 })
 
-test('two pools of the system never agree', () => {
+test('two pools return different bytes', () => {
   const text = () => Buffer.from(createRandomPool().bytes(16)).toString('hex')
   expect(new Set(Array.from({ length: 100 }, text)).size).toBe(100)
 })

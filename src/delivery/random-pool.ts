@@ -3,8 +3,8 @@ import { randomFillSync } from 'node:crypto'
 const POOL_BYTES = 4096
 
 /**
- * The system's randomness, fetched in larger pieces: a 402 needs three handfuls, and each call costs more than the
- * bytes. Every byte is given out once.
+ * Random bytes of the system, fetched many at a time: a 402 needs three pieces, and a call costs more than the bytes.
+ * Every byte is returned once.
  */
 export function createRandomPool(fill: (pool: Uint8Array) => unknown = randomFillSync) {
   let pool = Buffer.alloc(0)
@@ -12,7 +12,7 @@ export function createRandomPool(fill: (pool: Uint8Array) => unknown = randomFil
   return {
     bytes(length: number): Buffer {
       if (used + length > pool.length) {
-        // A new pool each time: what was given out stays as it is.
+        // A new buffer each time, because callers keep parts of the old one.
         pool = Buffer.alloc(Math.max(POOL_BYTES, length))
         fill(pool)
         used = 0

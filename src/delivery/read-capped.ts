@@ -1,4 +1,4 @@
-/** The body as text, or `undefined` as soon as it is longer than allowed; the rest is never downloaded. */
+/** The body as text; `undefined` if it is longer than allowed, and then the rest is not downloaded. */
 export async function readCapped(response: Response, maxBytes: number): Promise<string | undefined> {
   if (!response.body) return ''
   const reader = response.body.getReader()

@@ -1,23 +1,12 @@
-import { listed } from './payment-headers.ts'
+import { connectionHeaders, HOP_BY_HOP } from './hop-by-hop.ts'
 
-/** As node and undici hand them over: names in lower case, a list where one came more than once. */
+/** As node and undici give them: names in lower case, a list where a header came more than once. */
 export type GivenHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-/** A backend's headers without those of its connection with us. */
+/** A backend's headers, without those that concern only its connection with us. */
 export function passedHeaders(given: GivenHeaders, publicLocation: PublicLocation): Array<[string, string]> {
   const { connection } = given
-  const named = new Set(listed(Array.isArray(connection) ? connection.join(',') : connection))
+  const named = connectionHeaders(Array.isArray(connection) ? connection.join(',') : connection)
   return Object.entries(given).flatMap(([name, value]) => {
     if (HOP_BY_HOP.has(name) || named.has(name)) return []
     const values = Array.isArray(value) ? value : [value ?? '']
@@ -27,21 +16,21 @@ export function passedHeaders(given: GivenHeaders, publicLocation: PublicLocatio
 
 export type PublicLocation = (location: string) => string
 
-/** Redirects that point at the backend are pointed at the gateway. */
+/** Redirects to the backend are rewritten to the gateway. */
 export function publicLocationOf(backendUrl: string, baseUrl: string): PublicLocation {
   return (location) =>
     location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location
 }
 
 /**
- * What a raw answer does not say for its backend. Bodies are stored decoded and answers belong to one buyer, so their
- * length, coding and caching are ours. A receipt or an offer that is not ours would make a client believe in a payment,
- * or pay another one; cookies and the last ones would speak for the gateway's whole origin.
+ * Headers that a raw answer does not take from the backend. Bodies are stored decoded and answers belong to one buyer, so the
+ * gateway sets length, encoding and caching. A receipt or an offer of the backend could make a client believe in a payment or
+ * pay someone else; cookies and the last headers would affect the gateway's whole origin.
  */
 const NEVER_RAW =
   /^(x-svc-.*|payment-.*|x-payment.*|content-(length|encoding)|cache-control|pragma|expires|age|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
 
-/** A backend's headers as a raw route passes them on, and keeps them for a replay. */
+/** The headers of a backend that a raw route passes on and stores for replays. */
 export function rawHeaders(given: GivenHeaders, publicLocation: PublicLocation): Array<[string, string]> {
   return passedHeaders(given, publicLocation).filter(
     ([name, value]) => !NEVER_RAW.test(name) && !(name === 'www-authenticate' && /\bpayment\b/i.test(value)),

@@ -1,21 +1,21 @@
-import type { Backend, RouteCall } from '../ports.ts'
+import type { Backend, Forwarded, RouteCall } from '../ports.ts'
 import { createBackendPool } from './backend-pool.ts'
 import { createHttpBackend, type HttpBackendConfig } from './call-backend.ts'
 import { type CallbackBackendConfig, createCallbackBackend, forwardToCallback } from './fetch-resource.ts'
-import { createForward, type Forward, type Forwarded } from './forward.ts'
+import { createForward, type Forward } from './forward.ts'
 import { publicLocationOf } from './response-headers.ts'
 
-/** Everything that answers calls of routes: paid ones, free ones, and the guarded resource of plans. */
+/** Answers calls: of paid routes, of free routes, and of the guarded resource of plans. */
 export interface RouteService {
   backend: Backend
   forwardFree(routeId: string, call: RouteCall): Promise<Forwarded>
-  /** Absent: there is no server to forward to. */
+  /** Absent if there is no server to forward to. */
   forward?: Forward
   timeoutMs: number
   close(): Promise<void>
 }
 
-/** By an HTTP backend, over one pool of connections. */
+/** With an HTTP backend, through one pool of connections. */
 export function createProxyService(
   config: Omit<HttpBackendConfig, 'pool'> & { backendUrl: string; baseUrl: string },
 ): RouteService {
@@ -31,7 +31,7 @@ export function createProxyService(
   }
 }
 
-/** By the seller's own function. */
+/** With the seller's own function. */
 export function createCallbackService(config: CallbackBackendConfig): RouteService {
   return {
     backend: createCallbackBackend(config),

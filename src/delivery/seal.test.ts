@@ -8,7 +8,7 @@ const newer = 'n'.repeat(32)
 const sealWith = (list: string) => createSeal(parseSecretKeys(list).sealing)
 
 describe('createSeal', () => {
-  test('any JSON comes back, and only under its own challenge', () => {
+  test('any JSON value can be opened again, for its own challenge only', () => {
     const { seal, open } = sealWith(older)
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -19,7 +19,7 @@ describe('createSeal', () => {
     )
   })
 
-  test('the sealed text shows nothing of what is inside', () => {
+  test('the sealed text shows nothing of its content', () => {
     const sealed = sealWith(older).seal({ accessToken: 'top-secret-token' }, 'http-1')
     expect(Buffer.from(sealed.split('.')[2]!, 'base64url').toString('latin1')).not.toContain('top-secret')
     expect(sealed).not.toContain('top-secret')
@@ -43,7 +43,7 @@ describe('createSeal', () => {
     expect(seal({ n: 1 }, 'http-1')).not.toBe(seal({ n: 1 }, 'http-1'))
   })
 
-  test('one changed byte anywhere, or a shortened tag, does not open', () => {
+  test('a text with one changed byte or a shortened tag cannot be opened', () => {
     const { seal, open } = sealWith(older)
     const [version, id, text] = seal({ accessToken: 'x' }, 'http-1').split('.') as [string, string, string]
     const body = Buffer.from(text, 'base64url')

@@ -4,7 +4,7 @@ import type { SealingKey } from './secret-keys.ts'
 export interface Seal {
   /** Encrypts JSON for storage under this challenge. */
   seal(value: unknown, challengeId: string): string
-  /** `undefined` when no key opens it, or when it was sealed for another challenge or changed. */
+  /** `undefined` if no key opens it, or if it was changed or sealed for another challenge. */
   open(sealed: string, challengeId: string): unknown
 }
 
@@ -13,8 +13,8 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * AES-256-GCM over JSON: `s1.<key id>.<base64url of iv, ciphertext, tag>`. The challengeId is authenticated with it,
- * so that a copy moved to another buyer's row does not open.
+ * AES-256-GCM over JSON: `s1.<key id>.<base64url of iv, ciphertext, tag>`. The challengeId is authenticated with it, so that
+ * a copy in the row of another buyer cannot be opened.
  *
  * @example
  * import { parseSecretKeys } from './secret-keys.ts'

@@ -41,7 +41,7 @@ const EXPECTED: Record<string, string> = {
   resourceEndpoint: 'an http or https URL',
 }
 
-/** Reads what seller code or a token API answered. Other members, `tokenType` among them, are ignored. */
+/** Reads the answer of the seller's function or token API. Other members, such as `tokenType`, are ignored. */
 export function readCredential(answer: unknown, who: string): Issued {
   const parsed = AnswerSchema.safeParse(typeof answer === 'string' ? { accessToken: answer } : answer)
   if (!parsed.success) {
@@ -63,7 +63,7 @@ export function readCredential(answer: unknown, who: string): Issued {
   }
 }
 
-/** Delivery of a credential that somebody else makes: kept encrypted, since it cannot be made again here. */
+/** Delivers a credential that the seller issues. It is stored encrypted, because it cannot be issued again here. */
 export function createSealedDelivery(
   issue: (order: Order) => Promise<Issued>,
   { seal, places, alerts }: SealedDeliveryConfig,
@@ -71,7 +71,7 @@ export function createSealedDelivery(
   async function issuePlan(order: Order): Promise<Issued> {
     const fault = planOnlyFault(order)
     const issued: Issued = fault ? { kind: 'failed', reason: fault } : await issue(order)
-    // The engine tells the operator the reason; what the buyer must not see is told here.
+    // The engine reports `reason` to the operator; `detail`, which the buyer must not see, is reported here.
     if (issued.kind === 'failed' && issued.detail) {
       alerts.raise('delivery-failed', `challenge ${order.challengeId}: ${issued.detail}`)
     }
@@ -90,7 +90,7 @@ export function createSealedDelivery(
     async open(order, sealed) {
       const kept = readCredential(seal.open(sealed, order.challengeId), 'the sealed result')
       if (kept.kind === 'issued') return buildGrant(order, kept.credential, places)
-      // The key is lost or the seller changed over: the idempotency key makes this the same sale, not a second one.
+      // The key is lost, or the seller switched to this step. The idempotency key makes this the same sale, not a second one.
       const issued = await issuePlan(order)
       if (issued.kind === 'failed') {
         throw new UnavailableError(

@@ -51,7 +51,7 @@ describe('parseSecretKeys', () => {
     )
   })
 
-  test('two keys whose one-byte ids clash are refused instead of forgetting challenges', () => {
+  test('two keys with the same one-byte id are refused, since challenges could not be verified', () => {
     const seen = new Map<number, string>()
     let clash: [string, string] | undefined
     for (let n = 0; !clash; n++) {

@@ -2,25 +2,25 @@ import { hkdfSync } from 'node:crypto'
 import { ConfigError } from '../errors.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
 
-/** Seals results at rest. The id travels in the sealed text, so that a rotated list finds the right key. */
+/** Seals stored results. Its id is part of the sealed text, so that the right key is found after a rotation. */
 export interface SealingKey {
   id: string
   key: Uint8Array
 }
 
-/** Both lists newest first: the first key is used, all of them are understood. */
+/** Both lists newest first: the first key is used for new values, all are accepted for old ones. */
 export interface SecretKeys {
   sealing: SealingKey[]
   ids: IdKey[]
 }
 
-/** Characters, not bytes of entropy: it stops `changeme`, and 32 random bytes pass in hex and in base64. */
+/** In characters, not in bytes of entropy: refuses `changeme`, and accepts 32 random bytes in hex or base64. */
 export const MIN_SECRET_KEY_LENGTH = 32
 
 /**
- * Derives all keys from `SVC_SECRET_KEY`, a comma-separated list. One secret serves several purposes, each with a
- * key of its own: what leaks from one says nothing of the other. Ids come from the key itself, not from its place in
- * the list, so a rotation that puts a new key in front keeps the old ids.
+ * Derives all keys from `SVC_SECRET_KEY`, a comma-separated list. Each purpose has a key of its own, so that a leaked key says
+ * nothing about the others. Ids are computed from the key and not from its place in the list, so they stay the same when a
+ * new secret is put in front.
  */
 export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKeys {
   const secrets = list.split(',').map((secret) => secret.trim())
@@ -45,7 +45,7 @@ export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKe
     })),
   }
   const ids = keys.ids.map(({ id }) => id)
-  // A challenge id has one byte for the key: two keys under one byte would make the second's challenges unprovable.
+  // A challenge id has one byte for the key: with two keys under one byte, challenges of the second could not be verified.
   const clash = ids.findIndex((id, index) => ids.indexOf(id) < index)
   if (clash > 0) {
     throw new ConfigError([

@@ -8,7 +8,7 @@ export interface RsaKey {
   jwk: { kty: 'RSA'; n: string; e: string }
 }
 
-/** One algorithm per gateway, chosen here and never by a token. */
+/** One algorithm per gateway, chosen by its configuration and never by a token. */
 export type TokenKeys =
   | { alg: 'HS256'; secret: Uint8Array }
   | { alg: 'RS256'; privateKey: KeyObject; keys: [RsaKey, ...RsaKey[]] }
@@ -16,7 +16,7 @@ export type TokenKeys =
 const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
 
-/** HS256: whoever verifies can also sign, so the secret stays between gateway and backend. */
+/** HS256: everybody who can verify can also sign, so only the gateway and the backend may know the secret. */
 export function sharedSecretKeys(secret: string, name = 'tokenSecret'): TokenKeys {
   const bytes = new TextEncoder().encode(secret)
   if (bytes.length < MIN_SECRET_BYTES) {
@@ -28,8 +28,8 @@ export function sharedSecretKeys(secret: string, name = 'tokenSecret'): TokenKey
 }
 
 /**
- * RS256 from one or more PEM blocks. The first is a private key and signs; the others, private or public, are keys
- * of before: they are still published and still verify.
+ * RS256 from one or more PEM blocks. The first is a private key and signs; the others, private or public, are older keys,
+ * which are still published and accepted.
  */
 export function rsaKeys(pem: string, name = 'tokenPrivateKey'): TokenKeys {
   const blocks = pem.match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----/g) ?? []

@@ -1,26 +1,13 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { type JWTPayload, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import type { Order } from '../ports.ts'
+import { planOrder } from '../../test/delivery/sample-orders.ts'
 import { createJwtDelivery } from './issue-jwt.ts'
 import { rsaKeys, sharedSecretKeys, type TokenKeys } from './token-keys.ts'
 import { createVerifyBearer } from './verify-bearer.ts'
 
 const paidAtMs = 1_750_000_000_000
-const order: Order = {
-  challengeId: 'http-abc',
-  requestId: 'req-1',
-  kind: 'plan',
-  itemId: 'pro',
-  resourceId: 'weather',
-  resource: null,
-  payer: '0x00000000000000000000000000000000000000aa',
-  amount: '1000000',
-  network: 'eip155:84532',
-  txHash: `0x${'1'.repeat(64)}`,
-  clientAgentId: null,
-  paidAt: paidAtMs,
-}
+const order = { ...planOrder, paidAt: paidAtMs }
 const issuer = 'https://gate.example'
 const resourceEndpoint = `${issuer}/resource/{resourceId}`
 const secret = 's'.repeat(32)
@@ -98,7 +85,7 @@ describe('verifyBearer', () => {
     expect(await verifier(hs)(header)).toMatchObject({ ok: false, error: { code: 'UNAUTHORIZED' } })
   })
 
-  test('an absent token and a malformed one are told apart', async () => {
+  test('a missing token and a malformed one have different messages', async () => {
     const said = async (header: string | null) => {
       const verified = await verifier(hs)(header)
       return verified.ok ? '' : verified.error.message
@@ -114,7 +101,7 @@ describe('verifyBearer', () => {
     expect(await verifier(hs)(header, { planId: 'basic' })).toMatchObject({ ok: false })
   })
 
-  test('a template without {resourceId} still tells resources apart', async () => {
+  test('resources are distinguished even if the template has no {resourceId}', async () => {
     const single = createVerifyBearer({
       keys: hs,
       issuer,
@@ -126,7 +113,7 @@ describe('verifyBearer', () => {
     expect(await single(header, { resourceId: 'maps' })).toMatchObject({ ok: false })
   })
 
-  test('it is good until its last second and not after', async () => {
+  test('a token is valid until its last second and not after', async () => {
     const token = await tokenBy(hs)
     expect(await verifier(hs, paidAtMs + 3_599_000)(`Bearer ${token}`)).toMatchObject({ ok: true })
     await expectRefused(token, hs, 'expired at 2025-06-15T16:06:40.000Z', paidAtMs + 3_600_000)
@@ -161,7 +148,7 @@ describe('verifyBearer', () => {
     await expectRefused(await ps256, rs)
   })
 
-  test('attack 30: a key that the token brings along is not used', async () => {
+  test('attack 30: a key inside the token is not used', async () => {
     const theirs = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const jwk = theirs.publicKey.export({ format: 'jwk' }) as { kty: string }
     const token = await new SignJWT(claims)

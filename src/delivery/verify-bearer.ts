@@ -8,20 +8,31 @@ export interface VerifyBearerConfig {
   keys: TokenKeys
   /** The gateway's base URL. */
   issuer: string
-  /** The template that tokens were issued for: it gives the audience. */
+  /** The template from which the audience of tokens is made. */
   resourceEndpoint: string
   /** Milliseconds; the system's clock by default. */
   now?: () => number
 }
 
-/** What the protected route serves. A token for anything else is refused. */
+/** The resource of the protected route. A token for another resource is refused. */
 export interface ExpectedAccess {
   resourceId?: string
   planId?: string
 }
 
+/** What a bearer may do: the claims of its token, or the 401 that says why not. */
 export type Verified = { ok: true; claims: AccessClaims } | { ok: false; error: GatewayError }
 
+/**
+ * Checks the token of an `Authorization` header, or of a request that has one.
+ *
+ * @example
+ * async function serve(request: Request, verifyBearer: VerifyBearer): Promise<Response> {
+ *   const verified = await verifyBearer(request, { resourceId: 'weather' })
+ *   if (!verified.ok) return Response.json(verified.error.toBody(), { status: 401 })
+ *   return Response.json({ for: verified.claims.walletAddress })
+ * }
+ */
 export type VerifyBearer = (
   authorization: string | null | undefined | Request,
   expected?: ExpectedAccess,
@@ -32,13 +43,6 @@ const MAX_TOKEN_CHARACTERS = 8192
 /**
  * Checks the bearer token of a built-in JWT. The algorithm and the keys come from configuration, never from the
  * token: `alg: none` and an HS256 token signed with the public RSA key both fail.
- *
- * @example
- * async function serve(request: Request, verifyBearer: VerifyBearer): Promise<Response> {
- *   const verified = await verifyBearer(request, { resourceId: 'weather' })
- *   if (!verified.ok) return Response.json(verified.error.toBody(), { status: 401 })
- *   return Response.json({ for: verified.claims.walletAddress })
- * }
  */
 export function createVerifyBearer({
   keys,
@@ -56,7 +60,7 @@ export function createVerifyBearer({
     }
     const claims = await verifySignature(token, keys, { issuer, currentDate: new Date(now()) })
     if (typeof claims === 'string') return refused(claims)
-    // The audience is bound to the token's own resource, so a template without {resourceId} still tells them apart below.
+    // This checks the audience of the token's own resource; the resource is compared below, since a template may lack {resourceId}.
     if (claims.aud !== resourceEndpointOf(resourceEndpoint, claims.resourceId)) {
       return refused('The token was issued for another service.')
     }
@@ -70,7 +74,7 @@ export function createVerifyBearer({
   }
 }
 
-/** The claims, or in words why there are none. */
+/** The claims, or the reason why the token is refused. */
 async function verifySignature(
   token: string,
   keys: TokenKeys,
@@ -89,7 +93,7 @@ async function verifySignature(
       return `The token expired at ${isoSeconds(error.payload.exp)}; buy access again.`
     if (error instanceof errors.JWTClaimValidationFailed)
       return `The token's claim "${error.claim}" is missing or wrong.`
-    // Everything else (form, algorithm, key, signature) is one answer: details would only help a forger.
+    // All other faults (form, algorithm, key, signature) have one message: details would only help a forger.
     return 'The token was not issued by this gateway.'
   }
 }

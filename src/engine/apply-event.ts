@@ -8,15 +8,16 @@ export interface EventFacts {
   details?: AuditEntry['details']
 }
 
-/** A change of a challenge that has not been committed yet, with the log lines that go into the same step. */
+/** A change of a challenge that is not committed yet, with the log entries that belong to the same step. */
 export interface Change {
   row: ChallengeRow
   audit: AuditEntry[]
 }
 
 /**
- * The only writer of `state`. It answers the new row and its audit entry as data; the caller commits both in one
- * step with whatever else must be true at that moment. Illegal events are bugs of ours, hence the throw.
+ * The only writer of `state`. It returns the new row and its audit entry; the caller commits both in one step,
+ * together with every other row that must change at the same time. An event that the state machine does not allow is
+ * a bug of ours and throws.
  */
 export function applyEvent(
   before: Change | ChallengeRow,
@@ -34,7 +35,7 @@ export function applyEvent(
   }
 }
 
-/** A log line for something that happened to a challenge without moving its state. */
+/** A log entry for something that happened to a challenge without changing its state. */
 export function auditEntry(
   row: Pick<ChallengeRow, 'key' | 'requestId' | 'state'>,
   event: string,
@@ -54,7 +55,10 @@ export function auditEntry(
   }
 }
 
-/** The first line in the log of a challenge that somebody pays for. Before that there is none: unpaid challenges must not fill the store. */
+/**
+ * The first log entry of a challenge, written for its first payment. An unpaid challenge has none, so that unpaid
+ * challenges cannot fill the store.
+ */
 export function claimedEntry(
   challengeId: string,
   { requestId, at, openedAt }: { requestId: string; at: number; openedAt: number },

@@ -2,35 +2,27 @@ import type {
   AlertKind,
   Alerts,
   Backend,
-  Chain,
   ChallengeRow,
   Clock,
   Delivery,
   Hooks,
   Order,
+  Rail,
   Random,
-  RefundSigner,
   RowBase,
-  Settlement,
-  Signatures,
   Step,
   Store,
 } from '../ports.ts'
 import type { SvcPayment } from '../protocol/access.ts'
-import type { Address } from '../protocol/hex.ts'
-import type { Network } from '../protocol/network.ts'
-import type { PaymentRequired, SettleResponse } from '../protocol/payment.ts'
 import type { Catalog } from '../rules/catalog.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
-import { type ChallengeTerms, paymentRequired } from '../rules/requirements.ts'
-import type { ChainHead } from './chain-head.ts'
-import type { UnpaidLog } from './log-unpaid.ts'
-import type { PayerRoom } from './payer-room.ts'
+import type { PayerRoom } from './budgets/payer-room.ts'
+import type { UnpaidLog } from './challenge/log-unpaid.ts'
+import type { Offer, OfferedRail, SettledPayment } from './outcome.ts'
+import type { Rails } from './rails.ts'
 import type { Signals } from './signals.ts'
 
 export interface EngineConfig {
-  network: Network
-  payTo: Address
   baseUrl: string
   catalog: Catalog
   /** Newest first: the first signs challenge ids, all verify them. */
@@ -38,20 +30,20 @@ export interface EngineConfig {
   challengeTtlMs: number
   /** How long a paying request waits for an outcome before it answers SETTLEMENT_PENDING. */
   settleWaitMs: number
+  /** The shortest time between two questions to the chain, and the pause after it did not answer. */
   pollIntervalMs: number
-  /** Results of other instances are noticed by looking at the store this often. */
+  /** How often the store is polled for results of other instances. */
   storePollMs: number
-  /** How long a payment may wait for others to travel with, while earlier ones are under way. */
+  /** How long a payment may wait to share a transaction with others, while earlier payments are under way. */
   gatherMs: number
-  /** After so long without another one, it waits no more. */
+  /** A payment stops waiting earlier if no other arrives for this long. */
   quietMs: number
-  confirmations: number
   /** Age at which a paid, undelivered route call is refunded. */
   refundMinAgeMs: number
   refundIntervalMs: number
   refundMaxAttempts: number
   jobIntervalMs: number
-  /** How long an instance may hold a row before another takes it over. */
+  /** How long an instance may hold a row before another may take it. */
   leaseMs: number
   deliveryLeaseMs: number
   /** Failing payments per payer and minute before RATE_LIMITED. */
@@ -60,21 +52,17 @@ export interface EngineConfig {
   payerUndeliveredPerDay?: number
   /** Gas that our wallets may lose a day (UTC) to payments that fail on chain: of one payer, and in all. */
   lostGasPerDay?: { perPayer: number; inAll: number }
-  /** Age, counted from the payment, at which results are taken away; absent: never. */
+  /** Age, counted from the payment, at which results are removed; absent: never. */
   retentionMs?: number
 }
 
 export interface Ports {
   store: Store
-  chain: Chain
-  settlement: Settlement
-  /** Who may send refunds, in this order; absent: whoever sends payments. `settlement` tends them all. */
-  refundSubmitters?: readonly Settlement[]
-  signatures: Signatures
+  /** In the seller's order: the first is preferred. At least one. */
+  rails: readonly Rail[]
   delivery: Delivery
   /** Needed for routes, unless they are all embedded. */
   backend?: Backend
-  refundSigner?: RefundSigner
   clock: Clock
   random: Random
   alerts: Alerts
@@ -82,28 +70,31 @@ export interface Ports {
 }
 
 /** What every engine function works on. */
-export interface Core extends Ports {
+export interface Core extends Omit<Ports, 'rails'> {
   config: EngineConfig
+  rails: Rails
   signals: Signals
-  head: ChainHead
   payers: PayerRoom
   unpaidLog: UnpaidLog
-  /** What the operator was told once and need not be told again. */
-  told: Set<string>
+  /** The subjects of alerts that were raised once and are not repeated. */
+  alerted: Set<string>
 }
 
-const MAX_TOLD = 1000
+const MAX_ALERTED = 1000
+
+/** How often a step is tried again after a conflict with another writer. */
+export const MAX_RACES = 8
 
 export function alertOnce(core: Core, about: string, kind: AlertKind, message: string): void {
-  if (core.told.has(about)) return
-  if (core.told.size >= MAX_TOLD) core.told.clear()
-  core.told.add(about)
+  if (core.alerted.has(about)) return
+  if (core.alerted.size >= MAX_ALERTED) core.alerted.clear()
+  core.alerted.add(about)
   core.alerts.raise(kind, message)
 }
 
 /**
- * One atomic step. False: somebody else was first; read again. Wakes whoever waits for these challenges, after `applied`
- * was called.
+ * Commits one atomic step. False: another writer was first, so the rows must be read again. Calls `applied` on
+ * success, and then wakes the requests that wait for these challenges.
  */
 export async function commit(core: Core, step: Step, applied?: () => void): Promise<boolean> {
   const result = await core.store.commit(step)
@@ -116,7 +107,7 @@ export async function commit(core: Core, step: Step, applied?: () => void): Prom
 }
 
 /** The row as it is stored after a commit that was applied. */
-export function stored<R extends RowBase>(row: R): R {
+export function afterCommit<R extends RowBase>(row: R): R {
   return { ...row, version: row.version + 1 }
 }
 
@@ -130,12 +121,40 @@ export function randomText(core: Core, bytes: number): string {
   return (Buffer.isBuffer(drawn) ? drawn : Buffer.from(drawn)).toString('base64url')
 }
 
-/** A fresh 402 for this challenge. */
-export function requireFor(core: Core, challenge: ChallengeTerms, error: string): PaymentRequired {
-  const { plans, routes } = core.config.catalog
-  const item = (challenge.kind === 'plan' ? plans : routes).get(challenge.itemId)
-  const description = item?.description ?? challenge.itemId
-  return paymentRequired(challenge, core.config, description, randomText(core, 16), error)
+export type OfferedChallenge = Pick<
+  ChallengeRow,
+  'key' | 'requestId' | 'kind' | 'itemId' | 'resourceId' | 'resource'
+>
+
+/**
+ * An offer of this challenge with a new salt. Written field by field: this runs for every 402, where spreading shows
+ * in the profile.
+ */
+export function offerOf(
+  core: Core,
+  { key, requestId, kind, itemId, resourceId, resource }: OfferedChallenge,
+  rails: readonly OfferedRail[],
+  message: string,
+): Offer {
+  const { catalog } = core.config
+  const item = (kind === 'plan' ? catalog.plans : catalog.routes).get(itemId)
+  return {
+    challengeId: key,
+    requestId,
+    kind,
+    itemId,
+    resourceId,
+    resource,
+    description: item?.description ?? itemId,
+    rails,
+    salt: randomText(core, 16),
+    message,
+  }
+}
+
+/** The same for a stored challenge. */
+export function offerAgain(core: Core, challenge: Omit<ChallengeRow, 'result'>, message: string): Offer {
+  return offerOf(core, challenge, core.rails.offeredOf(challenge), message)
 }
 
 export function orderOf(challenge: ChallengeRow): Order {
@@ -158,20 +177,15 @@ export function orderOf(challenge: ChallengeRow): Order {
   }
 }
 
-export function settledReceipt(challenge: ChallengeRow): SettleResponse {
-  return {
-    success: true,
-    transaction: challenge.txHash ?? '',
-    network: challenge.network,
-    ...(challenge.payer !== null && { payer: challenge.payer }),
-  }
+export function settledPayment({ txHash, network, payer }: ChallengeRow): SettledPayment {
+  return { network, txHash: txHash ?? '', ...(payer !== null && { payer }) }
 }
 
 export function paymentOf(core: Core, order: Order): SvcPayment {
   const item = order.kind === 'plan' ? { planId: order.itemId } : { routeId: order.itemId }
   return {
     txHash: order.txHash,
-    explorerUrl: `${core.config.network.explorerTxUrl}${order.txHash}`,
+    explorerUrl: `${core.rails.explorerTxUrl(order.network)}${order.txHash}`,
     payer: order.payer,
     amount: order.amount,
     network: order.network,

@@ -1,23 +1,23 @@
 import { GatewayError } from '../errors.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
-import { createBroadcaster } from './broadcast.ts'
-import { cancelChallenge } from './cancel-challenge.ts'
-import { createChainHead } from './chain-head.ts'
-import { type Core, type EngineConfig, getOne, type Ports } from './core.ts'
-import { finishEmbedded, renewLease } from './deliver-route.ts'
-import { inspect, statusOf, watch } from './inspect.ts'
-import { runJobs, voidLeases } from './jobs.ts'
-import { createUnpaidLog } from './log-unpaid.ts'
-import { lookAtChain } from './look-at-chain.ts'
-import { offerTerms, openChallenge } from './open-challenge.ts'
+import { createPayerRoom } from './budgets/payer-room.ts'
+import { cancelChallenge } from './challenge/cancel-challenge.ts'
+import { inspect, statusOf, watch } from './challenge/inspect.ts'
+import { createUnpaidLog } from './challenge/log-unpaid.ts'
+import { offerTerms, openChallenge } from './challenge/open-challenge.ts'
+import { type Core, type EngineConfig, getOne, offerAgain, type Ports } from './core.ts'
+import { finishEmbedded, renewLease } from './deliver/deliver-route.ts'
+import { createRetention } from './jobs/retention.ts'
+import { runJobs, voidLeases } from './jobs/run-jobs.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
-import { createPayerRoom } from './payer-room.ts'
-import { proveRefund } from './prove-refund.ts'
-import { redeemPayment } from './redeem-payment.ts'
-import { redeemTransfer } from './redeem-transfer.ts'
-import { createResolver } from './resolve.ts'
-import { createRetention } from './retention.ts'
-import { retryRefund } from './retry-refund.ts'
+import { type OpenRail, openRails } from './rails.ts'
+import { proveRefund } from './refund/prove-refund.ts'
+import { retryRefund } from './refund/retry-refund.ts'
+import { type Broadcaster, createBroadcaster } from './settle/broadcast.ts'
+import { lookAtChain } from './settle/look-at-chain.ts'
+import { redeemPayment } from './settle/redeem-payment.ts'
+import { redeemTransfer } from './settle/redeem-transfer.ts'
+import { createResolver, type Resolver } from './settle/resolve.ts'
 import { createSignals, withResolvers } from './signals.ts'
 
 /** The one engine behind every transport: ports in, outcomes out. */
@@ -26,21 +26,26 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     ...ports,
     config,
     signals: createSignals(),
-    head: createChainHead(ports),
+    rails: openRails(ports.rails, ports),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     unpaidLog: createUnpaidLog(ports.clock),
-    told: new Set(),
+    alerted: new Set(),
   }
   const unsubscribe = core.store.onCommitted?.((ids) => ids.forEach(core.signals.notify))
-  const resolver = createResolver(core)
-  const broadcaster = createBroadcaster(core, resolver)
+  const resolvers = new Map<OpenRail, Resolver>()
+  const broadcasters = new Map<OpenRail, Broadcaster>()
+  for (const rail of core.rails.all) {
+    const resolver = createResolver(core, rail)
+    resolvers.set(rail, resolver)
+    broadcasters.set(rail, createBroadcaster(core, rail, resolver))
+  }
   const markOld = createRetention(core)
   let jobs: Promise<void> | undefined
   let stopped = false
   const stopping = withResolvers()
 
   async function pass(): Promise<void> {
-    await runJobs(core, resolver)
+    await runJobs(core, (rail) => resolvers.get(rail)!)
     await markOld()
   }
 
@@ -63,7 +68,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       if (offered) return offered
       const { payment, proof } = intent
       if (proof) return redeemTransfer(core, { ...intent, proof })
-      if (payment) return redeemPayment(core, broadcaster, { ...intent, payment })
+      if (payment) return redeemPayment(core, (rail) => broadcasters.get(rail)!, { ...intent, payment })
       return openChallenge(core, intent)
     },
     async status(challengeId) {
@@ -74,6 +79,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       const state = core.clock.now() < parsed.expiresAt ? 'PENDING' : 'EXPIRED'
       return { challengeId, state, expiresAt: new Date(parsed.expiresAt).toISOString() }
     },
+    offerAgain: (challenge, message) => offerAgain(core, challenge, message),
     inspect: (challengeId) => inspect(core, challengeId),
     watch: (challengeId, signal) => watch(core, challengeId, signal),
     renew: (challengeId, lease) => renewLease(core, challengeId, lease),
@@ -82,7 +88,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
     async ready() {
-      await lookAtChain(core, [])
+      await Promise.any(core.rails.all.map((rail) => lookAtChain(core, rail, []))).catch(firstReason)
     },
     runJobs: pass,
     async start() {
@@ -93,19 +99,27 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       stopped = true
       stopping.resolve()
       unsubscribe?.()
-      resolver.stop()
-      await Promise.all([jobs, resolver.idle()])
+      for (const resolver of resolvers.values()) resolver.stop()
+      await Promise.all([jobs, ...[...resolvers.values()].map((resolver) => resolver.idle())])
     },
   }
 }
 
-/** Without a backend routes are the seller's own handlers': only there can a payment buy something. */
+/** One working rail is enough to sell. If none works, the error of the preferred rail is reported. */
+function firstReason(cause: unknown): never {
+  throw cause instanceof AggregateError ? cause.errors[0] : cause
+}
+
+/**
+ * Without a backend, routes are served by the seller's own handlers, so a payment that arrives elsewhere can buy
+ * nothing.
+ */
 function unservedRoute({ backend, config }: Core, intent: Intent): GatewayError | undefined {
   if (backend || intent.embedded) return undefined
-  const routeId = intent.routeId ?? intent.payment?.accepted?.extra?.routeId
+  const routeId = intent.routeId ?? intent.payment?.echo.routeId
   const route = routeId === undefined ? undefined : config.catalog.routes.get(routeId)
   if (!route && !intent.call) return undefined
-  // An unknown route is told as such.
+  // The catalog lookup reports an unknown route.
   if (routeId !== undefined && !route) return undefined
   const call = route ? `${route.method} ${route.path}` : 'the route'
   return new GatewayError(

@@ -3,9 +3,12 @@ import type {
   AuditEntry,
   AuthorizationRow,
   ChallengeRow,
+  Claim,
+  Forwarded,
   ReceiptRow,
   RefundRow,
   RouteCall,
+  Signed,
   Transport,
 } from '../ports.ts'
 import type {
@@ -16,11 +19,46 @@ import type {
   SvcPayment,
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import type { Accepted, PaymentPayload, PaymentRequired, SettleResponse } from '../protocol/payment.ts'
+import type { Network } from '../protocol/network.ts'
 
-export type { RouteCall }
+export type { Forwarded, RouteCall }
 
-/** What a transport understood of a request. Ids are syntactically valid; nothing else has been checked. */
+/** The ids of an offer, as a buyer repeats them. */
+export interface EchoedIds {
+  planId?: string | undefined
+  routeId?: string | undefined
+  requestId?: string | undefined
+  resourceId?: string | undefined
+  challengeId?: string | undefined
+}
+
+/** A payment as the engine sees it, whatever dialect it came in. Only its syntax is checked. */
+export interface Payment {
+  /** The id of the rail that it is for. */
+  rail: string
+  signed: Signed
+  /** From {@link SignedFacts} of `signed`. */
+  key: string
+  payer: Address
+  signature: string
+  /** What it says about the terms. These are compared with the challenge's terms and never replace them. */
+  claims: readonly Claim[]
+  echo: EchoedIds
+  /** The price of the offer in micro-dollars, as the buyer repeats it. Used only if the challenge's id proves it. */
+  echoedAmount?: string | undefined
+  /**
+   * The salt of the offer that the buyer got. It proves that the sender has seen that offer, and not only the public
+   * calldata.
+   */
+  salt: string | null
+  /**
+   * The buyer's own name for this purchase. It becomes the requestId of a challenge that is not stored yet; if a
+   * stored challenge has another requestId, it is refused.
+   */
+  paymentId?: string | undefined
+}
+
+/** A request as its transport understood it. Only the syntax of the ids is checked. */
 export interface Intent {
   transport: Transport
   planId?: string
@@ -33,21 +71,16 @@ export interface Intent {
   /** Routes: the seller's own handler delivers; the engine only charges. */
   embedded?: boolean
   clientAgentId?: string
-  /** The network address that it came from: limits count by it, nothing else looks at it. */
+  /** The network address of the sender; used only to count requests against limits. */
   address?: string | undefined
   /** Absent: the buyer asks for terms. */
-  payment?: PaymentPayload
+  payment?: Payment
   /**
-   * Becomes the record's requestId where the challenge has lived in its id alone until this payment: MCP names requests
-   * after the payment's signature.
+   * Becomes the requestId if the challenge was not stored before this payment: MCP names requests after the payment's
+   * signature.
    */
   claimRequestId?: string
-  /**
-   * The buyer's own name for this purchase, given with the payment (x402 `payment-identifier`). Like `claimRequestId` it
-   * names a challenge that has no record yet; unlike it, one that contradicts the record's name is refused.
-   */
-  paymentId?: string
-  /** A plain transfer that the buyer made by itself, in place of `payment`; needs `challengeId`. */
+  /** A plain transfer that the buyer made without us, instead of `payment`; needs `challengeId`. */
   proof?: TransferProof
 }
 
@@ -57,79 +90,123 @@ export interface TransferProof {
   signature: Hex
 }
 
-/** What brings an offer back that lives in its id alone. */
-export interface OfferedTerms {
-  /** Of the 402: one element of `accepts`, unchanged. */
-  accepted: Accepted
+/** What is needed to rebuild an offer that was not stored. */
+export interface OfferedTerms extends Pick<Payment, 'echo' | 'echoedAmount'> {
   /** Routes: the call that it was offered for. */
   call?: Pick<RouteCall, 'method' | 'path' | 'body'>
 }
 
-/** All that is stored of one challenge, without its result: nothing in it is a credential or lets anybody pay. */
+/**
+ * Everything that is stored of one challenge except its result. Nothing in it is a credential or can be used to pay.
+ */
 export interface Dossier {
   challenge: Omit<ChallengeRow, 'result'>
   /** Every payment that was ever claimed for it. */
-  attempts: Array<
-    Pick<AuthorizationRow, 'key' | 'phase' | 'reason' | 'sends'> & { payer: Address; value: string }
-  >
+  attempts: Array<Pick<AuthorizationRow, 'key' | 'phase' | 'reason' | 'sends' | 'payer' | 'value'>>
   receipts: ReceiptRow[]
   refunds: Array<Omit<RefundRow, 'auth'>>
   audit: Array<AuditEntry & { seq: number }>
 }
 
-/** What became of an intent; a transport renders it and decides nothing. */
+/** One way to pay an offer. */
+export interface OfferedRail {
+  /** The id of the rail. */
+  id: string
+  network: Network
+  /** As buyers know it, e.g. `exact`. */
+  scheme: string
+  /** In units of the token. */
+  amount: string
+  payTo: Address
+}
+
+/** Terms that a buyer may accept by paying. A dialect puts them into its wire format. */
+export interface Offer {
+  challengeId: string
+  requestId: string
+  kind: 'plan' | 'route'
+  itemId: string
+  resourceId: string
+  resource: { method: string; path: string } | null
+  /** Where the call was made, if that is not below the gateway's base URL. */
+  url?: string
+  description: string
+  /** In the seller's order. */
+  rails: readonly OfferedRail[]
+  /** Fresh in every offer. */
+  salt: string
+  /** The message to the buyer that goes with the terms. */
+  message: string
+}
+
+/** The result of a payment: its transaction, or why no money moved. */
+export interface SettledPayment {
+  network: string
+  payer?: Address
+  txHash?: string
+  failure?: string
+}
+
+/** The result of an intent; a transport renders it and decides nothing. */
 export type Outcome =
-  | { kind: 'challenge'; required: PaymentRequired }
-  | { kind: 'granted'; grant: AccessGrant; receipt: SettleResponse; cached: boolean }
-  | ({ kind: 'resource'; receipt: SettleResponse; cached: boolean } & RouteAnswer)
-  /** Embedded routes: the seller's handler runs next. `notice`: what the buyer is told if it does not deliver. */
-  | { kind: 'paid'; payment: SvcPayment; receipt: SettleResponse; lease: number; notice: RefundNotice }
-  | { kind: 'failed'; error: GatewayError; required?: PaymentRequired; receipt?: SettleResponse }
+  | { kind: 'challenge'; offer: Offer }
+  | { kind: 'granted'; grant: AccessGrant; settled: SettledPayment; cached: boolean }
+  | ({ kind: 'resource'; settled: SettledPayment; cached: boolean } & RouteAnswer)
+  /** Embedded routes: the seller's handler runs next. `notice` goes to the buyer if the handler fails. */
+  | { kind: 'paid'; payment: SvcPayment; settled: SettledPayment; lease: number; notice: RefundNotice }
+  | { kind: 'failed'; error: GatewayError; offer?: Offer; settled?: SettledPayment }
 
 /** One engine serves every transport. */
 export interface Engine {
   /**
-   * Terms for whoever brings nothing. It touches neither store nor chain, and so needs no promise; undefined: only
-   * `purchase` can answer.
+   * Terms for a request without payment or proof. Uses neither store nor chain, so it needs no promise. Undefined:
+   * only `purchase` can answer.
    */
   offer(intent: Intent): Outcome | undefined
   /** Opens a challenge, or redeems the payment that the intent carries. Never throws for an expected failure. */
   purchase(intent: Intent): Promise<Outcome>
   /**
-   * Embedded routes: the seller's handler has answered, or failed. `lease` is that of the `paid` outcome. Rejects where
-   * the answer must not go out: the handler took so long that the payment went back meanwhile.
+   * Embedded routes: the seller's handler has answered or failed. `lease` is that of the `paid` outcome. Rejects if
+   * the answer must not be sent: the handler took so long that the payment was refunded.
    */
   finish(
     challengeId: string,
     lease: number,
     result: { ok: true } | { ok: false; reason: string },
   ): Promise<void>
-  /** Embedded routes: the handler is still at work, so nobody else may deliver or refund. False: the lease is gone. */
+  /**
+   * Embedded routes: the handler is still running, so nobody else may deliver or refund. False: the lease is lost.
+   */
   renew(challengeId: string, lease: number): Promise<boolean>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
+  /** The terms of a stored challenge once more, with a new salt. */
+  offerAgain(challenge: Dossier['challenge'], message: string): Offer
   /** undefined: nothing is stored under this id. */
   inspect(challengeId: string): Promise<Dossier | undefined>
   /** The status now and after each change, here or on another instance, until nothing more can change or `signal` aborts. */
   watch(challengeId: string, signal: AbortSignal): AsyncIterable<ChallengeStatus>
   /**
-   * Only PENDING without a live attempt can be cancelled. A challenge that was offered and not stored is found by the terms
-   * of its 402.
+   * Only PENDING without a live attempt can be cancelled. A challenge that was offered but not stored is rebuilt from
+   * the terms of its 402.
    */
   cancel(
     challengeId: string,
     actor: 'buyer' | 'operator',
     offered?: OfferedTerms,
   ): Promise<ChallengeStatus | GatewayError>
-  /** REFUND_FAILED → REFUND_PENDING; also a surplus whose refund failed is tried again. */
+  /** REFUND_FAILED → REFUND_PENDING. Failed refunds of a surplus are also tried again. */
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
-  /** REFUND_FAILED → REFUNDED, by a transaction of the operator's own that the chain confirms. */
+  /** REFUND_FAILED → REFUNDED, by a transaction that the operator made and the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
-  /** Rejects, with the reason, while the chain does not let anything be sold. */
+  /** Rejects with the reason while the state of the chain does not allow any sale. */
   ready(): Promise<void>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
   runJobs(): Promise<void>
-  /** Resolves when what a crash left is picked up; the jobs then run until `stop`, which waits for what is in flight. */
+  /**
+   * Resolves once the work that a crash left is picked up. The jobs then run until `stop`, which waits for what is in
+   * flight.
+   */
   start(): Promise<void>
   stop(): Promise<void>
 }

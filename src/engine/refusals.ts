@@ -1,4 +1,4 @@
-/** What the buyer is told when there is nothing to hand out: what happened, and what to do next. */
+/** Errors for requests that get no result: each says what happened and what to do next. */
 import { GatewayError } from '../errors.ts'
 import type { ChallengeRow } from '../ports.ts'
 

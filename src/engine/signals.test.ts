@@ -25,18 +25,22 @@ test('every subscriber is woken, and a closed one is forgotten', async () => {
   await waiting
 })
 
-test('a lease goes to the request that waits for this very payment, and to nobody once that has gone', () => {
+test('a lease is assigned to the request that waits for this payment, and to nobody after that request has ended', () => {
   const signals = createSignals()
   const leased = { key: 'a' } as ChallengeRow
   const other = signals.subscribe('a', 'another payment')
   const watcher = signals.subscribe('a')
   expect(signals.isAwaited('a', 'payment')).toBe(false)
-  expect(signals.hand(leased, 'payment')).toBe(false)
+  expect(signals.assign(leased, 'payment')).toBe(false)
   const waiter = signals.subscribe('a', 'payment')
   expect([signals.isAwaited('a', 'payment'), signals.isAwaited('b', 'payment')]).toEqual([true, false])
-  expect(signals.hand(leased, 'payment')).toBe(true)
-  expect([waiter, other, watcher].map((one) => one.isHanded())).toEqual([true, false, false])
-  expect([waiter.takeHanded(), waiter.takeHanded(), waiter.isHanded()]).toEqual([leased, undefined, false])
+  expect(signals.assign(leased, 'payment')).toBe(true)
+  expect([waiter, other, watcher].map((one) => one.isAssigned())).toEqual([true, false, false])
+  expect([waiter.takeAssigned(), waiter.takeAssigned(), waiter.isAssigned()]).toEqual([
+    leased,
+    undefined,
+    false,
+  ])
   waiter.close()
-  expect(signals.hand(leased, 'payment')).toBe(false)
+  expect(signals.assign(leased, 'payment')).toBe(false)
 })

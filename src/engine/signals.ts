@@ -1,31 +1,34 @@
 import type { ChallengeRow } from '../ports.ts'
 
-/** Wakes requests that wait for a challenge in this process. Other instances' results are found by polling. */
+/** Wakes requests of this process that wait for a challenge. Results of other instances are found by polling. */
 export interface Signals {
   /**
-   * Close it when done: whoever waits must not stay in memory longer than the request. With `authKey`, this request
-   * waits for that payment and delivers what it buys.
+   * Must be closed with the request, or it stays in memory. With `authKey`, this request waits for that payment and
+   * delivers what it buys.
    */
   subscribe(challengeId: string, authKey?: string): Subscription
   notify(challengeId: string): void
   /** Is there a request that waits to deliver what this payment buys? */
   isAwaited(challengeId: string, authKey: string): boolean
-  /** Hands it the challenge as it was just stored: delivered, or leased to it. False: it has gone meanwhile. */
-  hand(challenge: ChallengeRow, authKey: string): boolean
+  /**
+   * Assigns the challenge, as it was just stored (delivered, or leased for delivery), to that request. False: the
+   * request has ended.
+   */
+  assign(challenge: ChallengeRow, authKey: string): boolean
 }
 
 export interface Subscription {
-  /** Resolves at the next change; at once if there was one since the last call. */
+  /** Resolves at the next change, or immediately if there was one since the last call. */
   change(): Promise<void>
-  /** The challenge was handed to this request, which must take it, and deliver if it is leased. */
-  isHanded(): boolean
-  takeHanded(): ChallengeRow | undefined
+  /** A challenge was assigned to this request. It must take it, and deliver it if it is leased. */
+  isAssigned(): boolean
+  takeAssigned(): ChallengeRow | undefined
   close(): void
 }
 
 interface Subscriber {
   authKey: string | undefined
-  handed: ChallengeRow | undefined
+  assigned: ChallengeRow | undefined
   fire(): void
 }
 
@@ -46,7 +49,7 @@ export function createSignals(): Signals {
       let wake: (() => void) | undefined
       const subscriber: Subscriber = {
         authKey,
-        handed: undefined,
+        assigned: undefined,
         fire() {
           changed = true
           wake?.()
@@ -62,11 +65,11 @@ export function createSignals(): Signals {
           }
           changed = false
         },
-        isHanded: () => subscriber.handed !== undefined,
-        takeHanded() {
-          const { handed } = subscriber
-          subscriber.handed = undefined
-          return handed
+        isAssigned: () => subscriber.assigned !== undefined,
+        takeAssigned() {
+          const { assigned } = subscriber
+          subscriber.assigned = undefined
+          return assigned
         },
         close() {
           all.delete(subscriber)
@@ -78,10 +81,10 @@ export function createSignals(): Signals {
       for (const { fire } of subscribers.get(challengeId) ?? []) fire()
     },
     isAwaited: (challengeId, authKey) => waiterOf(challengeId, authKey) !== undefined,
-    hand(challenge, authKey) {
+    assign(challenge, authKey) {
       const waiter = waiterOf(challenge.key, authKey)
       if (!waiter) return false
-      waiter.handed = challenge
+      waiter.assigned = challenge
       waiter.fire()
       return true
     },

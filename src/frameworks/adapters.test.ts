@@ -32,11 +32,8 @@ function paidGateway({ lost = 0 }: { lost?: number } = {}) {
       routes: [{ routeId: 'weather', method: 'GET', path: '/weather', unitAmount: '$0.01' }],
     },
     verifyBearer: async () => Promise.reject(new Error('not asked here')),
-    async fetch(request, peer) {
-      const { pathname } = new URL(request.url)
-      if (pathname !== '/pay/access') {
-        return new Response('{}', { status: 404, headers: { 'x-svc-code': 'INVALID_REQUEST' } })
-      }
+    async handle(request, peer) {
+      if (new URL(request.url).pathname !== '/pay/access') return undefined
       const body = await request.text().catch(() => 'lost')
       seen.push({ url: request.url, address: peer?.address, body })
       return Response.json({ body })

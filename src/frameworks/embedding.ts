@@ -1,17 +1,12 @@
-import type { Gateway } from '../gateway.ts'
-import type { Charged, ChargeRoute } from '../transports/http/charge-route.ts'
-import type { Peer } from '../transports/http/safeguards.ts'
+import { GatewayError } from '../errors.ts'
+import type { AccessClaims, Gateway } from '../gateway-api.ts'
+import type { SvcPayment } from '../protocol/access.ts'
+import type { Charged } from '../transports/http/charge-route.ts'
+
+export type { AccessClaims, SvcPayment }
 
 /** What the adapters need of a gateway. */
-export type EmbeddedGateway = Pick<Gateway, 'fetch' | 'verifyBearer' | 'discovery'> & {
-  chargeRoute: ChargeRoute
-}
-
-/** The claims of an access token that this gateway sold. */
-export type AccessClaims = Extract<
-  Awaited<ReturnType<EmbeddedGateway['verifyBearer']>>,
-  { ok: true }
->['claims']
+export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyBearer' | 'discovery'>
 
 /** What a token must have been bought for. */
 export interface RequiredAccess {
@@ -23,40 +18,28 @@ export interface RequiredAccess {
   resourceParam?: string
 }
 
+/** A call that may be answered. */
+export type Paid = Extract<Charged, { kind: 'paid' }>
+
 /** Frameworks know the target; scheme and host come from the gateway's own baseUrl, never from here. */
 export const ORIGIN = 'http://gateway.invalid'
 
 /** A misspelt id would answer 400 to every buyer; better not to start. */
 export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: string): void {
   const route = discovery.routes.find((candidate) => candidate.routeId === routeId)
-  if (route?.free)
-    throw new Error(`payPerRequest: route ${JSON.stringify(routeId)} is free; leave payPerRequest out.`)
-  if (route) return
+  if (route && !route.free) return
+  const refuse = (why: string) => new GatewayError('ROUTE_NOT_FOUND', `payPerRequest: ${why}.`)
+  if (route) throw refuse(`route ${JSON.stringify(routeId)} is free; leave payPerRequest out`)
   const known = discovery.routes.map((candidate) => candidate.routeId)
   const list = known.length > 0 ? `it has ${known.join(', ')}` : 'it has none'
-  throw new Error(`payPerRequest: the gateway has no route ${JSON.stringify(routeId)}; ${list}.`)
+  throw refuse(`the gateway has no route ${JSON.stringify(routeId)}; ${list}`)
 }
-
-/** The gateway's answer; undefined for a request that is not for the gateway. */
-export async function answerOwn(
-  { fetch }: EmbeddedGateway,
-  request: Request,
-  peer: Peer,
-): Promise<Response | undefined> {
-  // What crawlers may do on the seller's host is the seller's word.
-  if (/^[^:]+:\/\/[^/]*\/robots\.txt(\?|$)/.test(request.url)) return undefined
-  const response = await fetch(request, peer)
-  const foreign = response.status === 404 && response.headers.get('x-svc-code') === 'INVALID_REQUEST'
-  return foreign ? undefined : response
-}
-
-export type Finish = (status: number) => Promise<void>
 
 /**
  * Makes the function that says, once, how a paid call ended. It rejects when a delivery could not be recorded, and may
  * then be called again: that answer should not go out, for its payment would be refunded as well.
  */
-export function finisher({ finish }: Extract<Charged, { kind: 'paid' }>): Finish {
+export function finisher({ finish }: Paid): Paid['finish'] {
   let told: Promise<void> | undefined
   return (status) => {
     told ??= finish(status).catch((error: unknown) => {

@@ -1,7 +1,9 @@
 import type { ErrorRequestHandler, Request as ExpressRequest } from 'express'
-import { answerOwn, type EmbeddedGateway, ORIGIN } from './embedding.ts'
-import { toRequest } from './light-request.ts'
-import { faultResponse, writeResponse } from './node-bridge.ts'
+import { type EmbeddedGateway, ORIGIN } from './embedding.ts'
+import { sendResponse } from './express-handler.ts'
+import type { ExpressErrorHandler } from './express-types.ts'
+import { faultResponse } from './fault-response.ts'
+import { toRequest } from './to-request.ts'
 
 /** What Express's body parsers tell of a body that they refuse. */
 interface BodyFault {
@@ -18,18 +20,19 @@ interface BodyFault {
  * A parser in front of the gateway (`express.json()`) refuses bodies before the gateway sees them. On the gateway's own
  * paths they are answered as it would; everything else stays the seller's.
  */
-export function answerBodyFaults(gateway: EmbeddedGateway): ErrorRequestHandler {
-  return async (error: unknown, req, res, next) => {
+export function answerBodyFaults(gateway: EmbeddedGateway): ExpressErrorHandler {
+  const handler: ErrorRequestHandler = async (error: unknown, req, res, next) => {
     const fault = bodyFaultOf(error)
     if (!fault || res.headersSent) return next(error)
     try {
       const response = await answerTo(gateway, req, fault)
-      if (response) return await writeResponse(req, res, response)
+      if (response) return await sendResponse(req, res, response)
     } catch (cause) {
       return next(cause)
     }
     next(error)
   }
+  return handler as ExpressErrorHandler
 }
 
 /** undefined: not a path of the gateway. */
@@ -42,10 +45,10 @@ async function answerTo(
   const target = req.originalUrl
   // What was read is shown to the gateway as it came: it has words of its own for what is no JSON.
   if (type === 'entity.parse.failed' && typeof body === 'string') {
-    return answerOwn(gateway, toRequest(req, ORIGIN, { target, parsedBody: body }), peer)
+    return gateway.handle(toRequest(req, ORIGIN, { target, parsedBody: body }), peer)
   }
   // Whose path it is shows without the request itself, which must not be taken for one without a body.
-  const isOwn = await answerOwn(gateway, new Request(ORIGIN + target, { method: 'OPTIONS' }), peer)
+  const isOwn = await gateway.handle(new Request(ORIGIN + target, { method: 'OPTIONS' }), peer)
   if (!isOwn) return undefined
   if (status === 413) {
     const most = typeof limit === 'number' ? `${limit} bytes` : 'the limit'

@@ -1,52 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Request as ExpressRequest, RequestHandler } from 'express'
-import type { SvcPayment } from '../protocol/access.ts'
+import type { Request as ExpressRequest } from 'express'
 import { addAtHead } from './add-at-head.ts'
 import {
   type AccessClaims,
-  answerOwn,
   checkAccess,
   type EmbeddedGateway,
   finisher,
-  ORIGIN,
   type RequiredAccess,
   refuseUnknownRoute,
+  type SvcPayment,
 } from './embedding.ts'
 import { answerBodyFaults } from './express-body-faults.ts'
-import { toRequest } from './light-request.ts'
-import { faultResponse, writeResponse } from './node-bridge.ts'
+import { fetchRequestOf, handlerOf } from './express-handler.ts'
+import type { ExpressErrorHandler, ExpressHandler } from './express-types.ts'
+import { faultResponse } from './fault-response.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
-
-declare global {
-  namespace Express {
-    interface Request {
-      /** Set by `payPerRequest`. */
-      svcPayment?: SvcPayment
-      /** Set by `requireAccess`. */
-      svcAccess?: AccessClaims
-    }
-  }
-}
-
-/**
- * Fits wherever Express takes a `RequestHandler`. It says nothing of parameters and bodies, so that the handlers behind it
- * keep what Express itself reads off the path.
- */
-export type ExpressHandler = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  next: (error?: unknown) => void,
-) => Promise<void>
-
-/** Fits wherever Express takes an `ErrorRequestHandler`. */
-export type ExpressErrorHandler = (
-  error: unknown,
-  req: IncomingMessage,
-  res: ServerResponse,
-  next: (error?: unknown) => void,
-) => Promise<void>
+export type { AccessClaims, EmbeddedGateway, ExpressErrorHandler, ExpressHandler, RequiredAccess, SvcPayment }
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's. Two handlers for one
@@ -56,21 +25,11 @@ export type ExpressErrorHandler = (
  * app.use(paystile(gateway))
  */
 export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErrorHandler] {
-  return [serveGateway(gateway), answerBodyFaults(gateway) as ExpressErrorHandler]
-}
-
-function serveGateway(gateway: EmbeddedGateway): ExpressHandler {
-  return handler(async (req, res, next) => {
+  const serve = handlerOf(async (req) => {
     const request = fetchRequestOf(req)
-    if (!request) return next()
-    try {
-      const response = await answerOwn(gateway, request, { address: req.ip, a2aOnAccess: true })
-      if (response) return await writeResponse(req, res, response)
-    } catch (error) {
-      return next(error)
-    }
-    next()
+    return request && gateway.handle(request, { address: req.ip, a2aOnAccess: true })
   })
+  return [serve, answerBodyFaults(gateway)]
 }
 
 /**
@@ -83,20 +42,16 @@ function serveGateway(gateway: EmbeddedGateway): ExpressHandler {
  */
 export function payPerRequest(gateway: EmbeddedGateway, routeId: string): ExpressHandler {
   refuseUnknownRoute(gateway, routeId)
-  return handler(async (req, res, next) => {
-    try {
-      const request = fetchRequestOf(req)
-      if (!request) return await writeResponse(req, res, malformed())
-      const charged = await gateway.chargeRoute(request, routeId, { ...(req.ip && { address: req.ip }) })
-      if (charged.kind === 'respond') return await writeResponse(req, res, charged.response)
-      req.svcPayment = charged.payment
-      for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
-      addAtHead(res, charged.headersFor)
-      watchHead(res, finisher(charged))
-    } catch (error) {
-      return next(error)
-    }
-    next()
+  return handlerOf(async (req, res) => {
+    const request = fetchRequestOf(req)
+    if (!request) return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
+    const charged = await gateway.chargeRoute(request, routeId, { address: req.ip })
+    if (charged.kind === 'respond') return charged.response
+    req.svcPayment = charged.payment
+    for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
+    addAtHead(res, charged.headersFor)
+    watchHead(res, finisher(charged))
+    return undefined
   })
 }
 
@@ -113,34 +68,11 @@ export function requireAccess(
   gateway: EmbeddedGateway,
   required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
 ): ExpressHandler {
-  return handler(async (req, res, next) => {
-    try {
-      const asked = typeof required === 'function' ? required(req) : required
-      const access = await checkAccess(gateway, req.headers.authorization, asked, (name) => req.params[name])
-      if (access.kind === 'respond') return await writeResponse(req, res, access.response)
-      req.svcAccess = access.claims
-    } catch (error) {
-      return next(error)
-    }
-    next()
-  })
-}
-
-/** Express calls it with its own request. */
-function handler(handle: RequestHandler): ExpressHandler {
-  return handle as unknown as ExpressHandler
-}
-
-/** undefined: Fetch cannot express this request, so that no buyer can have meant us. */
-function fetchRequestOf(req: ExpressRequest): Request | undefined {
-  try {
-    // Below a mount point `url` has lost its beginning.
-    return toRequest(req, ORIGIN, { target: req.originalUrl, parsedBody: req.body })
-  } catch {
+  return handlerOf(async (req) => {
+    const asked = typeof required === 'function' ? required(req) : required
+    const access = await checkAccess(gateway, req.headers.authorization, asked, (name) => req.params[name])
+    if (access.kind === 'respond') return access.response
+    req.svcAccess = access.claims
     return undefined
-  }
-}
-
-function malformed(): Response {
-  return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
+  })
 }

@@ -1,66 +1,24 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { SvcPayment } from '../protocol/access.ts'
-import { plainReplyOf } from '../transports/http/reply.ts'
-import {
-  type AccessClaims,
-  answerOwn,
-  checkAccess,
-  type EmbeddedGateway,
-  type Finish,
-  finisher,
-  ORIGIN,
-  type RequiredAccess,
-  refuseUnknownRoute,
-} from './embedding.ts'
-import { toRequest } from './light-request.ts'
+import { checkAccess, finisher, type Paid, refuseUnknownRoute } from './embedding.ts'
+import { fetchRequestOf, hookOf, sendResponse } from './fastify-hook.ts'
+import type { PaystileOptions } from './fastify-types.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
-
-type Paid = Extract<Awaited<ReturnType<EmbeddedGateway['chargeRoute']>>, { kind: 'paid' }>
-
-/**
- * For a route's `preHandler` (after its schema was checked) or `onRequest`. It says nothing of servers, parameters and
- * bodies, so that it fits every route, and the route keeps its own types.
- */
-export type RouteHook = (request: object, reply: object) => Promise<unknown>
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set by `payPerRequest`. */
-    svcPayment?: SvcPayment
-    /** Set by `requireAccess`. */
-    svcAccess?: AccessClaims
-  }
-  interface FastifyInstance {
-    /** Sells one call of a route: its handler runs once the payment is settled, and its answer goes out as it is. */
-    payPerRequest(routeId: string): RouteHook
-    /**
-     * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and
-     * for this plan if one is named.
-     */
-    requireAccess(required?: RequiredAccess | ((request: FastifyRequest) => RequiredAccess)): RouteHook
-  }
-}
-
-export interface PaystileOptions {
-  gateway: EmbeddedGateway
-  /** Where the gateway is served: the path of its baseUrl. Default: the root. */
-  prefix?: string
-}
+export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment } from './embedding.ts'
+export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, { headersFor: Paid['headersFor']; finish: Finish }>()
+  const open = new WeakMap<FastifyRequest, Pick<Paid, 'headersFor' | 'finish'>>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcAccess')
 
-  fastify.decorate('payPerRequest', (routeId: string): RouteHook => {
+  fastify.decorate('payPerRequest', (routeId: string) => {
     refuseUnknownRoute(gateway, routeId)
-    return hook(async (request, reply) => {
+    return hookOf(async (request, reply) => {
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
-      if (charged.kind === 'respond') return sendResponse(reply, charged.response)
+      if (charged.kind === 'respond') return charged.response
       request.svcPayment = charged.payment
       const finish = finisher(charged)
       open.set(request, { headersFor: charged.headersFor, finish })
@@ -80,34 +38,29 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     await call.finish(status)
   })
 
-  fastify.decorate(
-    'requireAccess',
-    (required: RequiredAccess | ((request: FastifyRequest) => RequiredAccess) = {}): RouteHook =>
-      hook(async (request, reply) => {
-        const asked = typeof required === 'function' ? required(request) : required
-        const params = request.params as Record<string, unknown>
-        const { authorization } = request.headers
-        const access = await checkAccess(gateway, authorization, asked, (name) => params[name])
-        if (access.kind === 'respond') return sendResponse(reply, access.response)
-        request.svcAccess = access.claims
-        return undefined
-      }),
+  fastify.decorate('requireAccess', (required = {}) =>
+    hookOf(async (request) => {
+      const asked = typeof required === 'function' ? required(request) : required
+      const params = request.params as Record<string, unknown>
+      const access = await checkAccess(gateway, request.headers.authorization, asked, (name) => params[name])
+      if (access.kind === 'respond') return access.response
+      request.svcAccess = access.claims
+      return undefined
+    }),
   )
 
   // A context of its own: the gateway reads bodies itself, and the seller's routes keep their parsers.
-  await fastify.register(
-    async (scope) => {
-      scope.removeAllContentTypeParsers()
-      scope.addContentTypeParser('*', (_request, _body, done) => done(null))
-      scope.all('/*', async (request, reply) => {
-        const response = await answerOwn(gateway, fetchRequestOf(request), { address: request.ip })
-        if (response) return sendResponse(reply, response)
-        reply.callNotFound()
-        return reply
-      })
-    },
-    { prefix },
-  )
+  const serveGateway: FastifyPluginAsync = async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+    scope.all('/*', async (request, reply) => {
+      const response = await gateway.handle(fetchRequestOf(request), { address: request.ip })
+      if (response) return sendResponse(reply, response)
+      reply.callNotFound()
+      return reply
+    })
+  }
+  await fastify.register(serveGateway, { prefix })
 }
 
 /**
@@ -123,25 +76,3 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
  */
 export const paystile = fp(plugin, { name: 'paystile', fastify: '5.x' })
 export default paystile
-
-/** Fastify calls it with its own request and reply. */
-function hook(
-  handle: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply | undefined>,
-): RouteHook {
-  return handle as RouteHook
-}
-
-function fetchRequestOf(request: FastifyRequest): Request {
-  return toRequest(request.raw, ORIGIN, { target: request.originalUrl, parsedBody: request.body })
-}
-
-function sendResponse(reply: FastifyReply, response: Response): FastifyReply {
-  const plain = plainReplyOf(response)
-  if (!plain) return reply.send(response)
-  const { status, headers, body } = plain
-  // As bytes: of a string Fastify would think that it may still choose a type and a charset.
-  return reply
-    .code(status)
-    .headers(headers)
-    .send(body === null ? undefined : Buffer.from(body))
-}

@@ -1,23 +1,16 @@
-import type { IncomingMessage } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
-import type { SvcPayment } from '../protocol/access.ts'
 import {
   type AccessClaims,
-  answerOwn,
   checkAccess,
   type EmbeddedGateway,
   finisher,
   type RequiredAccess,
   refuseUnknownRoute,
+  type SvcPayment,
 } from './embedding.ts'
-import { remoteAddress } from './remote-address.ts'
+import { type PeerOptions, paramOf, peerOf, wholeRequest } from './hono-context.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment }
-
-export interface PeerOptions {
-  /** Number of proxies in front whose `X-Forwarded-For` is believed; `true` is one. Default false. */
-  trustProxy?: boolean | number
-}
+export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, SvcPayment }
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
@@ -27,7 +20,7 @@ export interface PeerOptions {
  */
 export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): MiddlewareHandler {
   return async (c, next) => {
-    const response = await answerOwn(gateway, await wholeRequest(c), peerOf(c, options))
+    const response = await gateway.handle(await wholeRequest(c), peerOf(c, options))
     if (response) return response
     await next()
   }
@@ -79,40 +72,9 @@ export function requireAccess(
 ): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
   return async (c, next) => {
     const asked = typeof required === 'function' ? required(c) : required
-    const access = await checkAccess(gateway, c.req.header('authorization'), asked, (name) =>
-      paramOf(c.req, name),
-    )
+    const access = await checkAccess(gateway, c.req.header('authorization'), asked, paramOf(c.req))
     if (access.kind === 'respond') return access.response
     c.set('svcAccess', access.claims)
     await next()
   }
-}
-
-/** Of this route or of one behind it: `app.use('/resource/*', …)` itself has no parameter. */
-function paramOf(req: Context['req'], name: string): string | undefined {
-  const own = req.routeIndex
-  try {
-    for (; req.routeIndex < req.matchedRoutes.length; req.routeIndex++) {
-      const value = req.param(name)
-      if (value !== undefined) return value
-    }
-    return undefined
-  } finally {
-    req.routeIndex = own
-  }
-}
-
-/** Middleware before us may have read the body; Hono keeps what it read. */
-async function wholeRequest({ req }: Context): Promise<Request> {
-  const { url, method, headers } = req.raw
-  // Whoever read the body of a GET left an empty one behind, which no Request may carry.
-  if (Object.keys(req.bodyCache).length === 0 || method === 'GET' || method === 'HEAD') return req.raw
-  return new Request(url, { method, headers, body: await req.arrayBuffer() })
-}
-
-/** On node the connection is in the environment; elsewhere nobody knows, and nobody is limited. */
-function peerOf(c: Context, { trustProxy = false }: PeerOptions): { address?: string } {
-  const { incoming } = (c.env ?? {}) as { incoming?: IncomingMessage }
-  const address = incoming && remoteAddress(incoming, trustProxy)
-  return address === undefined ? {} : { address }
 }

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import {
-  type BodySink,
   type BodySource,
   NATIVE_BODY,
   NATIVE_BYTES,
   NATIVE_HEADER,
   NATIVE_TARGET,
 } from '../transports/http/native-request.ts'
+import { streamOf } from './incoming-body.ts'
+import { headerIn, headersFrom } from './raw-headers.ts'
 
 const NO_BYTES = new Uint8Array()
 
@@ -47,7 +48,7 @@ class LightRequest {
   }
 
   get headers(): Headers {
-    this.#headers ??= headersOf(this.#incoming.rawHeaders)
+    this.#headers ??= headersFrom(this.#incoming.rawHeaders)
     return this.#headers
   }
 
@@ -62,135 +63,6 @@ class LightRequest {
     }
     return this.#real
   }
-}
-
-export interface EmbeddedRequest {
-  /** The target as the client sent it, where a framework rewrites `incoming.url`. */
-  target?: string
-  /** What a body parser left behind, in case it has read the body already. */
-  parsedBody?: unknown
-}
-
-/** Throws a TypeError for a target that Fetch cannot express. */
-export function toRequest(
-  incoming: IncomingMessage,
-  origin: string,
-  { target = incoming.url ?? '/', parsedBody }: EmbeddedRequest = {},
-): Request {
-  return new LightRequest(
-    incoming,
-    origin,
-    pathOf(target),
-    bodyOf(incoming, parsedBody),
-  ) as unknown as Request
-}
-
-/** Origin-form as it is; of an absolute target only the path counts, for its host is the client's claim. */
-function pathOf(target: string): string {
-  if (target.startsWith('/')) return target
-  if (target === '*') return '/'
-  const { pathname, search } = new URL(target)
-  return pathname + search
-}
-
-/** node's own `headers` drops some duplicates silently; appended, a second one shows up as a comma. */
-function headersOf(rawHeaders: readonly string[]): Headers {
-  const headers = new Headers()
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    // HTTP/2 has `:path` and the like among them.
-    if (!rawHeaders[index]!.startsWith(':')) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
-  return headers
-}
-
-function bodyOf(incoming: IncomingMessage, parsedBody: unknown): BodySource | undefined {
-  if (!hasBody(incoming)) return undefined
-  if (!incoming.readableEnded) return (sink) => pushBody(incoming, sink)
-  return (sink) => pushParsed(parsedBody, sink)
-}
-
-/** The stream is used up. What was parsed from it is written down again; without that the body is lost. */
-function pushParsed(parsedBody: unknown, sink: BodySink): () => void {
-  if (parsedBody === undefined) sink.fail(new Error('other code has read the body'))
-  else {
-    const plain = typeof parsedBody === 'string' || parsedBody instanceof Uint8Array
-    sink.chunk(Buffer.from(plain ? parsedBody : JSON.stringify(parsedBody)))
-    sink.end()
-  }
-  return () => {}
-}
-
-/** Whether all of it has arrived. Of a request without a body node says so only after it was handed out. */
-export const isWhole = (incoming: IncomingMessage): boolean => incoming.complete || !declaresBody(incoming)
-
-function hasBody(incoming: IncomingMessage): boolean {
-  const { method } = incoming
-  return method !== 'GET' && method !== 'HEAD' && declaresBody(incoming)
-}
-
-function declaresBody({ rawHeaders }: IncomingMessage): boolean {
-  if (headerIn(rawHeaders, 'transfer-encoding') !== null) return true
-  // Several come as one list, which is no number: whatever is not zero announces a body.
-  return Number(headerIn(rawHeaders, 'content-length')) !== 0
-}
-
-/** Of a name in lower case, all that came. node's own `headers` is made from all of them at the first look. */
-function headerIn(rawHeaders: readonly string[], name: string): string | null {
-  let found: string | null = null
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index]!
-    if (given.length !== name.length || given.toLowerCase() !== name) continue
-    const value = rawHeaders[index + 1]!
-    found = found === null ? value : `${found}, ${value}`
-  }
-  return found
-}
-
-function pushBody(incoming: IncomingMessage, sink: BodySink): () => void {
-  const onClose = () => {
-    if (!incoming.complete) sink.fail(new Error('the client went away before its request was complete'))
-  }
-  if (incoming.destroyed && !incoming.complete) {
-    sink.fail(new Error('the client is gone'))
-    return () => {}
-  }
-  incoming.on('data', sink.chunk).on('end', sink.end).on('error', sink.fail).on('close', onClose)
-  return () => {
-    // Over and done: nothing more comes, and the message goes with its listeners.
-    if (incoming.readableEnded) return
-    incoming.off('data', sink.chunk).off('end', sink.end).off('error', sink.fail).off('close', onClose)
-    // Paused, not destroyed: destroying the message would take the socket, and with it our answer.
-    incoming.pause()
-  }
-}
-
-function streamOf(incoming: IncomingMessage, source: BodySource): ReadableStream<Uint8Array> {
-  let stop: (() => void) | undefined
-  let over = false
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      stop = source({
-        chunk(bytes) {
-          controller.enqueue(bytes)
-          if ((controller.desiredSize ?? 1) <= 0) incoming.pause()
-        },
-        end() {
-          over = true
-          controller.close()
-        },
-        fail(error) {
-          over = true
-          controller.error(error)
-        },
-      })
-    },
-    pull() {
-      if (!over) incoming.resume()
-    },
-    cancel() {
-      over = true
-      stop?.()
-    },
-  })
 }
 
 const PROPERTIES = [
@@ -223,3 +95,16 @@ for (const name of ['arrayBuffer', 'blob', 'clone', 'formData', 'json', 'text'] 
   })
 }
 Object.setPrototypeOf(LightRequest.prototype, Request.prototype)
+
+/**
+ * As `new Request(origin + target, …)`, which is only made once somebody needs more of it than our own code does. With
+ * the light response that it allows, this saves 310 µs of 443 per 402.
+ */
+export function lightRequest(
+  incoming: IncomingMessage,
+  origin: string,
+  target: string,
+  body: BodySource | undefined,
+): Request {
+  return new LightRequest(incoming, origin, target, body) as unknown as Request
+}

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createX402 } from '../dialects/x402/create-x402.ts'
 import { createHttpHandler } from '../transports/http/create-http-handler.ts'
 import { toResponse } from '../transports/http/reply.ts'
 import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from './node-bridge.ts'
@@ -222,17 +223,13 @@ test('clients that leave at any moment harm nobody, also where the answer is the
 })
 
 describe('together with the gateway', () => {
-  const handler = createHttpHandler({
+  const { fetch: handler } = createHttpHandler({
     engine: {
       offer: ({ planId = '' }) => ({
         kind: 'challenge',
-        required: {
-          x402Version: 2,
-          error: planId,
-          resource: { url: '', method: 'POST', description: '', mimeType: '' },
-          accepts: [],
-          challengeId: 'http-1',
-          requestId: 'r',
+        offer: {
+          ...{ kind: 'plan', itemId: planId, resourceId: 'default', resource: null, description: '' },
+          ...{ challengeId: 'http-1', requestId: 'r', rails: [], salt: 's', message: planId },
         },
       }),
       purchase: () => Promise.reject(new Error('an offer is made without it')),
@@ -248,6 +245,7 @@ describe('together with the gateway', () => {
       plans: [],
       routes: [],
     },
+    x402: createX402([], 'http://localhost'),
     baseUrl: 'http://localhost',
     version: '1',
     networkId: '',

@@ -17,8 +17,7 @@ afterEach(async () => {
 
 /** A gateway that is asked about tokens and nothing else. */
 function guarding(verifyBearer: EmbeddedGateway['verifyBearer']): EmbeddedGateway {
-  const fetch = async () => new Response('{}', { status: 404, headers: { 'x-svc-code': 'INVALID_REQUEST' } })
-  return { verifyBearer, fetch } as unknown as EmbeddedGateway
+  return { verifyBearer, handle: async () => undefined } as Partial<EmbeddedGateway> as EmbeddedGateway
 }
 
 test('a resource id that a misspelt parameter leaves undefined opens nothing', async () => {

@@ -24,6 +24,7 @@ export const AccessRequestSchema = z.object({
 })
 export type AccessRequest = z.infer<typeof AccessRequestSchema>
 
+/** What the buyer of a plan gets: the token, where to use it, and the payment that bought it. */
 export interface AccessGrant {
   type: 'AccessGrant'
   challengeId: string
@@ -38,19 +39,19 @@ export interface AccessGrant {
   expiresAt?: string
 }
 
-/** Said of a call that was paid and not delivered. */
+/** Part of the answer to a call that was paid and not delivered. */
 export interface RefundNotice {
   refund: {
-    /** The payment goes back automatically, unless the same payload, sent again, is delivered first. */
+    /** The payment is refunded automatically, unless a retry with the same payload is delivered first. */
     state: 'SCHEDULED'
-    /** ISO 8601. Not before then, and not before the payment's block is final. */
+    /** ISO 8601: the earliest time of the refund, which also waits until the payment's block is final. */
     when: string
   }
-  /** How the payment, and later its refund, stands. */
+  /** Shows the state of the payment, and later of its refund. */
   statusUrl: string
 }
 
-/** `refund` and `statusUrl` are there when the call was not delivered. */
+/** `refund` and `statusUrl` are present if the call was not delivered. */
 export interface ResourceResponse extends Partial<RefundNotice> {
   type: 'ResourceResponse'
   challengeId: string
@@ -61,29 +62,29 @@ export interface ResourceResponse extends Partial<RefundNotice> {
   resource: BackendAnswer
 }
 
-/** What the backend said. Bodies that are neither JSON nor text are base64. */
+/** The backend's answer. A body that is neither JSON nor text is base64. */
 export interface BackendAnswer {
   status: number
-  /** null when there was none. */
+  /** null if there was no body. */
   body: unknown
   contentType?: string
   encoding?: 'base64'
 }
 
-/** A backend's answer as it came, for a route that passes it through; without headers that are not the backend's to say. */
+/** A backend's unchanged answer, for a route that passes it through; without headers that a backend may not set. */
 export interface RawAnswer {
   status: number
   headers: Array<[name: string, value: string]>
   body: Buffer
 }
 
-/** `raw`: only of a route that passes answers through, and only where its backend gave one. */
+/** `raw`: only for a route that passes answers through, and only if its backend gave one. */
 export interface RouteAnswer {
   response: ResourceResponse
   raw?: RawAnswer
 }
 
-/** What a seller's own code is told of a payment. */
+/** A payment as the seller's own code gets it. */
 export interface SvcPayment {
   txHash: string
   explorerUrl: string
@@ -108,6 +109,7 @@ export const CHALLENGE_STATES = [
   'REFUNDED',
   'REFUND_FAILED',
 ] as const
+/** The states of a purchase, as in `GET /x402/challenges/:challengeId`. */
 export type ChallengeState = (typeof CHALLENGE_STATES)[number]
 
 /** `GET /x402/challenges/:challengeId`. Never carries a token. */

@@ -7,15 +7,15 @@ const UINT256_DIGITS = 78
 const MAX_WHOLE_DIGITS = 12
 
 /**
- * A non-negative decimal integer as the wire carries it: digits only, no sign, blank, exponent, hex or
- * leading zero, and never longer than a uint256.
+ * A non-negative decimal integer as on the wire: digits only, no sign, blank, exponent, hex or leading zero, and
+ * never longer than a uint256.
  */
 export const UintString = z
   .string()
   .regex(/^(?:0|[1-9][0-9]*)$/, 'must be a decimal integer string such as "1000000"')
   .max(UINT256_DIGITS, 'has more digits than a uint256')
 
-/** Why a price such as `$1,000` is refused, in words a seller can act on; `undefined` when it is good. */
+/** Why a price such as `$1,000` is refused, as a message for the seller; `undefined` if it is valid. */
 export function priceFault(price: string): string | undefined {
   if (!price.startsWith('$')) return 'must start with "$", for example "$1.00"'
   const digits = price.slice(1)

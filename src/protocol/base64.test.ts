@@ -4,7 +4,7 @@ import { decodedBytes, decodeJsonObject, encodeJson } from './base64.ts'
 
 const objects = fc.dictionary(fc.string(), fc.jsonValue())
 
-test('what is encoded decodes, from base64 and from base64url, padded or not', () => {
+test('encoded JSON is decoded from base64 and base64url, padded or not', () => {
   fc.assert(
     fc.property(objects, (value) => {
       const expected = JSON.parse(JSON.stringify(value))

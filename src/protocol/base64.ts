@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Standard base64 of JSON: what `payment-required` and `payment-response` carry. */
+/** Standard base64 of JSON, as in `payment-required` and `payment-response`. */
 export function encodeJson(value: unknown): string {
   return Buffer.from(JSON.stringify(value), 'utf8').toString('base64')
 }
 
 /**
- * Decodes base64 or base64url JSON. Answers `undefined` for anything that is not exactly one encoded JSON
- * object: Node's own decoder silently skips foreign characters, so the alphabet is checked first.
+ * Decodes base64 or base64url JSON. Returns `undefined` for anything that is not exactly one encoded JSON object. The
+ * alphabet is checked first, because Node's decoder silently skips other characters.
  */
 export function decodeJsonObject(text: string): Record<string, unknown> | undefined {
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined

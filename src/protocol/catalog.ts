@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { PriceString } from './amount.ts'
 
 /**
- * Ids that travel in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a URL
- * they would name another place.
+ * Ids that are used in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a
+ * URL they would change the path.
  */
 export const IdString = z
   .string()
@@ -16,11 +16,17 @@ export const PlanSchema = z.strictObject({
   /** Lifetime of the credential, when it differs from the gateway's. */
   tokenTtlSeconds: z.number().int().positive().optional(),
 })
+/**
+ * What is sold as a subscription: one payment, then a token that opens its resource for a while.
+ *
+ * @example
+ * const hourly: Plan = { planId: 'hourly', unitAmount: '$0.25', tokenTtlSeconds: 3600 }
+ */
 export type Plan = z.infer<typeof PlanSchema>
 
 export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
-/** What buyers are told of a route. */
+/** A route as buyers see it. */
 export const DiscoveredRouteSchema = z.strictObject({
   routeId: IdString,
   method: z
@@ -30,7 +36,7 @@ export const DiscoveredRouteSchema = z.strictObject({
   path: z.string().startsWith('/', 'must start with "/"'),
   unitAmount: PriceString.optional(),
   free: z.boolean().optional(),
-  /** The backend's own answer goes out, not wrapped in a ResourceResponse. */
+  /** The backend's own answer is sent, not wrapped in a ResourceResponse. */
   raw: z.boolean().optional(),
   description: z.string().max(1024).optional(),
 })
@@ -39,7 +45,10 @@ const NO_FUNCTION =
   'must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there'
 
 export const RouteSchema = DiscoveredRouteSchema.extend({
-  /** Embedded routes: which answers of the handler are a delivery. The payment of any other is refunded. Default: 2xx. */
+  /**
+   * Embedded routes: which answers of the handler count as delivered. The payment of any other is refunded. Default:
+   * 2xx.
+   */
   delivered: z
     .custom<(status: number) => boolean>((value) => typeof value === 'function', NO_FUNCTION)
     .optional(),
@@ -52,6 +61,12 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   }
   if (route.free && route.delivered) refuse('has both free: true and delivered; what is free is not refunded')
 })
+/**
+ * What is sold by the call: one payment, one answer.
+ *
+ * @example
+ * const weather: Route = { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' }
+ */
 export type Route = z.infer<typeof RouteSchema>
 
 /** `GET /discover`. */

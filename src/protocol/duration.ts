@@ -1,3 +1,7 @@
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
 const UNITS: ReadonlyArray<readonly [string, number]> = [
   ['year', 31_536_000],
   ['day', 86_400],
@@ -5,7 +9,7 @@ const UNITS: ReadonlyArray<readonly [string, number]> = [
   ['minute', 60],
 ]
 
-/** `5400` → `90 minutes`, `604800` → `7 days`: the largest unit that says it exactly; an odd one is rounded. */
+/** `5400` → `90 minutes`, `604800` → `7 days`: the largest unit that is exact; other values are rounded. */
 export function durationWords(seconds: number): string {
   const exact = UNITS.find(([, size]) => seconds >= size && seconds % size === 0)
   const close = UNITS.find(([, size]) => seconds >= 2 * size)

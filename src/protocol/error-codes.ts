@@ -1,7 +1,10 @@
-/** How a failure looks on every transport. This table is the only place; docs/errors.md repeats it and a test compares. */
+/**
+ * How each failure is shown on every transport. This table is the only source; a test compares docs/errors.md with
+ * it.
+ */
 interface ErrorCodeRow {
   httpStatus: number
-  /** Sending the very same request again can succeed. */
+  /** The same request may succeed if it is sent again. */
   retryable: boolean
   /** A2A task state, and the code in `x402.payment.error`. */
   a2a: { state: 'input-required' | 'failed' | 'working'; code: string }
@@ -11,6 +14,13 @@ interface ErrorCodeRow {
   fix: string
 }
 
+/**
+ * Every failure that a buyer can meet: its HTTP status, whether the same request may succeed later, and what to do.
+ *
+ * @example
+ * const { httpStatus, fix } = ERROR_CODES.PAYMENT_FAILED
+ * console.log(`HTTP ${httpStatus}: ${fix}`)
+ */
 export const ERROR_CODES = {
   INVALID_REQUEST: {
     httpStatus: 400,
@@ -150,6 +160,7 @@ export const ERROR_CODES = {
   },
 } as const satisfies Record<string, ErrorCodeRow>
 
+/** The code of one failure: a row of `ERROR_CODES`. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
 /** The JSON error body of every transport. */

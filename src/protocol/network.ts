@@ -1,27 +1,44 @@
 import type { Address } from './hex.ts'
 
-/** What a gateway must know of a chain before it can ask for money there. */
+/** The token that buyers pay with. */
+export interface Token {
+  address: Address
+  symbol: string
+  decimals: number
+  /** Its EIP-712 domain. It differs per chain: one constant would break every mainnet signature. */
+  domain: { name: string; version: string }
+}
+
+/** A chain, and the token on it that buyers pay with. */
 export interface Network {
   /** CAIP-2 id, e.g. `eip155:84532`. */
   id: string
   chainId: number
   /** The word sellers use: `mainnet` or `testnet`. */
   word: string
-  asset: Address
-  /** EIP-712 domain of the token. It differs per chain: one constant would break every mainnet signature. */
-  domain: { name: string; version: string }
+  token: Token
   rpcUrl: string
   explorerTxUrl: string
   facilitatorUrl: string
 }
 
+/**
+ * The networks that are known without being described.
+ *
+ * @example
+ * const { token, rpcUrl } = NETWORKS.find(({ word }) => word === 'testnet')!
+ */
 export const NETWORKS: readonly Network[] = [
   {
     id: 'eip155:8453',
     chainId: 8453,
     word: 'mainnet',
-    asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-    domain: { name: 'USD Coin', version: '2' },
+    token: {
+      address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+      symbol: 'USDC',
+      decimals: 6,
+      domain: { name: 'USD Coin', version: '2' },
+    },
     rpcUrl: 'https://mainnet.base.org',
     explorerTxUrl: 'https://basescan.org/tx/',
     facilitatorUrl: 'https://api.cdp.coinbase.com/platform/v2/x402',
@@ -30,8 +47,12 @@ export const NETWORKS: readonly Network[] = [
     id: 'eip155:84532',
     chainId: 84532,
     word: 'testnet',
-    asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-    domain: { name: 'USDC', version: '2' },
+    token: {
+      address: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+      symbol: 'USDC',
+      decimals: 6,
+      domain: { name: 'USDC', version: '2' },
+    },
     rpcUrl: 'https://sepolia.base.org',
     explorerTxUrl: 'https://sepolia.basescan.org/tx/',
     facilitatorUrl: 'https://x402.org/facilitator',

@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { UintString } from './amount.ts'
+import { ExactPayloadSchema } from './authorization.ts'
 import { IdString } from './catalog.ts'
-import { AddressSchema, Bytes32Schema, SignatureSchema } from './hex.ts'
 
 export const X402_VERSION = 2
 export const SCHEME = 'exact'
 export const MAX_TIMEOUT_SECONDS = 900
 
-/** What we put into `accepts[].extra`; a verbatim echo of it is enough to find the challenge again. */
+/** Our `accepts[].extra`. If a buyer repeats it unchanged, that is enough to find the challenge again. */
 export interface RequirementsExtra {
   name: string
   version: string
@@ -17,13 +16,13 @@ export interface RequirementsExtra {
   challengeId: string
   requestId: string
   resourceId?: string
-  /** Fresh in every 402: whoever echoes it has seen an answer of ours, not merely the public calldata. */
+  /** New in every 402: a buyer that repeats it has seen our answer, not only the public calldata. */
   salt: string
 }
 
 /** One element of `accepts`. */
 export interface PaymentRequirements {
-  scheme: typeof SCHEME
+  scheme: string
   network: string
   asset: string
   amount: string
@@ -32,7 +31,7 @@ export interface PaymentRequirements {
   extra: RequirementsExtra
 }
 
-/** The 402: as `payment-required` header (base64) and, with `extensions`, as body. */
+/** The 402, in the `payment-required` header (base64) and, with `extensions`, in the body. */
 export interface PaymentRequired {
   x402Version: typeof X402_VERSION
   error: string
@@ -42,23 +41,12 @@ export interface PaymentRequired {
   requestId: string
 }
 
-export const AuthorizationSchema = z.object({
-  from: AddressSchema,
-  to: AddressSchema,
-  value: UintString,
-  validAfter: UintString,
-  validBefore: UintString,
-  nonce: Bytes32Schema,
-})
-/** An EIP-3009 TransferWithAuthorization, canonical: lower-case hex, decimal strings. */
-export type Authorization = z.infer<typeof AuthorizationSchema>
-
-/** The x402 extension by which a buyer names a payment: our requestId by another name. */
+/** The x402 extension by which a buyer names a payment; we use the name as requestId. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
 const Salt = z.string().min(1).max(128)
 
-/** The buyer's echo of our requirements. It proves agreement and names ids; it never sets the terms. */
+/** Our requirements as the buyer repeats them. They show agreement and carry ids; they never set the terms. */
 export const AcceptedSchema = z.object({
   scheme: z.string().optional(),
   network: z.string().optional(),
@@ -77,33 +65,30 @@ export const AcceptedSchema = z.object({
     .optional(),
 })
 
+/** The element of a 402's `accepts` that a payment answers, as the buyer sent it back. */
 export type Accepted = z.infer<typeof AcceptedSchema>
 
-export const PaymentPayloadSchema = z.object({
+/** A payment in x402's format; its scheme reads `payload`. */
+export const PaymentEnvelopeSchema = z.object({
   x402Version: z.literal(X402_VERSION, { error: 'must be 2' }),
   network: z.string().optional(),
   scheme: z.string().optional(),
-  payload: z.object({
-    signature: SignatureSchema,
-    authorization: AuthorizationSchema,
-    from: AddressSchema.optional(),
-  }),
+  payload: z.record(z.string(), z.unknown()),
   accepted: AcceptedSchema.optional(),
-  /** Clients echo every extension of the 402; the buyer's own word is only this one's id. */
+  /** Clients repeat every extension of the 402; only the id of this one is the buyer's own. */
   extensions: z
     .object({
       [PAYMENT_IDENTIFIER]: z.object({ info: z.object({ id: IdString.nullish() }).nullish() }).nullish(),
     })
     .nullish(),
 })
+
+/** The same with the payload of scheme `exact`. */
+export const PaymentPayloadSchema = PaymentEnvelopeSchema.extend({ payload: ExactPayloadSchema })
 /** The decoded `payment-signature` header. */
 export type PaymentPayload = z.infer<typeof PaymentPayloadSchema>
 
-export function paymentIdOf(payment: PaymentPayload | undefined): string | undefined {
-  return payment?.extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined
-}
-
-/** `payment-response`: what became of the payment. */
+/** `payment-response`: the result of the payment. */
 export interface SettleResponse {
   success: boolean
   transaction: string

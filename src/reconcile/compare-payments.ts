@@ -1,18 +1,18 @@
 import { microToDollars } from '../protocol/amount.ts'
 import type { Network } from '../protocol/network.ts'
-import { authorizationKey } from '../rules/authorization-key.ts'
+import { authorizationKey } from '../schemes/exact/authorization.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { type LedgerIndex, placeKey, type Receipt } from './ledger-index.ts'
 import type { Movement, TokenBook } from './token-book.ts'
 
 const dollars = (value: string): string => microToDollars(BigInt(value))
 
-/** Money that came in, against receipts and deliveries. */
+/** Compares the money that came in with receipts and deliveries. */
 export async function comparePayments(parts: {
   index: LedgerIndex
   book: Pick<TokenBook, 'nonceOf'>
   network: Network
-  /** Without what the seller moved between wallets of its own. */
+  /** Without transfers between the seller's own wallets. */
   incoming: readonly Movement[]
   fromBlock: number
   toBlock: number
@@ -35,7 +35,7 @@ export async function comparePayments(parts: {
       found.push(
         about(receipt, 'receipt-differs', {
           message: `the receipt is of ${dollars(receipt.value)}, and its challenge asked ${dollars(account.amount)}`,
-          mend: 'Compare the record with the transaction on the explorer, and ask the buyer.',
+          fix: 'Compare the record with the transaction on the explorer, and ask the buyer.',
         }),
       )
     }
@@ -51,11 +51,11 @@ function differs(receipt: Receipt, { from, value }: Movement): Discrepancy | und
   if (wrong.length === 0) return undefined
   return about(receipt, 'receipt-differs', {
     message: `the receipt says ${wrong.join(' and ')}`,
-    mend: 'The chain is right. Look who changed the record, and restore it from a backup.',
+    fix: 'The chain is right. Look who changed the record, and restore it from a backup.',
   })
 }
 
-/** A transfer where no receipt points to: known under its authorization, or an orphan. */
+/** A transfer without a receipt: its authorization is known, or nothing of it is. */
 async function unplaced(
   { index, book, network }: { index: LedgerIndex; book: Pick<TokenBook, 'nonceOf'>; network: Network },
   movement: Movement,
@@ -70,16 +70,16 @@ async function unplaced(
       level: 'warn',
       challengeId: null,
       message: `${from} sent ${dollars(value)} by a plain transfer that no receipt tells of`,
-      mend: 'Nothing to do if it is your own money; otherwise ask the sender, and send it back by hand.',
+      fix: 'Nothing to do if it is your own money; otherwise ask the sender, and send it back by hand.',
     }
   }
-  const key = authorizationKey(network.chainId, network.asset, from, nonce)
+  const key = authorizationKey(network, from, nonce)
   const receipt = index.receipts.get(key)
   if (receipt) {
     seen.add(receipt)
     return about(receipt, 'receipt-differs', {
       message: `the receipt names transaction ${receipt.txHash}, and the chain has the payment in ${txHash}`,
-      mend: 'A running server follows it automatically; see that one runs, and look again.',
+      fix: 'A running server follows it automatically; see that one runs, and look again.',
     })
   }
   const challengeId = index.unsettled.get(key) ?? null
@@ -91,7 +91,7 @@ async function unplaced(
       challengeId === null
         ? `${from} paid ${dollars(value)} by an authorization that the ledger does not know`
         : `${from} paid ${dollars(value)} for a challenge that has no receipt of it`,
-    mend:
+    fix:
       challengeId === null
         ? 'Is another gateway paid by the same wallet, or was an old backup restored? Send it back by hand if nothing was delivered.'
         : 'A running server records it automatically; see that one runs, and look again.',
@@ -102,7 +102,7 @@ function notOnChain(receipt: Receipt): Discrepancy {
   const { state } = receipt.account
   return about(receipt, 'payment-not-on-chain', {
     message: `the receipt of ${dollars(receipt.value)} names a transfer that the chain does not have (the challenge is ${state})`,
-    mend:
+    fix:
       state === 'DELIVERED'
         ? 'Revoke what was delivered if it matters, and see that RPC_URL is a node of the right chain.'
         : 'See that RPC_URL is a node of the right chain. Refund nothing for it.',
@@ -119,7 +119,7 @@ function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
       challengeId: id,
       txHash: lost?.txHash ?? null,
       message: `delivered for ${dollars(amount)}, but ${lost ? 'the chain took the payment back' : 'no payment is recorded'}`,
-      mend: 'Revoke what was delivered if it matters.',
+      fix: 'Revoke what was delivered if it matters.',
     }
   }
 }
@@ -127,7 +127,7 @@ function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
 function about(
   { account, txHash }: Receipt,
   kind: Discrepancy['kind'],
-  { message, mend }: Pick<Discrepancy, 'message' | 'mend'>,
+  { message, fix }: Pick<Discrepancy, 'message' | 'fix'>,
 ): Discrepancy {
-  return { kind, level: 'error', challengeId: account.id, txHash, message, mend }
+  return { kind, level: 'error', challengeId: account.id, txHash, message, fix }
 }

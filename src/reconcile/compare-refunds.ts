@@ -1,6 +1,6 @@
 import { microToDollars } from '../protocol/amount.ts'
 import type { Network } from '../protocol/network.ts'
-import { refundNonceOf } from '../settlement/refund-nonce.ts'
+import { refundNonceOf } from '../schemes/exact/refund-nonce.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { type Account, type LedgerIndex, placeKey, type Receipt, type Refund } from './ledger-index.ts'
 import type { Movement, TokenBook } from './token-book.ts'
@@ -10,20 +10,20 @@ const SETTLED: ReadonlySet<Refund['phase']> = new Set(['DONE', 'VOID'])
 
 export interface ComparedRefunds {
   found: Discrepancy[]
-  /** Owed, and young enough to be on their way. */
+  /** Refunds due that are recent enough to be still on their way. */
   waiting: number
 }
 
-/** Money that should go back and money that went back, against each other. */
+/** Compares the money that should be refunded with the money that was refunded. */
 export async function compareRefunds(parts: {
   index: LedgerIndex
   book: Pick<TokenBook, 'nonceOf' | 'movementsIn'>
   network: Network
-  /** Without what the seller moved between wallets of its own. */
+  /** Without transfers between the seller's own wallets. */
   outgoing: readonly Movement[]
   fromBlock: number
   nowMs: number
-  /** So long a refund may take: finality, the job's interval, a few tries. */
+  /** How long a refund may take: finality, the interval of the job, a few tries. */
   graceMs: number
 }): Promise<ComparedRefunds> {
   const { index, book, network, outgoing, fromBlock, nowMs, graceMs } = parts
@@ -40,18 +40,20 @@ export async function compareRefunds(parts: {
   for (const refund of done) {
     const inRange = sentIn.get(refund.txHash ?? '')
     if (!inRange && refund.fromHeight < fromBlock) continue
-    // Paid by a wallet that is no longer ours: the transaction itself is asked.
+    // Paid by a wallet that is no longer configured, so look at the transaction itself.
     const all = inRange ?? (refund.txHash === null ? undefined : await book.movementsIn(refund.txHash))
     const paid = all?.find(pays(refund))
     if (paid) used.add(placeKey(paid))
     else unpaid.set(refund, notPaid(refund, all !== undefined))
   }
 
-  /** Of receipts of this payer, by the nonce under which each is refunded. */
+  /** The receipts of this payer, by the nonce with which each is refunded. */
   async function refundedReceipt(movement: Movement): Promise<Receipt | undefined> {
     const receipts = index.byPayer.get(movement.to)
     const nonce = receipts && (await book.nonceOf(movement))
-    return receipts?.find(({ key }) => nonce !== undefined && refundNonceOf(key, network.asset) === nonce)
+    return receipts?.find(
+      ({ key }) => nonce !== undefined && refundNonceOf(key, network.token.address) === nonce,
+    )
   }
   const unexplained = outgoing.filter((one) => !used.has(placeKey(one)))
   const byHand: Movement[] = []
@@ -64,7 +66,7 @@ export async function compareRefunds(parts: {
       continue
     }
     const refund = receipt.account.refunds.find(({ key }) => key === receipt.key)
-    // A reorganisation may have put it into another transaction than was noted.
+    // A reorganisation may have moved it into another transaction than the recorded one.
     if (refund && unpaid.delete(refund)) found.push(elsewhere(refund, movement))
     else if (refund?.phase === 'DONE') found.push(twice(refund, movement))
     else if (refund?.phase === 'BROADCAST' || refund?.phase === 'WAITING') onItsWay.add(refund.key)
@@ -83,7 +85,7 @@ export async function compareRefunds(parts: {
       const mayPay = byHandTo.get(refund.recipient)?.find((one) => {
         return pays(refund)(one) && one.blockNumber > refund.fromHeight
       })
-      // It pays what is owed; only what is left can be too much.
+      // This transfer pays a refund that is due; only the others can be surplus.
       if (mayPay) used.add(placeKey(mayPay))
       if (refund.phase !== 'FAILED' && (!isOld(account) || onItsWay.has(refund.key))) waiting += 1
       else found.push(owed(refund, mayPay))
@@ -118,14 +120,14 @@ function notPaid(refund: Refund, exists: boolean): Discrepancy {
   const what = exists ? `pays no ${dollars(value)} to ${recipient}` : 'is not on the chain'
   return about(refund, 'refund-missing', {
     message: `the ledger says that ${dollars(value)} went back, but the transaction ${what}`,
-    mend: 'See that RPC_URL is a node of the right chain; if it is, pay the buyer by hand.',
+    fix: 'See that RPC_URL is a node of the right chain; if it is, pay the buyer by hand.',
   })
 }
 
 function elsewhere(refund: Refund, { txHash }: Movement): Discrepancy {
   return about({ ...refund, txHash }, 'refund-unrecorded', {
     message: `the ledger names transaction ${refund.txHash}, and the chain has the refund in ${txHash}`,
-    mend: 'Nothing is owed. Note the right transaction in your own books.',
+    fix: 'Nothing is owed. Note the right transaction in your own books.',
   })
 }
 
@@ -133,18 +135,18 @@ function owed(refund: Refund, mayPay: Movement | undefined): Discrepancy {
   const { account, value, recipient, phase, reason } = refund
   const why = reason === null ? '' : `: ${reason}`
   const state = phase === 'FAILED' ? `failed${why}` : `has not been paid for a long time${why}`
-  const mend = mayPay
+  const fix = mayPay
     ? `It looks as if ${mayPay.txHash} paid it: paystile refunds resolve ${account.id} --tx ${mayPay.txHash}`
     : phase === 'FAILED'
-      ? `Mend the reason, then: paystile refunds retry ${account.id}`
+      ? `Fix the reason, then: paystile refunds retry ${account.id}`
       : 'See that the server runs and that REFUND_WALLET_PRIVATE_KEY is set; paystile doctor tells more.'
   return about(refund, 'refund-missing', {
     message: `the refund of ${dollars(value)} to ${recipient} ${state}`,
-    mend,
+    fix,
   })
 }
 
-/** Money that is neither delivered for nor marked to go back. */
+/** Payments that were neither delivered nor marked to be refunded. */
 function withoutRefund({ id, state, amount, receipts, refunds }: Account): Discrepancy | undefined {
   const own = refunds.filter(({ movesState }) => movesState)
   const stuck = state === 'PAID' || state === 'REFUND_PENDING' || state === 'REFUND_FAILED'
@@ -156,14 +158,14 @@ function withoutRefund({ id, state, amount, receipts, refunds }: Account): Discr
     challengeId: id,
     txHash: receipts[0]?.txHash ?? null,
     message: `${dollars(amount)} was paid, the challenge is ${state}, and no refund is recorded`,
-    mend: 'A running server delivers or refunds it automatically; see that one runs, and look again.',
+    fix: 'A running server delivers or refunds it automatically; see that one runs, and look again.',
   }
 }
 
 function twice(refund: Refund, { txHash, value, to }: Movement): Discrepancy {
   return about({ ...refund, txHash }, 'double-refund', {
     message: `${to} got ${dollars(value)} back twice: in ${refund.txHash}, as recorded, and in ${txHash}`,
-    mend: 'Ask the buyer for it back, and look who sent the second one.',
+    fix: 'Ask the buyer for it back, and look who sent the second one.',
   })
 }
 
@@ -175,7 +177,7 @@ function unrecorded({ account }: Receipt, { txHash, value, to }: Movement): Disc
     challengeId: account.id,
     txHash,
     message: `the chain has paid ${dollars(value)} back to ${to}, and the ledger says ${state}`,
-    mend:
+    fix:
       state === 'REFUND_FAILED'
         ? `Let it be recorded: paystile refunds retry ${account.id}`
         : 'Was an old backup restored? Revoke what was delivered if it matters.',
@@ -185,7 +187,7 @@ function unrecorded({ account }: Receipt, { txHash, value, to }: Movement): Disc
 function about(
   { account, txHash }: Pick<Refund, 'account' | 'txHash'>,
   kind: Discrepancy['kind'],
-  { message, mend }: Pick<Discrepancy, 'message' | 'mend'>,
+  { message, fix }: Pick<Discrepancy, 'message' | 'fix'>,
 ): Discrepancy {
-  return { kind, level: 'error', challengeId: account.id, txHash, message, mend }
+  return { kind, level: 'error', challengeId: account.id, txHash, message, fix }
 }

@@ -1,26 +1,26 @@
-/** What chain and ledger do not agree on. */
+/** A difference between the chain and the ledger. */
 export type DiscrepancyKind =
-  /** Money came in, and no receipt tells of it. */
+  /** Money came in, and there is no receipt for it. */
   | 'orphan-payment'
   /** A receipt whose transfer the chain does not have. */
   | 'payment-not-on-chain'
-  /** A receipt that tells another amount, payer or place than the chain or its challenge. */
+  /** A receipt whose amount, payer or transaction differs from the chain or from its challenge. */
   | 'receipt-differs'
-  /** Delivered without any payment that counts. */
+  /** Delivered without a valid payment. */
   | 'unpaid-delivery'
-  /** Owed and not paid, or said to be paid and not on the chain. */
+  /** A refund that is due and not paid, or that is recorded as paid and not on the chain. */
   | 'refund-missing'
-  /** Paid back more than once. */
+  /** Refunded more than once. */
   | 'double-refund'
-  /** The chain paid it back, and the ledger does not know. */
+  /** Refunded on the chain, but not in the ledger. */
   | 'refund-unrecorded'
 
 export interface Discrepancy {
   kind: DiscrepancyKind
-  /** `warn`: it may be all right; only its owner can tell. */
+  /** `warn`: it may be in order; only the operator can tell. */
   level: 'error' | 'warn'
   challengeId: string | null
   txHash: string | null
   message: string
-  mend: string
+  fix: string
 }

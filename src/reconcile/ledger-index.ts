@@ -2,7 +2,7 @@ import type { Dossier } from '../backstage.ts'
 import type { ReceiptRow } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 
-/** What the comparison needs of a challenge: little enough to hold a long history. */
+/** What the comparison needs of a challenge: small enough to keep a long history in memory. */
 export interface Account {
   id: string
   state: Dossier['challenge']['state']
@@ -26,7 +26,7 @@ export interface Refund {
   recipient: Address
   value: string
   phase: Dossier['refunds'][number]['phase']
-  /** The receipt's block: a refund can only be above. */
+  /** The block of the receipt; its refund can only be in a later one. */
   fromHeight: number
   txHash: Hex | null
   reason: string | null
@@ -43,14 +43,14 @@ export interface LedgerIndex {
   payTos: Set<Address>
   /** The lowest height at which any of these payments can have landed. */
   fromHeight: number | undefined
-  /** Of another network than the one that is compared. */
+  /** Entries of another network than the one that is compared. */
   foreign: number
 }
 
 export const placeKey = ({ txHash, logIndex }: { txHash: string; logIndex: number }): string =>
   `${txHash}:${logIndex}`
 
-/** Reads the whole ledger. `onEntry` tells how many entries it has seen. */
+/** Reads the whole ledger. `onEntry` is called with the number of entries read so far. */
 export async function indexLedger(
   entries: AsyncIterable<Omit<Dossier, 'audit'>>,
   networkId: string,

@@ -1,8 +1,9 @@
 import type { Dossier } from '../backstage.ts'
+import { createRpc } from '../chain/rpc.ts'
 import { ConfigError } from '../errors.ts'
+import { HOUR_MS } from '../protocol/duration.ts'
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import { createRpc } from '../settlement/rpc.ts'
 import { comparePayments } from './compare-payments.ts'
 import { compareRefunds } from './compare-refunds.ts'
 import type { Discrepancy } from './discrepancy.ts'
@@ -13,10 +14,10 @@ export interface Reconciliation {
   network: string
   wallets: Address[]
   fromBlock: number
-  /** The last finalized one: what is younger may still change, and may not be recorded yet. */
+  /** The last finalized block: later blocks may still change, and may not be recorded yet. */
   toBlock: number
   challenges: number
-  /** Of other networks, which were not looked at. */
+  /** Entries of other networks, which were not compared. */
   foreign: number
   movements: { incoming: number; outgoing: number }
   refundsWaiting: number
@@ -29,9 +30,9 @@ export interface ReconcileProgress {
 }
 
 const RPC_LIMITS = { timeoutMs: 20_000, maxBytes: 16 * 1024 * 1024 }
-/** A day on Base: also what came shortly before the first receipt is looked at. */
+/** A day on Base: transfers shortly before the first receipt are compared too. */
 const MARGIN_BLOCKS = 43_200
-const GRACE_MS = 3_600_000
+const GRACE_MS = HOUR_MS
 
 /**
  * Compares the token's own logs with the ledger, up to the last finalized block. Changes nothing. Rejects with
@@ -50,8 +51,8 @@ export async function reconcile(
   progress: ReconcileProgress,
 ): Promise<Reconciliation> {
   const { network, walletAddress, refundWallet, nowMs, graceMs = GRACE_MS } = parts
-  const book = createTokenBook(createRpc(network.rpcUrl, RPC_LIMITS), network.asset)
-  // Before the ledger is read: whatever is in these blocks had its time to be recorded.
+  const book = createTokenBook(createRpc(network.rpcUrl, RPC_LIMITS), network.token.address)
+  // Read before the ledger: everything in these blocks has had time to be recorded.
   const toBlock = await book.finalizedHeight()
   const index = await indexLedger(parts.ledger(), network.id, progress.onEntry)
   const earliest = Math.max(0, (index.fromHeight ?? toBlock) - MARGIN_BLOCKS)

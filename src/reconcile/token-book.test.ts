@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Rpc } from '../settlement/rpc.ts'
-import { TRANSFER_TOPIC } from '../settlement/token-calls.ts'
+import { TRANSFER_TOPIC } from '../chain/erc20.ts'
+import type { Rpc } from '../chain/rpc.ts'
 import { createTokenBook } from './token-book.ts'
 
 const ASSET = `0x${'a5'.repeat(20)}` as const
@@ -32,7 +32,7 @@ function narrowNode(allowed: number): { rpc: Rpc; asked: Array<[number, number]>
   return { rpc: { attempt, call: () => Promise.reject(new Error('not asked')) }, asked }
 }
 
-test('a node that allows few blocks at a time is asked for few, and no block is left out or read twice', async () => {
+test('a node that allows few blocks per query gets small queries, and no block is left out or read twice', async () => {
   const { rpc, asked } = narrowNode(7)
   const progress: number[] = []
   const book = createTokenBook(rpc, ASSET)
@@ -51,7 +51,7 @@ test('a node that allows few blocks at a time is asked for few, and no block is 
   expect(progress.at(-1)).toBe(139)
 })
 
-test('a node that refuses even one block is no empty chain', async () => {
+test('a node that refuses even one block is an error, not an empty chain', async () => {
   const book = createTokenBook(narrowNode(0).rpc, ASSET)
   const looked = book.movements({ receiving: [SELLER], sending: [SELLER] }, 1, 9, () => {})
   await expect(looked).rejects.toThrow(/eth_getLogs: too many blocks/)

@@ -1,11 +1,13 @@
+import { addressWord } from '../chain/abi-words.ts'
+import { TRANSFER_TOPIC } from '../chain/erc20.ts'
+import { OversizeError } from '../chain/http-text.ts'
+import { createLearnedLimit } from '../chain/learned-limit.ts'
+import { addressOf, type Log, readLogs } from '../chain/logs.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import { readBig, readNumber, readRecord, toQuantity } from '../chain/rpc-values.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import { OversizeError } from '../settlement/http-text.ts'
-import { createLearnedLimit } from '../settlement/learned-limit.ts'
-import type { Rpc } from '../settlement/rpc.ts'
-import { readBig, readNumber, readRecord, toQuantity } from '../settlement/rpc-values.ts'
-import { addressWord, TRANSFER_TOPIC, USED_TOPIC } from '../settlement/token-calls.ts'
-import { addressOf, type Log, readLogs } from '../settlement/token-logs.ts'
+import { USED_TOPIC } from '../schemes/exact/token-calls.ts'
 
 /** One Transfer of the token. */
 export interface Movement {
@@ -17,23 +19,23 @@ export interface Movement {
   value: string
 }
 
-/** What the chain says of the token. Rejects with UnavailableError whenever it cannot be asked. */
+/** Reads the transfers of the token from the chain. Rejects with UnavailableError if the chain cannot be asked. */
 export interface TokenBook {
   finalizedHeight(): Promise<number>
-  /** Everything that these wallets sent or were sent in these blocks, oldest first; `onBlock` tells how far it is. */
+  /** All transfers from or to these wallets in these blocks, oldest first; `onBlock` reports the progress. */
   movements(
     wallets: { receiving: readonly Address[]; sending: readonly Address[] },
     fromBlock: number,
     toBlock: number,
     onBlock: (block: number) => void,
   ): Promise<{ incoming: Movement[]; outgoing: Movement[] }>
-  /** The nonce of the authorization that caused it; undefined: it was a plain transfer. */
+  /** The nonce of the authorization that caused the transfer; undefined: it was a plain transfer. */
   nonceOf(movement: Movement): Promise<Hex | undefined>
   /** All movements of one transaction; undefined while the chain does not have it. */
   movementsIn(txHash: Hex): Promise<Movement[] | undefined>
 }
 
-/** Most public nodes allow this many blocks in one query; those that allow fewer teach us. */
+/** Most public nodes allow this many blocks in one query; for others a smaller number is found by trying. */
 const FIRST_SPAN = 10_000
 
 export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
@@ -47,7 +49,7 @@ export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
       throw error
     })
     if (answer?.ok) return readLogs(answer.result)
-    // Nodes say "range too large" in a hundred ways; a single block is never too large.
+    // Every node words "range too large" differently, so any error may mean it; a single block is never too large.
     if (to > from) return undefined
     throw new UnavailableError(`the RPC (eth_getLogs: ${answer?.error.message ?? 'too large'})`)
   }
@@ -102,7 +104,7 @@ export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
 
     async nonceOf({ txHash, logIndex, from }) {
       const logs = await logsOf(txHash)
-      // The token logs the use right before the transfer that it causes.
+      // The token logs the use of an authorization right before the transfer.
       const used = logs?.find((log) => log.logIndex === logIndex - 1)
       const causes =
         used?.address === asset && used.topics[0] === USED_TOPIC && addressOf(used.topics[1]!) === from

@@ -19,7 +19,7 @@ export interface CatalogRoute extends CatalogItem {
   path: string
   pattern: RoutePattern
   free: boolean
-  /** Called directly, it answers as its backend does. */
+  /** A direct call of it gets the backend's own answer. */
   raw: boolean
 }
 
@@ -65,7 +65,7 @@ export interface AskedCall {
   body: Uint8Array | null
 }
 
-/** The ids that a request, its header and its echo named, already merged. */
+/** The ids from a request, its header and the offer that it repeats, already merged. */
 export interface NamedItem {
   planId?: string | undefined
   routeId?: string | undefined
@@ -73,7 +73,7 @@ export interface NamedItem {
   call?: AskedCall | undefined
 }
 
-/** What the buyer wants, or why it cannot be sold. Asked before any money is. */
+/** Finds what the buyer wants, or why it cannot be sold, before any money is asked for. */
 export function findSubject(
   catalog: Catalog,
   named: NamedItem,
@@ -118,7 +118,10 @@ function fitsRoute(route: CatalogRoute, path: string): boolean {
   return parsed !== undefined && matchPattern(route.pattern, parsed.pathname) !== undefined
 }
 
-/** What a direct call of this path may mean, paid or free: at most one route per method. Undefined: no fit path at all. */
+/**
+ * The routes that a direct call of this path may mean, paid or free: at most one per method. Undefined: the path
+ * cannot be a route's.
+ */
 export function routesAt(catalog: Catalog, path: string): CatalogRoute[] | undefined {
   const parsed = parseResourcePath(path)
   if (!parsed) return undefined

@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Transport } from '../facts.ts'
 import { createMac } from './sha256.ts'
-import type { Terms } from './terms.ts'
+import type { RailTerms, Terms } from './terms.ts'
 
 /**
- * A challenge lives in its id until something happens to it:
- * `<transport>-` + base64url of key id (1 byte), expiry in seconds (5), random (12), HMAC-SHA256/128 (16) over
- * these and the terms. An unpaid request therefore stores nothing, and a forged id cannot pass.
+ * A challenge exists only in its id until something happens to it: `<transport>-` + base64url of key id (1 byte),
+ * expiry in seconds (5), random (12), HMAC-SHA256/128 (16) over these and the terms. So an unpaid request stores
+ * nothing, and a forged id is recognised.
  */
 const RANDOM_BYTES = 12
 const HEAD_BYTES = 1 + 5 + RANDOM_BYTES
@@ -27,20 +27,38 @@ export interface ParsedChallengeId {
   mac: Buffer
 }
 
-/** Where every id is put together: none outlives its making. */
+/** One buffer is used for every id: it is filled and encoded without an await in between. */
 const draft = Buffer.alloc(HEAD_BYTES + MAC_BYTES)
 const draftHead = draft.subarray(0, HEAD_BYTES)
 
 const macs = new WeakMap<Uint8Array, ReturnType<typeof createMac>>()
 
 /** In hex. */
-function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: Terms): string {
+function macOf(key: Uint8Array, head: Uint8Array, text: string): string {
   let mac = macs.get(key)
   if (!mac) {
     mac = createMac(key)
     macs.set(key, mac)
   }
-  const text =
+  return mac(head, text).slice(0, 2 * MAC_BYTES)
+}
+
+function provenText(transport: Transport, terms: Terms): string {
+  return (
+    'paystile:challenge:3' +
+    sized(transport) +
+    sized(terms.kind) +
+    sized(terms.itemId) +
+    sized(terms.resourceId) +
+    sized(terms.resourceHash) +
+    sized(terms.amount) +
+    sized(terms.requestId)
+  )
+}
+
+/** What ids proved before a challenge could be paid on several rails. Such ids are valid until they expire. */
+function earlierText(transport: Transport, terms: Terms, rail: RailTerms): string {
+  return (
     'paystile:challenge:2' +
     sized(transport) +
     sized(terms.kind) +
@@ -48,37 +66,41 @@ function macOf(key: Uint8Array, transport: Transport, head: Uint8Array, terms: T
     sized(terms.resourceId) +
     sized(terms.resourceHash) +
     sized(terms.amount) +
-    sized(terms.asset) +
-    sized(terms.network) +
-    sized(terms.payTo) +
+    sized(rail.asset) +
+    sized(rail.network) +
+    sized(rail.payTo) +
     sized(terms.requestId)
-  return mac(head, text).slice(0, 2 * MAC_BYTES)
+  )
 }
 
-/** With its length before it, no field can run into the next: as safe as JSON here, and a quarter of its time. */
+/**
+ * Each field is preceded by its length, so that none can run into the next. As safe as JSON here, in a quarter of the
+ * time.
+ */
 const sized = (field: string): string => `${field.length}:${field}`
 
 export function makeChallengeId(
   key: IdKey,
   transport: Transport,
   expiresAtMs: number,
-  /** {@link CHALLENGE_RANDOM_BYTES} of it. */
+  /** {@link CHALLENGE_RANDOM_BYTES} random bytes. */
   random: Uint8Array,
   terms: Terms,
 ): string {
   draft.writeUInt8(key.id, 0)
   draft.writeUIntBE(Math.floor(expiresAtMs / 1000), 1, 5)
   draft.set(random, 6)
-  draft.write(macOf(key.key, transport, draftHead, terms), HEAD_BYTES, 'hex')
+  draft.write(macOf(key.key, draftHead, provenText(transport, terms)), HEAD_BYTES, 'hex')
   return `${transport}-${draft.toString('base64url')}`
 }
 
-/** Splits an id without judging it; undefined when it cannot be one of ours. */
+/** Splits an id without verifying it; undefined if it cannot be one of ours. */
 export function parseChallengeId(challengeId: string): ParsedChallengeId | undefined {
   const match = /^(http|a2a|mcp)-([A-Za-z0-9_-]{46})$/.exec(challengeId)
   if (!match) return undefined
   const bytes = Buffer.from(match[2]!, 'base64url')
-  // base64url has spare bits at the end: only the canonical spelling counts, or one id would have several names.
+  // base64url has spare bits at the end. Only the canonical spelling is accepted, or one id would have several
+  // spellings.
   if (bytes.length !== HEAD_BYTES + MAC_BYTES || bytes.toString('base64url') !== match[2]) return undefined
   return {
     transport: match[1] as Transport,
@@ -89,11 +111,18 @@ export function parseChallengeId(challengeId: string): ParsedChallengeId | undef
   }
 }
 
-/** Did we issue this id for exactly these terms? */
-export function provesTerms(keys: readonly IdKey[], parsed: ParsedChallengeId, terms: Terms): boolean {
-  const key = keys.find((candidate) => candidate.id === parsed.keyId)
+/** Did we issue this id for exactly these terms? `rails` are those that an id of the earlier format may name. */
+export function provesTerms(
+  keys: readonly IdKey[],
+  { keyId, transport, head, mac }: ParsedChallengeId,
+  terms: Terms,
+  rails: readonly RailTerms[],
+): boolean {
+  const key = keys.find((candidate) => candidate.id === keyId)
+  if (!key) return false
+  const proves = (text: string): boolean =>
+    timingSafeEqual(Buffer.from(macOf(key.key, head, text), 'hex'), mac)
   return (
-    key !== undefined &&
-    timingSafeEqual(Buffer.from(macOf(key.key, parsed.transport, parsed.head, terms), 'hex'), parsed.mac)
+    proves(provenText(transport, terms)) || rails.some((rail) => proves(earlierText(transport, terms, rail)))
   )
 }

@@ -1,7 +1,7 @@
-/** Nobody encodes so often by accident. */
+/** Nobody encodes a path more often than this by accident. */
 const MAX_DECODINGS = 5
 
-/** Slashes, backslashes and full stops of other scripts, as far as NFKC leaves them alone. */
+/** Characters that look like slashes, backslashes and full stops and are not changed by NFKC. */
 const LOOKALIKES: ReadonlyArray<[RegExp, string]> = [
   [/[\u2044\u2215\u29f8]/g, '/'],
   [/[\u2216\u29f5]/g, '\\'],
@@ -9,10 +9,10 @@ const LOOKALIKES: ReadonlyArray<[RegExp, string]> = [
 ]
 
 /**
- * Could a server take a segment of this path for "." or ".."? `URL` knows only "..", "%2e." and the like. Servers
- * differ: they cut path parameters off ("..;a" in Tomcat), decode twice, take a backslash for a slash, trim blanks and
- * dots, or fold full-width characters. The call that was paid would then be another one. What no decoder understands
- * the same way (overlong UTF-8, a lone "%") counts as one, too.
+ * Could a server read a segment of this path as "." or ".."? `URL` knows only "..", "%2e." and the like. Servers
+ * differ: they cut path parameters off ("..;a" in Tomcat), decode twice, treat a backslash as a slash, trim blanks
+ * and dots, or fold full-width characters. The backend would then get another call than the one that was paid. What
+ * decoders disagree on (overlong UTF-8, a lone "%") counts as well.
  */
 export function hasDotSegments(pathname: string): boolean {
   if (!/[.%]/.test(pathname)) return false
@@ -33,10 +33,10 @@ function fold(text: string): string {
   return LOOKALIKES.reduce((folded, [pattern, ascii]) => folded.replace(pattern, ascii), plain)
 }
 
-/** Behind ";" stand parameters; behind "?" and "#", once decoded, what is no path any more. */
+/** Parameters follow ";". After decoding, what follows "?" or "#" is no longer part of the path. */
 const isDots = (segment: string): boolean => /^\.+(?:[;?#]|$)/.test(segment)
 
-/** As lenient as any decoder: what is no escape stays. Undefined: bytes that are no UTF-8. */
+/** As lenient as any decoder: what is not an escape stays. Undefined: the bytes are not UTF-8. */
 function decode(text: string): string | undefined {
   try {
     return text.replace(/(?:%[0-9a-f]{2})+/gi, decodeURIComponent)

@@ -1,29 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { AuthorizationRow } from '../facts.ts'
-import type { PaymentPayload } from '../protocol/payment.ts'
 import { sha256 } from './sha256.ts'
 
-export function saltHashOf(payment: PaymentPayload): string | null {
-  const salt = payment.accepted?.extra?.salt
-  return salt === undefined ? null : sha256(salt)
+export function saltHashOf(salt: string | null): string | null {
+  return salt === null ? null : sha256(salt)
 }
 
 /**
- * Calldata publishes authorization and signature once settled, so they prove nothing. The salt was only ever in
- * our 402 to this buyer: who has both is the buyer.
+ * Once settled, a payment and its signature are public in the calldata, so they do not prove who the buyer is. The
+ * salt was only in our offer to this buyer: a request with the same payment and this salt comes from the buyer.
  */
-export function ownsAttempt(attempt: AuthorizationRow, payment: PaymentPayload): boolean {
-  const claimed = attempt.saltHash
-  const shown = saltHashOf(payment)
-  if (claimed === null || shown === null || !timingSafeEqual(Buffer.from(claimed), Buffer.from(shown)))
-    return false
-  const { authorization, signature } = payment.payload
-  const { auth } = attempt
-  return (
-    auth.to === authorization.to &&
-    auth.value === authorization.value &&
-    auth.validAfter === authorization.validAfter &&
-    auth.validBefore === authorization.validBefore &&
-    auth.signature === signature
-  )
+export function showsSalt(claimed: string | null, salt: string | null): boolean {
+  const shown = saltHashOf(salt)
+  return claimed !== null && shown !== null && timingSafeEqual(Buffer.from(claimed), Buffer.from(shown))
 }

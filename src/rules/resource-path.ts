@@ -3,13 +3,13 @@ import { hasDotSegments } from './dot-segments.ts'
 const ORIGIN = 'http://backend.invalid'
 const PLAIN = /^[\w/-]+$/
 
-/** A path without a query and with nothing in it that any parser changes: it need not be parsed. */
+/** A path without a query that no parser changes, so it need not be parsed. */
 export const isPlainPath = (path: string): boolean => PLAIN.test(path)
 
 /**
- * Splits a path with query, if it is one that every URL parser reads the same way: what we match is then what the
- * backend gets. Anything that parsing would change (dot segments, backslashes, a host, blanks, a fragment), or that
- * some server reads as a dot segment, is refused rather than mended.
+ * Splits a path with query, if every URL parser reads it the same way: then the backend gets exactly the path that
+ * was matched. A path that parsing would change (dot segments, backslashes, a host, blanks, a fragment), or that some
+ * server reads as a dot segment, is refused and not corrected.
  */
 export function parseResourcePath(path: string): { pathname: string; search: string } | undefined {
   if (!path.startsWith('/') || path.startsWith('//')) return undefined

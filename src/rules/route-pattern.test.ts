@@ -123,12 +123,12 @@ describe('resource paths', () => {
     '/a/wait%E2%80%A6',
     '/a/100%25',
     '/a?file=../b;..',
-  ])('%s is no dot segment to anybody', (path) => {
+  ])('%s is not read as a dot segment by any server', (path) => {
     const parsed = parseResourcePath(path)
     expect(parsed && parsed.pathname + parsed.search).toBe(path)
   })
 
-  test('whatever passes keeps its origin and its path on any backend', () => {
+  test('an accepted path keeps its origin and path on any backend', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'/\\.@:?#%2eabc& \t'), maxLength: 12 }), (path) => {
         if (!parseResourcePath(path)) return

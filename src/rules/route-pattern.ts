@@ -5,7 +5,7 @@ export interface RoutePattern {
   segments: ReadonlyArray<{ literal: string } | { param: string }>
 }
 
-/** Why a path cannot be a route's pattern, in words a seller can act on; undefined when it is good. */
+/** Why a path cannot be a route's pattern, as a message for the seller; undefined if it can. */
 export function patternFault(path: string): string | undefined {
   if (!path.startsWith('/')) return 'must start with "/", for example "/weather/:city"'
   const names = new Set<string>()
@@ -35,7 +35,7 @@ export function parsePattern(path: string): RoutePattern {
   return { segments }
 }
 
-/** Could one path match both? Then a price would depend on the order of routes. */
+/** Could one path match both? Then its price would depend on the order of the routes. */
 export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
   return (
     a.segments.length === b.segments.length &&
@@ -46,7 +46,7 @@ export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
   )
 }
 
-/** The parameters, decoded once; undefined when the path is not this route's. */
+/** The parameters, decoded once; undefined if the path does not match. */
 export function matchPattern(pattern: RoutePattern, pathname: string): Record<string, string> | undefined {
   const segments = pathname.slice(1).split('/')
   if (segments.length !== pattern.segments.length) return undefined

@@ -19,7 +19,7 @@ const EVENTS: ChallengeEvent[] = [
   'refund-proven',
 ]
 
-/** The contract's own table, written out once more by hand: a transition added by mistake fails here. */
+/** The contract's own table, written out again by hand, so that a transition added by mistake fails here. */
 const ALLOWED: Array<[ChallengeState, ChallengeEvent, ChallengeState]> = [
   ['PENDING', 'paid', 'PAID'],
   ['PAID', 'delivered', 'DELIVERED'],
@@ -65,7 +65,7 @@ describe('the state machine', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...EVENTS), { maxLength: 40 }), (events) => {
         let state: ChallengeState = 'PENDING'
-        /** Receipts that neither bought a delivery nor went back nor were taken by the chain. */
+        /** Receipts that were not used for a delivery, refunded, or lost on the chain. */
         let held = 0
         for (const event of events) {
           const next = nextState(state, event)
@@ -75,7 +75,7 @@ describe('the state machine', () => {
           if (event === 'receipt-lost' && state !== 'DELIVERED') held--
           state = next
           expect(CHALLENGE_STATES).toContain(state)
-          // Money in hand has a state that says what is owed; no money in hand, and nothing is.
+          // While we hold money, the state says what is owed; without money nothing is.
           expect(held).toBe(['PAID', 'REFUND_PENDING', 'REFUND_FAILED'].includes(state) ? 1 : 0)
         }
       }),

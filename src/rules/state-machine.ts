@@ -17,8 +17,8 @@ export type ChallengeEvent =
   | 'refund-proven'
 
 /**
- * The whole life of a challenge. What is not listed cannot happen. `surplus-received` and `backend-failed` are
- * listed although they move nothing, because they are recorded.
+ * All transitions of a challenge. What is not listed cannot happen. `surplus-received` and `backend-failed` do not
+ * change the state; they are listed because they are recorded.
  */
 export const TRANSITIONS: Readonly<Record<ChallengeState, Partial<Record<ChallengeEvent, ChallengeState>>>> =
   {
@@ -27,7 +27,7 @@ export const TRANSITIONS: Readonly<Record<ChallengeState, Partial<Record<Challen
       delivered: 'DELIVERED',
       'backend-failed': 'PAID',
       'delivery-failed': 'REFUND_PENDING',
-      // The chain took the payment back for good before anything was delivered: it was never paid.
+      // A reorganisation removed the payment for good before anything was delivered: it was never paid.
       'receipt-lost': 'EXPIRED',
       'surplus-received': 'PAID',
     },
@@ -48,7 +48,10 @@ export const TRANSITIONS: Readonly<Record<ChallengeState, Partial<Record<Challen
     },
   }
 
-/** The state after `event`, or undefined where the event cannot happen: also to a state that a newer version stored. */
+/**
+ * The state after `event`, or undefined if the event cannot happen, which includes every event in a state of a newer
+ * version.
+ */
 export function nextState(state: ChallengeState, event: ChallengeEvent): ChallengeState | undefined {
   return TRANSITIONS[state]?.[event]
 }

@@ -1,13 +1,13 @@
 import { type BodyLimits, readBody } from '../transports/http/read-body.ts'
 import { PAGE_HEADERS } from './pages.ts'
 
-/** An answer of /setup/api or /admin/api: never cached, never for another origin. */
+/** A response of /setup/api or /admin/api: never cached, never readable by another origin. */
 export function apiReply(status: number, value: unknown, headers: Record<string, string> = {}): Response {
   const all = { ...PAGE_HEADERS, 'content-type': 'application/json', ...headers }
   return new Response(JSON.stringify(value), { status, headers: all })
 }
 
-/** A JSON object of a bounded size, or the refusal. */
+/** The body as a JSON object, or the response that refuses it. */
 export async function readJsonObject(
   request: Request,
   limits: BodyLimits,
@@ -22,7 +22,7 @@ export async function readJsonObject(
       return value as Record<string, unknown>
     }
   } catch {
-    // The same answer: nothing of a body that may hold secrets is repeated.
+    // Answered below, like any other wrong body: the message repeats nothing of it, since it may hold secrets.
   }
   return apiReply(400, { error: 'The body must be a JSON object.' })
 }

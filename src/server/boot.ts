@@ -6,35 +6,36 @@ import { basePathOf } from '../transports/http/request-target.ts'
 import { createAdminToken } from './auth/admin-token.ts'
 import { createAuth } from './auth/create-auth.ts'
 import { createSessions } from './auth/sessions.ts'
-import { loadConfiguration, readText } from './boot-config.ts'
-import { createServerHandler } from './boot-handler.ts'
-import { describeHealth } from './boot-health.ts'
-import { createHouse } from './boot-house.ts'
-import { createOperatorHandler, createOperatorPort } from './boot-operator.ts'
-import { createStoreKeeper } from './boot-store.ts'
-import { openTenant } from './boot-tenant.ts'
+import { describeHealth } from './describe-health.ts'
+import { createGatewayHost } from './gateway-host.ts'
+import { loadConfiguration, readText } from './load-configuration.ts'
 import type { FindHost } from './managed-infra.ts'
 import { createMetricsHandler, createMetricsRoute } from './metrics-route.ts'
 import { createObserver } from './observe/create-observer.ts'
+import { createOperatorHandler, createOperatorPort } from './operator-handler.ts'
 import { createPages } from './pages.ts'
 import { DEFAULT_REQUEST_TIMEOUT_MS, type HttpServer, serveHttp } from './serve-http.ts'
+import { createServerHandler } from './server-handler.ts'
 import { createSetupApi } from './setup/create-setup-api.ts'
+import { createSharedStores } from './shared-stores.ts'
+import { startGateway } from './start-gateway.ts'
 
-/** How long requests in flight may still take after SIGTERM; what is not settled then is finished after the next start. */
+/** How long requests in flight may take after SIGTERM. Payments not settled by then are finished after the next start. */
 const GRACE_MS = 25_000
 
 export interface BootOptions {
   /** Default: DNS. */
   findHost?: FindHost
-  /** For lines that must be seen whatever the log level is. Default: standard output. */
+  /** Writes lines that must be seen at any log level. Default: to standard output. */
   print?(line: string): void
-  /** For the lines of the log. Default: standard output. */
+  /** Writes the lines of the log. Default: to standard output. */
   log?(line: string): void
 }
 
 /**
- * Starts the standalone server. It listens at once and answers from the gateway that is live, from the setup page while
- * none is configured, and never ends when another configuration is saved. Resolves when it sells, or waits for setup.
+ * Starts the standalone server. It listens at once. Requests are answered by the running gateway or, while none is
+ * configured, by the setup page; saving another configuration swaps the gateway and needs no restart. Resolves when the
+ * gateway sells, or when the server waits for setup.
  */
 export async function boot(env: Env, options: BootOptions = {}): Promise<{ close(): Promise<void> }> {
   const print = options.print ?? ((line: string) => void process.stdout.write(line))
@@ -48,37 +49,37 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     ...loaded.configuration.settings,
     ...(options.log && { write: options.log }),
   })
-  const keeper = createStoreKeeper()
-  const house = createHouse({
+  const stores = createSharedStores()
+  const host = createGatewayHost({
     loaded,
-    open: (configuration) => openTenant(configuration, { observer, keeper }),
+    start: (configuration) => startGateway(configuration, { observer, stores }),
     warn: (message) => observer.log.warn(message),
     onChange({ settings }) {
       observer.configure(settings)
       conceal()
     },
   })
-  const settings = () => house.configuration().settings
+  const settings = () => host.configuration().settings
   const conceal = () => {
     const { adminToken, metricsToken } = settings()
     observer.conceal([adminToken, metricsToken].filter((token) => token !== null))
   }
   conceal()
   const baseUrl = () => {
-    const { baseUrl: url } = house.configuration().options
+    const { baseUrl: url } = host.configuration().options
     return url !== undefined && URL.canParse(url) ? url.replace(/\/+$/, '') : 'http://localhost'
   }
-  let place = { configuration: house.configuration(), basePath: basePathOf(baseUrl()) }
-  /** Asked for every request, and changed by a new configuration only. */
+  let known = { configuration: host.configuration(), basePath: basePathOf(baseUrl()) }
+  /** Needed for every request, so it is worked out once per configuration. */
   const basePath = () => {
-    const configuration = house.configuration()
-    if (place.configuration !== configuration) place = { configuration, basePath: basePathOf(baseUrl()) }
-    return place.basePath
+    const configuration = host.configuration()
+    if (known.configuration !== configuration) known = { configuration, basePath: basePathOf(baseUrl()) }
+    return known.basePath
   }
 
   const { port, adminPort, metricsPort } = settings()
   const ownPort = adminPort !== null
-  /** Where the operator's pages are, as far as this server knows. */
+  /** The address of the operator's pages; a proxy in front may have another one. */
   const pagesUrl = () => (ownPort ? `http://localhost:${pagesServer?.port ?? adminPort}` : baseUrl())
   const sessions = createSessions()
   const inviteNext = (fresh: string) =>
@@ -87,61 +88,61 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   const auth = createAuth({
     token,
     sessions,
-    place: (request) =>
+    pageLocation: (request) =>
       ownPort
         ? { basePath: '', hosts: [], secure: request.headers.get('origin')?.startsWith('https:') === true }
         : { basePath: basePath(), hosts: [new URL(baseUrl()).host], secure: baseUrl().startsWith('https:') },
-    describe: () => ({ configured: house.phase() !== 'setup', version: VERSION }),
-    describeInside() {
-      const { agentName, network } = house.slot.current()?.gateway.discovery ?? {}
+    describe: () => ({ configured: host.phase() !== 'setup', version: VERSION }),
+    describeForOperator() {
+      const { agentName, network } = host.current()?.gateway.discovery ?? {}
       return { ...(agentName !== undefined && { agentName }), ...(network !== undefined && { network }) }
     },
   })
   const startedAt = Date.now()
   const health = () => ({
-    ...describeHealth(house.configuration()),
-    configured: house.phase() !== 'setup',
+    ...describeHealth(host.configuration()),
+    configured: host.phase() !== 'setup',
     uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
   })
   const operator = createOperatorHandler({
     basePath: () => (ownPort ? '' : basePath()),
-    phase: house.phase,
+    phase: host.phase,
     auth,
     setupApi: createSetupApi({
       environment: env,
-      saved: () => house.configuration().saved,
+      saved: () => host.configuration().saved,
       read: loaded.read,
       async state() {
         const { describeState } = await import('./setup/describe-state.ts')
         return describeState({
-          configured: house.phase() !== 'setup',
-          configuration: house.configuration(),
+          configured: host.phase() !== 'setup',
+          configuration: host.configuration(),
           environment: env,
-          fileFaults: house.fileFaults(),
+          fileFaults: host.fileFaults(),
           dataDir: loaded.dataDir,
           readFile: readText,
         })
       },
       async save(values, { confirmed, token: given, request, peer }) {
         const before = settings().adminToken
-        const saved = await house.save(values, confirmed, () => auth.doubt(request, given, peer))
-        // Another token means that whoever knew the old one is out.
+        const saved = await host.save(values, confirmed, () => auth.refuseToken(request, given, peer))
+        // With another token, everybody who logged in with the old one is logged out.
         if (settings().adminToken !== before) sessions.endOthers(auth.sessionOf(request)?.id)
         if (settings().adminToken === null && before !== null) inviteNext(token.printed() ?? '')
         if (saved.kind === 'saved') observer.log.info({ url: saved.url }, 'the saved configuration is live')
         return saved
       },
     }),
-    adminApi: () => house.slot.current()?.admin,
+    adminApi: () => host.current()?.admin,
     pages: createPages(),
   })
   const handler = createServerHandler({
     basePath,
-    phase: house.phase,
-    settled: house.settled,
+    phase: host.phase,
+    untilStarted: host.untilStarted,
     operator: ownPort ? undefined : operator,
     metrics: createMetricsRoute({ text: observer.metrics, token: () => settings().metricsToken, auth }),
-    gateway: house.slot.answer,
+    gateway: host.answer,
     health,
   })
 
@@ -150,16 +151,16 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   const servers: HttpServer[] = []
   let pagesServer: HttpServer | undefined
   const close = async () => {
-    house.slot.current()?.leave()
+    host.current()?.closeDashboard()
     await Promise.all(servers.map((server) => server.close(GRACE_MS)))
-    await house.slot.close()
+    await host.close()
     await observer.close()
   }
   try {
-    const trustProxy = () => house.configuration().options.trustProxy === true
-    // The gateway's own limit is the one that answers with a reason; this one only must not be the shorter of the two.
+    const trustProxy = () => host.configuration().options.trustProxy === true
+    // Must not be shorter than the gateway's own limit, which answers with a reason.
     const requestTimeoutMs = () =>
-      Math.max(DEFAULT_REQUEST_TIMEOUT_MS, (house.configuration().config?.requestTimeoutSeconds ?? 0) * 1000)
+      Math.max(DEFAULT_REQUEST_TIMEOUT_MS, (host.configuration().config?.requestTimeoutSeconds ?? 0) * 1000)
     servers.push(await listen('PORT', port, { handler, trustProxy, onError, requestTimeoutMs }))
     if (adminPort !== null) {
       const pages = createOperatorPort(operator, health)
@@ -170,7 +171,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
       const metrics = createMetricsHandler(observer.metrics)
       servers.push(await listen('METRICS_PORT', metricsPort, { handler: metrics, onError }))
     }
-    await house.start()
+    await host.start()
   } catch (error) {
     await close()
     throw error
@@ -181,9 +182,9 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   function announce(): void {
     const query = token.printed() === undefined ? '' : `?token=${token.printed()}`
     const { port: listening } = servers[0]!
-    if (house.phase() === 'setup') {
-      const { missing, faults } = house.configuration()
-      const why = [...house.fileFaults(), ...faults, ...missing]
+    if (host.phase() === 'setup') {
+      const { missing, faults } = host.configuration()
+      const why = [...host.fileFaults(), ...faults, ...missing]
       say('warn', 'not configured yet: open the URL', {
         url: `${pagesUrl()}/setup${query}`,
         port: listening,
@@ -191,11 +192,11 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
       })
       return
     }
-    const { plans, routes, network, walletAddress } = house.slot.current()!.gateway.discovery
+    const { plans, routes, network, walletAddress } = host.current()!.gateway.discovery
     const sold = { plans: plans.length, routes: routes.length }
     say('info', 'ready', { url: baseUrl(), port: listening, network, walletAddress, ...sold })
     if (query !== '') say('info', 'the dashboard, for one login', { url: `${pagesUrl()}/admin${query}` })
-    if (house.configuration().config?.refundWalletPrivateKey === null) {
+    if (host.configuration().config?.refundWalletPrivateKey === null) {
       say(
         'warn',
         'REFUND_WALLET_PRIVATE_KEY is not set: refunds wait until you set it, normally to the key of SVC_WALLET_ADDRESS.',

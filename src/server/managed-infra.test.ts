@@ -54,7 +54,7 @@ describe('findManagedInfra', () => {
     expect(await by('redis, postgres')).toEqual(['DATABASE_URL', 'REDIS_URL'])
   })
 
-  test('user, password and database are those of the images, escaped', async () => {
+  test('user, password and database are the defaults of the official images, escaped', async () => {
     const env = { POSTGRES_USER: 'u', POSTGRES_PASSWORD: 'p@ss/w:rd', POSTGRES_DB: 'd', REDIS_PASSWORD: 's#' }
     expect((await find(shows('redis', 'postgres'), env)).urls).toEqual({
       DATABASE_URL: 'postgres://u:p%40ss%2Fw%3Ard@postgres:5432/d',
@@ -62,14 +62,14 @@ describe('findManagedInfra', () => {
     })
   })
 
-  test('a server that ran on Redis goes on with it through a DNS blip, and beside a new Postgres', async () => {
+  test('a server that used Redis keeps using it when DNS fails for a moment and when a Postgres appears', async () => {
     rememberManagedInfra(dataDir, await find(shows('redis')))
     for (const findHost of [blip, shows(), shows('postgres'), shows('redis', 'postgres')]) {
       expect((await find(findHost)).urls).toEqual({ REDIS_URL: REDIS })
     }
   })
 
-  test('records in the embedded store are not left for a store that DNS happens to show', async () => {
+  test('an embedded store with records stays in use although DNS shows another store', async () => {
     expect((await find(shows('postgres'), {}, true)).urls).toEqual({})
     expect(warnings).toEqual([expect.stringContaining('holds records of payments')])
     expect((await find(shows('postgres'), { SVC_MANAGED_INFRA: 'postgres' }, true)).urls).toEqual({

@@ -17,7 +17,7 @@ export interface InfraQuestion {
   warn(message: string): void
 }
 
-/** URLs of the stores beside us, by the names of their variables. */
+/** URLs of the stores that run beside this server, by the names of their variables. */
 export interface InfraAnswer {
   urls: { DATABASE_URL?: string; REDIS_URL?: string }
   chosen: ManagedInfra
@@ -27,8 +27,9 @@ const NONE: ManagedInfra = { redis: false, postgres: false }
 const LOOKUPS = 3
 
 /**
- * Which stores run beside us, for a server that names none: what `SVC_MANAGED_INFRA` says; else what this data folder was
- * used with before, so that neither a DNS blip nor a new neighbour moves the records; else what DNS shows now.
+ * Finds the stores that run beside this server, if the configuration names none. First, what `SVC_MANAGED_INFRA` says;
+ * otherwise the stores that this data folder was used with before, so that neither a failing DNS nor a new container moves
+ * the records; otherwise what DNS shows now.
  */
 export async function findManagedInfra(question: InfraQuestion): Promise<InfraAnswer> {
   const { settings, dataDir } = question
@@ -52,8 +53,8 @@ export async function findManagedInfra(question: InfraQuestion): Promise<InfraAn
 }
 
 /**
- * Called once a gateway runs on the choice: the next start goes by it and does not ask. The embedded store needs no such
- * note, its records speak for it.
+ * Called when a gateway runs with this choice: the next start uses it again without asking DNS. The embedded store needs no
+ * such note, because its records are found in the folder.
  */
 export function rememberManagedInfra(dataDir: string, { chosen }: InfraAnswer): void {
   const words = wordsOf(chosen)
@@ -93,7 +94,7 @@ function urlsOf(chosen: ManagedInfra, access: ServerSettings['managedAccess']): 
   }
 }
 
-/** A resolver that knows every name knows none: some networks answer whatever is asked with one address. */
+/** Some networks resolve every name to one address; a name counts only if a random name is not found. */
 const findByDns: FindHost = async (name) => {
   const found = await lookUp(name)
   if (found !== 'found') return found
@@ -101,7 +102,7 @@ const findByDns: FindHost = async (name) => {
   return (await lookUp(nonsense)) === 'found' ? 'absent' : 'found'
 }
 
-/** A resolver that cannot answer now is asked again: only its "no such host" is a no. */
+/** Tries again if DNS cannot answer now: only "no such host" means that the host is absent. */
 async function lookUp(name: string): Promise<'found' | 'absent' | 'unknown'> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -11,7 +11,7 @@ export interface MetricsParts {
   auth: Pick<Auth, 'refuse'>
 }
 
-/** `/metrics` on the public port: for METRICS_TOKEN, ADMIN_TOKEN, or whoever is logged in. */
+/** `/metrics` on the public port: needs METRICS_TOKEN, ADMIN_TOKEN or a login. */
 export function createMetricsRoute(parts: MetricsParts): (request: Request, peer: Peer) => Promise<Response> {
   return async (request, peer) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -24,7 +24,7 @@ export function createMetricsRoute(parts: MetricsParts): (request: Request, peer
   }
 }
 
-/** The same on a port of its own, which the operator keeps private. */
+/** `/metrics` on a port of its own, without a token: the operator keeps that port private. */
 export function createMetricsHandler(text: () => Promise<string>): (request: Request) => Promise<Response> {
   return async (request) => {
     if (new URL(request.url).pathname === '/metrics' && request.method === 'GET') return metricsReply(text)

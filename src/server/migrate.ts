@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.ts'
 import { migratePostgres } from '../stores/sql/postgres.ts'
 
-/** Brings the tables of `DATABASE_URL` up to date, for those who do not let the server do it at boot. */
+/** Brings the tables of `DATABASE_URL` up to date, for operators whose server may not do so when it starts. */
 export async function migrate(env: NodeJS.ProcessEnv): Promise<void> {
   const url = env.DATABASE_URL?.trim()
   if (!url) {

@@ -36,7 +36,7 @@ test('a page is never cached, never framed, and runs only scripts of its own ori
   expect(page?.headers.get('access-control-allow-origin')).toBe(null)
 })
 
-test('an asset is kept for ever, and sent compressed to those who can read it', async () => {
+test('an asset may be cached for ever, and is compressed for browsers that accept it', async () => {
   const asset = ask('/admin/assets/admin-abc.js', { headers: { 'accept-encoding': 'gzip, br' } })
   expect(asset?.headers.get('cache-control')).toContain('immutable')
   expect(asset?.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
@@ -63,7 +63,7 @@ test('a trailing slash leads to the page, with its query', () => {
   expect(answer?.headers.get('location')).toBe('../setup?token=t')
 })
 
-test('other paths are not its own, other methods are refused, a missing build is explained', async () => {
+test('other paths are left to the caller, other methods are refused, and a missing build is explained', async () => {
   expect(ask('/setup/api/state')).toBe(undefined)
   expect(ask('/discover')).toBe(undefined)
   expect(ask('/setup', { method: 'POST' })?.status).toBe(405)

@@ -31,7 +31,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The same place seen from src/ and from dist/. */
+/** The same folder, whether this file runs from src/ or from dist/. */
 const BUILT = fileURLToPath(new URL('../../dist/ui/', import.meta.url))
 
 interface PageFile {
@@ -55,16 +55,16 @@ export function createPages(
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return text(405, 'Only GET and HEAD are possible here.', { allow: 'GET, HEAD' })
     }
-    // The pages name their files relative to themselves, so a trailing slash would lead astray.
+    // The pages refer to their files by relative paths, which a trailing slash would change.
     if (page?.[2]) return text(308, '', { location: `../${page[1]}${new URL(request.url).search}` })
 
-    // Looked up among what was built, never joined to a folder: no path can lead out of it.
+    // Looked up in a map of the built files: no path can lead out of the folder.
     if (!files || files.size === 0) files = readFiles(folder)
     const file = files.get(page ? `/${page[1]}.html` : path)
     if (!file && page) return text(503, 'The browser pages are not built: run npm run build, then try again.')
     if (!file) return text(404, 'There is no such file.')
     const headers = new Headers({ ...PAGE_HEADERS, 'content-type': file.type, vary: 'accept-encoding' })
-    // A name contains the hash of its content, so it never needs to be asked for again.
+    // The name contains a hash of the content, so a browser may keep the file for ever.
     if (isAsset) headers.set('cache-control', 'public, max-age=31536000, immutable')
     const zip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
     const bytes = zip ? file.zipped : file.bytes

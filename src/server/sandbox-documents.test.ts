@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createX402 } from '../dialects/x402/create-x402.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import { NATIVE_BODY } from '../transports/http/native-request.ts'
 import { createOutcomeRenderer } from '../transports/http/render-outcome.ts'
@@ -45,17 +46,20 @@ describe('attack 40: what the backend sends', () => {
     expect(sandboxDocuments(new Response('', { headers }), asking).status).toBe(403)
   })
 
-  test('through a raw route is judged, too', () => {
+  test('is checked on a raw route, too', () => {
     const raw = { status: 200, headers: [['content-type', 'text/html']], body: Buffer.from('<p>') }
-    const receipt = { success: true, transaction: '0xab', network: 'eip155:84532' }
-    const outcome = { kind: 'resource', raw, response: {}, receipt, cached: false } as unknown as Outcome
-    const page = renderRaw(outcome, createOutcomeRenderer('http://localhost')) as Response
+    const settled = { txHash: '0xab', network: 'eip155:84532' }
+    const outcome = { kind: 'resource', raw, response: {}, settled, cached: false } as unknown as Outcome
+    const page = renderRaw(
+      outcome,
+      createOutcomeRenderer(createX402([], 'http://localhost'), 'http://localhost'),
+    ) as Response
     const answer = sandboxDocuments(page, light)
     expect(answer.headers.get('content-security-policy')).toBe('sandbox')
     expect(answer.headers.get('payment-response')).toBe(page.headers.get('payment-response'))
   })
 
-  test('as plain data is judged all the same', () => {
+  test('is checked when it is plain data, too', () => {
     const page = toResponse({ status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' }, light)
     expect(sandboxDocuments(page, light).headers.get('content-security-policy')).toBe('sandbox')
     const cookie = { 'content-type': 'application/json', 'set-cookie': 'svc_admin=x' }
@@ -65,7 +69,7 @@ describe('attack 40: what the backend sends', () => {
   })
 })
 
-test('an answer of the gateway itself goes out as it is', () => {
+test('an answer of the gateway itself is passed on unchanged', () => {
   const offer = toResponse(jsonReply(402, { 'content-type': 'application/json' }, {}), light)
   expect(sandboxDocuments(offer, light)).toBe(offer)
 })

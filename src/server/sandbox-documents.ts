@@ -2,23 +2,23 @@ import { setsOperatorCookie } from '../protocol/operator-cookie.ts'
 import { plainReplyOf } from '../transports/http/reply.ts'
 import { apiReply } from './api-reply.ts'
 
-/** What the gateway itself answers: no browser makes a document with scripts of these. */
+/** Content types of the gateway's own answers; browsers do not run scripts in them. */
 const INERT = /^(application\/json|text\/(plain|markdown))\s*(;|$)/i
 
-/** Rules for the whole origin, which a backend shares with the operator's pages. */
+/** Headers that affect the whole origin, which the backend shares with the operator's pages. */
 const ORIGIN_WIDE = ['alt-svc', 'clear-site-data', 'nel', 'report-to', 'service-worker-allowed']
 const JUDGED = ['set-cookie', ...ORIGIN_WIDE]
 
 /**
- * The gateway's answer as it may stand in the same origin as the operator's pages. A document of the backend gets an origin
- * of its own, without scripts, and so neither reads nor acts in the operator's session. A further policy can only
- * forbid more, so the backend's own stays.
+ * Makes the gateway's answer safe beside the operator's pages, which have the same origin. `Content-Security-Policy: sandbox`
+ * gives a document of the backend an origin of its own without scripts, so that it cannot use the operator's session. A
+ * second policy can only forbid more, so the backend's own policy is kept.
  */
 export function sandboxDocuments(response: Response, request: Request): Response {
   if (isHarmless(response)) return response
   if (request.headers.has('service-worker')) {
     response.body?.cancel().catch(() => {})
-    // It would stand between the operator's browser and every page of this origin.
+    // A service worker could intercept every page of this origin in the operator's browser.
     return apiReply(403, { error: 'A script from here cannot be a service worker.' })
   }
   const headers = new Headers(response.headers)
@@ -32,7 +32,7 @@ export function sandboxDocuments(response: Response, request: Request): Response
   return new Response(response.body, { status, statusText, headers })
 }
 
-/** Nearly every answer is: a 402 as plain data, which must not be copied for this. */
+/** True of nearly every answer, such as a 402; those are passed on without a copy. */
 function isHarmless(response: Response): boolean {
   const headers = plainReplyOf(response)?.headers
   if (!headers || !INERT.test(headers['content-type'] ?? '')) return false

@@ -1,27 +1,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { isWhole } from '../frameworks/light-request.ts'
-import {
-  bridgeToNode,
-  type FetchHandler,
-  faultBody,
-  type NodeBridgeOptions,
-} from '../frameworks/node-bridge.ts'
+import { faultBody } from '../frameworks/fault-response.ts'
+import { isWhole } from '../frameworks/incoming-body.ts'
+import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from '../frameworks/node-bridge.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'trustProxy' | 'onError'> {
   handler: FetchHandler
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number
   /** Default: every interface. */
   host?: string
-  /** Default 64 KiB: more than the largest payment, so that one too large gets an explanation and not a 431. */
+  /** Default 64 KiB: more than the largest payment, so that a header that is too large gets an explanation and not a bare 431. */
   maxHeaderBytes?: number
   /** For the request line and headers. Default 10 s. */
   headersTimeoutMs?: number
   /**
-   * For the request with its body; not for the answer, which may wait for a settlement. Default 30 s. A function is asked
-   * again with every request.
+   * For the request with its body; not for the answer, which may wait for a settlement. Default 30 s. A function is called
+   * at every request.
    */
   requestTimeoutMs?: number | (() => number)
   keepAliveTimeoutMs?: number
@@ -33,8 +30,8 @@ export interface HttpServer {
   url: string
   port: number
   /**
-   * Accepts nothing new, lets what is in flight finish (also for clients that left), then closes. What is not
-   * done after `graceMs` (default 60 s) is cut.
+   * Accepts no new request, lets those in flight finish (also if their client has left), then closes. Connections still open
+   * after `graceMs` (default 60 s) are cut.
    */
   close(graceMs?: number): Promise<void>
 }
@@ -65,22 +62,20 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs()),
     requestTimeout: requestTimeoutMs(),
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 5_000,
-    // How often node looks for late ones; its default of 30 s would triple the timeouts above.
+    // How often node checks for late requests; its default of 30 s would triple the timeouts above.
     connectionsCheckingInterval: Math.max(50, Math.min(1_000, headersTimeoutMs / 4)),
   })
   server.timeout = options.idleTimeoutMs ?? 300_000
   const take = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     answering.set(incoming.socket, outgoing)
-    const answered = bridge(incoming, outgoing)
-    if (answered) {
-      const work = answered.finally(() => inFlight.delete(work))
-      inFlight.add(work)
-    }
+    const over = () => void inFlight.delete(work)
+    const work = bridge(incoming, outgoing).then(over, over)
+    inFlight.add(work)
   }
   server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    // Node reads it whenever it looks for late requests.
+    // Node reads this value whenever it checks for late requests.
     server.requestTimeout = requestTimeoutMs()
-    // A small body comes with its head, and is there once node has read what it has: no need to wait for it later.
+    // A small body usually comes with the headers, and is there once node has handled what it read: no need to wait later.
     if (isWhole(incoming)) take(incoming, outgoing)
     else setImmediate(take, incoming, outgoing)
   })
@@ -103,19 +98,14 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   const close = async (graceMs: number) => {
     closing = true
     const socketsGone = new Promise<void>((resolve) => server.close(() => resolve()))
-    // Connections that were busy just now are idle once their answer is out.
+    // Connections that are busy now become idle once their answer is sent.
     const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
-    // A settlement whose client left has no socket any more, so the handlers are waited for as well.
+    // A settlement whose client has left has no socket any more, so wait for the handlers too.
     const finished = (async () => {
       while (inFlight.size > 0) await Promise.allSettled(inFlight)
       await socketsGone
     })()
-    let timer: NodeJS.Timeout | undefined
-    const grace = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, graceMs)
-    })
-    await Promise.race([finished, grace])
-    clearTimeout(timer)
+    await waitAtMost(graceMs, finished)
     clearInterval(idle)
     server.closeAllConnections()
     await socketsGone
@@ -130,13 +120,13 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   }
 }
 
-/** Answers what node could not parse, or did not get in time, and closes after the client had a moment to read it. */
+/** Answers a request that node could not parse or did not receive in time; closes when the client had time to read it. */
 function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Duplex,
   response: ServerResponse | undefined,
 ): void {
-  // Raw bytes in the middle of a response would forge part of it.
+  // In the middle of a response these bytes would become a part of it.
   const midResponse = response?.headersSent === true && !response.writableFinished
   if (error.code === 'ECONNRESET' || !socket.writable || midResponse) {
     if (!socket.writableEnded) socket.destroy()
@@ -151,6 +141,6 @@ function refuseConnection(
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncache-control: no-store\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-  // The client may still be sending: a reset now would take the answer away from it.
+  // The client may still be sending; a reset now could make it lose the answer.
   setTimeout(() => socket.destroy(), 1000).unref()
 }

@@ -2,9 +2,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { UnavailableError } from '../errors.ts'
-import type { SignedAuthorization } from '../ports.ts'
+import type { Sendable } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/network.ts'
+import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { startFacilitator, type TestFacilitator } from '../testing/facilitator.ts'
 import type { Fault } from '../testing/facilitator-faults.ts'
@@ -46,11 +47,11 @@ async function authorize(
   const requirements = {
     scheme: 'exact',
     network: network.id,
-    asset: network.asset,
+    asset: network.token.address,
     amount: '1000',
     payTo: SELLER,
     maxTimeoutSeconds: 900,
-    extra: { ...network.domain },
+    extra: { ...network.token.domain },
   }
   const { authorization, signature } = await signAuthorization({
     account: buyer.account,
@@ -74,7 +75,7 @@ test('the real facilitator settles what we send, and names the transaction', asy
   ])
 })
 
-test('its real refusals are refusals; a used nonce is not one', async () => {
+test('refusals of the real facilitator count as refusals; a used nonce does not', async () => {
   const patient = createFacilitator({ url: real.url, network })
   const past = `${Math.floor(Date.now() / 1000) - 100}`
   expect(await patient.settle(await authorize(1000n, { validBefore: past }))).toEqual({
@@ -141,7 +142,7 @@ test.each<[string, string | undefined]>([
   const expected = reason ? { kind: 'refused', reason } : { kind: 'unknown' }
   expect(await settle({})).toMatchObject(expected)
   expect(await settle({ payer: auth.from }, 400)).toMatchObject(expected)
-  // Whatever the reason says: a transaction, a server fault or another payer make it worthless.
+  // With a transaction, a server error or another payer in the answer, its reason proves nothing.
   expect(await settle({ transaction: `0x${'ab'.repeat(32)}` })).toMatchObject({ kind: 'unknown' })
   expect(await settle({}, 500)).toMatchObject({ kind: 'unknown' })
   expect(await settle({ payer: SELLER })).toMatchObject({ kind: 'unknown' })
@@ -155,7 +156,7 @@ test.each<[number, string, true | undefined]>([
   [502, '{"success":false,"errorReason":"this payTo is not served"}', undefined],
   [200, '{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used"}', undefined],
   [200, '{"success":false,"errorReason":"settlement_pending"}', undefined],
-])('HTTP %i %s: a no that proves nothing is marked as one (%s)', async (status, body, declined) => {
+])('HTTP %i %s: a refusal that proves nothing is marked as declined (%s)', async (status, body, declined) => {
   stubAnswer = { status, body }
   const answer = await createFacilitator({ url: stubUrl(), network }).settle(await authorize(0n))
   expect(answer).toEqual({ kind: 'unknown', reason: expect.any(String), ...(declined && { declined }) })
@@ -179,7 +180,7 @@ test('auth headers go to their endpoint; without them nothing is sent', async ()
   await expect(signedIn.supported()).rejects.toThrow(UnavailableError)
 })
 
-test('as settlement each authorization is a parcel of its own, with nothing to store', async () => {
+test('as settlement, each authorization is a batch of its own with nothing to store', async () => {
   const answers = [
     { kind: 'hint' },
     { kind: 'refused', reason: 'paused' },
@@ -190,13 +191,20 @@ test('as settlement each authorization is a parcel of its own, with nothing to s
   const settlement = createFacilitatorSettlement({ settle: async () => answers[next++]! })
   const auth = await authorize(0n)
   const keys = ['a', 'b', 'c', 'd']
-  const items = keys.map((key) => ({ key, auth, alone: false, packLimit: null }))
-  const parcels = await settlement.pack(items)
-  expect(parcels.map(({ members, puts, walletTx }) => ({ members, puts, walletTx }))).toEqual(
-    keys.map((key) => ({ members: [key], puts: [], walletTx: null })),
+  const items = keys.map(
+    (key): Sendable => ({
+      member: { kind: 'payment', key },
+      signed: auth,
+      alone: false,
+      batchLimit: null,
+    }),
+  )
+  const batches = await settlement.makeBatches(items)
+  expect(batches.map(({ keys, puts, walletTx }) => ({ keys, puts, walletTx }))).toEqual(
+    keys.map((key) => ({ keys: [key], puts: [], walletTx: null })),
   )
   const sent = []
-  for (const parcel of parcels) sent.push(await parcel.send())
+  for (const batch of batches) sent.push(await batch.send())
   expect(sent).toEqual([
     { kind: 'sent' },
     { kind: 'refused', reason: 'paused' },
@@ -204,5 +212,5 @@ test('as settlement each authorization is a parcel of its own, with nothing to s
     { kind: 'unknown', declined: 'not to this payTo' },
   ])
   expect(await settlement.unavailable()).toBeUndefined()
-  await settlement.tend()
+  await settlement.maintain([])
 })

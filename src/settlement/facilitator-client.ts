@@ -1,12 +1,13 @@
 import { z } from 'zod'
+import { fetchText } from '../chain/http-text.ts'
+import { printable } from '../chain/rpc.ts'
 import { UnavailableError } from '../errors.ts'
-import type { Facilitator, FacilitatorAnswer, SignedAuthorization } from '../ports.ts'
+import type { Facilitator, FacilitatorAnswer } from '../ports.ts'
 import { Bytes32Schema, sameHex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../protocol/payment.ts'
+import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { certainRefusal, saysNo } from './facilitator-reasons.ts'
-import { fetchText } from './http-text.ts'
-import { printable } from './rpc.ts'
 
 /** Headers per endpoint, as the official client's `createAuthHeaders` gives them. */
 export type CreateAuthHeaders = () => Promise<{
@@ -27,8 +28,8 @@ const SupportedSchema = z.object({
 export type SupportedKind = z.infer<typeof SupportedSchema>['kinds'][number]
 
 /**
- * An x402 facilitator over HTTP. Its answer is a hint at best; only a refusal that it can give before sending
- * anything counts as one, everything else is unknown.
+ * An x402 facilitator over HTTP. Its answer is at best a hint. Only a refusal that it must have given before sending
+ * anything counts as one; everything else is unknown.
  */
 export function createFacilitator({
   url,
@@ -60,7 +61,7 @@ export function createFacilitator({
   }
 
   return {
-    async settle(auth) {
+    async settle(auth: SignedAuthorization) {
       try {
         const { status, text } = await exchange('settle', settleRequest(network, auth))
         return readAnswer(auth, status, text)
@@ -77,16 +78,16 @@ export function createFacilitator({
   }
 }
 
-/** The official v2 body. The terms are those of the authorization itself: the rules have compared them already. */
+/** The official v2 body. The terms are taken from the authorization itself: the rules have compared them already. */
 function settleRequest(network: Network, { signature, ...authorization }: SignedAuthorization) {
   const paymentRequirements = {
     scheme: SCHEME,
     network: network.id,
-    asset: network.asset,
+    asset: network.token.address,
     amount: authorization.value,
     payTo: authorization.to,
     maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-    extra: { ...network.domain },
+    extra: { ...network.token.domain },
   }
   return {
     x402Version: X402_VERSION,
@@ -99,7 +100,7 @@ function settleRequest(network: Network, { signature, ...authorization }: Signed
   }
 }
 
-/** Too slow, too early, too often: no verdict on what was asked. */
+/** Too slow, too early, too often: says nothing about the payment. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429])
 
 function readAnswer(auth: SignedAuthorization, status: number, text: string): FacilitatorAnswer {
@@ -109,7 +110,7 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
     reason: printable(reason),
     declined: true,
   })
-  // A server that failed may have sent before it did, whatever its body says.
+  // A server that failed may have sent the payment before, whatever its body says.
   if (status >= 500) return unknown(`HTTP ${status}`)
   const parsed = SettleAnswerSchema.safeParse(parseJson(text))
   if (!parsed.success) {

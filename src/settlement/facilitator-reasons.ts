@@ -1,7 +1,7 @@
 /**
- * Refusals that a facilitator can only give before it sends anything, in both vocabularies (the x402 library's
- * and CDP's), as the words that simulations use. Whatever is not listed may hide a transaction: a used nonce, a
- * failed or unconfirmed transaction, an unexpected error. Those prove nothing.
+ * Refusals that a facilitator can give only before it sends anything, in both vocabularies (the x402 library's and
+ * CDP's), mapped to the codes of simulations. Any other reason may hide a transaction (a used nonce, a failed or
+ * unconfirmed transaction, an unexpected error) and proves nothing.
  */
 const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid_exact_evm_(payload_)?)?insufficient_(funds|balance)$/, 'insufficient_funds'],
@@ -22,15 +22,17 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid|unsupported)_(scheme|network|x402_version|payment_requirements|payload|payload_type)$/, ''],
 ]
 
-/** Words of somebody who may have sent it: a used nonce, a transaction that failed or is not confirmed. */
+/**
+ * Reasons after which the payment may have been sent: a used nonce, a transaction that failed or is not confirmed.
+ */
 const PERHAPS_SENT = /nonce|already|pending|unconfirmed|unexpected|transfer_event|transaction_(?!simulation)/
 
-/** Does it say no, whatever that proves? */
+/** Is this a refusal, even if it does not prove that nothing was sent? */
 export function saysNo(errorReason: string): boolean {
   return !PERHAPS_SENT.test(errorReason)
 }
 
-/** Our word for a refusal that proves that nothing was sent; undefined if it proves nothing. */
+/** Our code for a refusal that proves that nothing was sent; undefined if it does not prove that. */
 export function certainRefusal(errorReason: string): string | undefined {
   for (const [pattern, word] of CERTAIN) if (pattern.test(errorReason)) return word || errorReason
   return undefined

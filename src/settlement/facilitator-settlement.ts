@@ -1,22 +1,22 @@
-import type { Facilitator, FacilitatorAnswer, Parcelable, Sent, Settlement } from '../ports.ts'
+import type { Facilitator, FacilitatorAnswer, Sendable, Sent, Settlement } from '../ports.ts'
 
 /**
- * Settlement by a facilitator: one authorization per call. It keeps no transactions of its own, so there is nothing
- * to store or to tend; the resolver sends an authorization again while it is valid.
+ * Settlement by a facilitator: one authorization per call. We have no transaction, so there is nothing to store or
+ * maintain; the resolver sends an authorization again while it is valid.
  */
 export function createFacilitatorSettlement(facilitator: Facilitator): Settlement {
   return {
-    packs: 1,
+    batchSize: 1,
     unavailable: async () => undefined,
-    pack: async (items: readonly Parcelable[]) =>
-      items.map(({ key, auth }) => ({
-        members: [key],
+    makeBatches: async (items: readonly Sendable[]) =>
+      items.map(({ member, signed }) => ({
+        keys: [member.key],
         puts: [],
         walletTx: null,
-        send: async () => sentOf(await facilitator.settle(auth)),
+        send: async () => sentOf(await facilitator.settle(signed)),
         drop: () => {},
       })),
-    tend: async () => {},
+    maintain: async () => {},
   }
 }
 

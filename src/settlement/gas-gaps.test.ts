@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
+import { maintainDue } from '../../test/settlement/maintain-due.ts'
 import type { Chain, WalletTxRow } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
-import { type Lane, walletTxKey } from './gas-lane.ts'
-import { createTender } from './gas-tender.ts'
+import { type Lane, walletRef, walletTxKey } from './gas-lane.ts'
+import { createTransactionKeeper } from './transaction-keeper.ts'
 
+const CHAIN_ID = 84532
 const WALLET: Address = `0x${'a'.repeat(40)}`
 
 /** A wallet whose transactions are mined at once. */
@@ -25,23 +27,43 @@ function setUp() {
   } as unknown as Chain
   const lane = { address: WALLET, learn: () => {}, isReserved: () => false } as unknown as Lane
   const settings = { maxFeePerGasWei: 9n, bumpAfterMs: 12_000, fillGas: 1 }
-  const tender = createTender({ chain, store, clock, lanes: [lane], settings })
+  const keeper = createTransactionKeeper({
+    chainId: CHAIN_ID,
+    chain,
+    store,
+    clock,
+    lanes: [lane],
+    settings,
+  })
   return {
     async send(nonce: number) {
       const row = {
-        ...{ key: walletTxKey(WALLET, nonce), version: 0, ref: WALLET, dueAt: clock.now() + 12_000 },
-        ...{ wallet: WALLET, nonce, calls: [], members: [], maxFeePerGas: '1', maxPriorityFeePerGas: '1' },
+        ...{
+          key: walletTxKey(CHAIN_ID, WALLET, nonce),
+          version: 0,
+          ref: walletRef(CHAIN_ID, WALLET),
+          dueAt: clock.now() + 12_000,
+        },
+        ...{
+          chainId: CHAIN_ID,
+          wallet: WALLET,
+          nonce,
+          calls: [],
+          members: [],
+          maxFeePerGas: '1',
+          maxPriorityFeePerGas: '1',
+        },
         ...{ gas: 1, raw: '0x', hashes: [`0x${nonce}`], phase: 'SENT', createdAt: clock.now() },
       } as WalletTxRow
       await store.commit({ puts: [{ table: 'walletTxs', row }] })
       mined.add(`0x${nonce}`)
     },
-    /** How often the wallet is read in so many seconds, with one pass of the jobs in each. */
+    /** How often the wallet is read in this many seconds, with one pass of the jobs in each. */
     async readsWithin(seconds: number) {
       reads = 0
       for (let second = 0; second < seconds; second++) {
         await clock.advance(1_000)
-        await tender.tend()
+        await maintainDue(keeper, store, clock)
       }
       return reads
     },

@@ -21,29 +21,29 @@ function setUp() {
     if (chain.fails) throw new Error('unreachable')
     return { nonce: 5, balanceWei: 1n, baseFeeWei: 1n, priorityFeeWei: 1n }
   }
-  const parts = { store: createMemoryStore(), clock: createFakeClock(), turns }
+  const parts = { chainId: 84532, store: createMemoryStore(), clock: createFakeClock(), turns }
   const signer = { address: WALLET } as TxSigner
   const lane = createLane(signer, { chain: { wallet } as Chain, ...parts })
   return { lane, events, chain }
 }
 
-test('a turn lasts until every parcel that it allocated for is stored', async () => {
+test('a turn lasts until every batch that it allocated for is stored', async () => {
   const { lane, events } = setUp()
   expect(await lane.allocate(2)).toEqual([5, 6])
   lane.confirm(6)
-  expect(events).toEqual([`take ${WALLET}`])
+  expect(events).toEqual([`take 84532:${WALLET}`])
   lane.confirm(5)
-  expect(events).toEqual([`take ${WALLET}`, 'end'])
+  expect(events).toEqual([`take 84532:${WALLET}`, 'end'])
 })
 
-test('a turn ends where parcels were given up, or nothing could be allocated', async () => {
+test('a turn ends if its batches are given up or nothing can be allocated', async () => {
   const { lane, events, chain } = setUp()
   await lane.allocate(2)
   lane.confirm(5)
   lane.release(6)
-  expect(events).toEqual([`take ${WALLET}`, 'end'])
+  expect(events).toEqual([`take 84532:${WALLET}`, 'end'])
   lane.distrust()
   chain.fails = true
   await expect(lane.allocate(1)).rejects.toThrow('unreachable')
-  expect(events.slice(2)).toEqual([`take ${WALLET}`, 'end'])
+  expect(events.slice(2)).toEqual([`take 84532:${WALLET}`, 'end'])
 })

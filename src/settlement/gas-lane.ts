@@ -1,15 +1,38 @@
-import type { Chain, Clock, Store, Turns, TxSigner, WalletState } from '../ports.ts'
+import type { Chain, Clock, Store, Turns, TxSigner, WalletState, WalletTxRow } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 
 /** How old balance, fees and nonce may be. */
 const STATE_AGE_MS = 3_000
-/** A parcel not committed by then is taken for given up; should it still commit, the insert decides. */
+/** A batch that is not committed by then counts as given up. If it commits later after all, the insert decides. */
 const RESERVE_MS = 2_000
 const MAX_WINDOW = 256
 
+/** Groups the open transactions of a wallet on one chain. */
+export const walletRef = (chainId: number, wallet: Address): string => `${chainId}:${wallet}`
+
 /** Sorts like the nonce. */
-export function walletTxKey(wallet: Address, nonce: number): string {
-  return `${wallet}:${String(nonce).padStart(10, '0')}`
+export function walletTxKey(chainId: number, wallet: Address, nonce: number): string {
+  return `${walletRef(chainId, wallet)}:${paddedNonce(nonce)}`
+}
+
+/** The key format from before a store could hold several chains; such rows still exist. */
+export function earlierWalletTxKey(wallet: Address, nonce: number): string {
+  return `${wallet}:${paddedNonce(nonce)}`
+}
+
+const paddedNonce = (nonce: number): string => String(nonce).padStart(10, '0')
+
+/** Every open transaction of this wallet on this chain, also under the earlier keys. */
+export async function openTransactions(
+  store: Store,
+  chainId: number,
+  wallet: Address,
+): Promise<WalletTxRow[]> {
+  const [open, earlier] = await Promise.all([
+    store.list('walletTxs', walletRef(chainId, wallet)),
+    store.list('walletTxs', wallet),
+  ])
+  return earlier.length === 0 ? open : [...open, ...earlier.filter((row) => row.chainId === chainId)]
 }
 
 /** One gas wallet and its nonces. */
@@ -18,16 +41,16 @@ export interface Lane {
   readonly address: Address
   /** At most a few seconds old. */
   state(): Promise<WalletState>
-  /** Takes in a state that was read elsewhere. */
+  /** Uses a state that was read elsewhere. */
   learn(state: WalletState): void
-  /** What is known here is out of date: ask the chain before the next use. */
+  /** The known state is out of date: the chain is asked before the next use. */
   distrust(): void
   /** Transactions on their way, as far as this process knows. */
   load(): number
-  allocate(parcels: number): Promise<number[]>
+  allocate(batches: number): Promise<number[]>
   /** The row is stored: the nonce is ours for good. */
   confirm(nonce: number): void
-  /** The row will not be stored: another parcel may have the nonce. */
+  /** The row will not be stored: another batch may have the nonce. */
   release(nonce: number): void
   isReserved(nonce: number): boolean
 }
@@ -39,26 +62,28 @@ interface Reservation {
 }
 
 export interface LaneParts {
+  chainId: number
   chain: Chain
   store: Store
   clock: Clock
-  /** Between instances that share the wallet. */
+  /** Turns between the instances that share the wallet. */
   turns?: Turns | undefined
 }
 
 /**
- * Nonces are allocated by the insert of their row, not here: this lane only proposes the lowest ones that the store
- * does not have, so that a parcel which was never committed leaves no gap for long. A proposal is kept from other
- * parcels of this process for a moment; other instances are met at the insert, one of them is refused, and its
- * payments are packed again. Where turns can be taken, that is rare: one lasts until its parcels are stored, or given up.
+ * A nonce is allocated by the insert of its row, not here: this lane only proposes the lowest nonces that the store
+ * does not have, so that a batch that was never committed leaves no gap for long. A proposal is reserved within this
+ * process for a moment. If two instances propose the same nonce, the insert of one is refused, and its payments go
+ * into new batches. With turns that is rare: a turn lasts until its batches are stored or given up.
  */
-export function createLane(signer: TxSigner, { chain, store, clock, turns }: LaneParts): Lane {
+export function createLane(signer: TxSigner, { chainId, chain, store, clock, turns }: LaneParts): Lane {
   const address = signer.address
   /** Stored rows at or above the chain's nonce, as far as known. */
   const taken = new Set<number>()
   const reserved = new Map<number, Reservation>()
   let known: { state: WalletState; atMs: number } | undefined
   let reading: Promise<WalletState> | undefined
+  let knowsEarlier = false
 
   function learn(state: WalletState): void {
     known = { state, atMs: clock.now() }
@@ -87,13 +112,24 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
     reserved.delete(nonce)
   }
 
-  async function propose(parcels: number, done: () => void): Promise<number[]> {
+  /** Learns the nonces that are stored under the earlier keys; no new ones appear there, so one read is enough. */
+  async function learnEarlier(): Promise<void> {
+    if (knowsEarlier) return
+    for (const row of await store.list('walletTxs', address)) {
+      if (row.chainId === chainId) taken.add(row.nonce)
+    }
+    knowsEarlier = true
+  }
+
+  async function propose(batches: number, done: () => void): Promise<number[]> {
     const nonces: number[] = []
     let next = (await state()).nonce
+    await learnEarlier()
     for (
-      // Others may have taken some; where nobody else writes, those are known, except right after a restart.
-      let window = parcels + (store.exclusive ? 0 : 15);
-      nonces.length < parcels;
+      // Other instances may have taken some nonces. On an exclusive store all are known, except right after a
+      // restart.
+      let window = batches + (store.exclusive ? 0 : 15);
+      nonces.length < batches;
       window = Math.min(window * 2, MAX_WINDOW)
     ) {
       const candidates: number[] = []
@@ -102,12 +138,12 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
       }
       const rows = await store.get(
         'walletTxs',
-        candidates.map((nonce) => walletTxKey(address, nonce)),
+        candidates.map((nonce) => walletTxKey(chainId, address, nonce)),
       )
       candidates.forEach((nonce, index) => {
         if (rows[index]) taken.add(nonce)
-        // Another pack may have taken it while we were reading.
-        else if (nonces.length < parcels && !isReserved(nonce) && !taken.has(nonce)) {
+        // Another batch may have taken it during the read.
+        else if (nonces.length < batches && !isReserved(nonce) && !taken.has(nonce)) {
           reserved.set(nonce, { untilMs: clock.now() + RESERVE_MS, done })
           nonces.push(nonce)
         }
@@ -127,10 +163,10 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
       known = undefined
     },
     load: () => taken.size + reserved.size,
-    async allocate(parcels) {
-      const endTurn = await turns?.take(address)
+    async allocate(batches) {
+      const endTurn = await turns?.take(walletRef(chainId, address))
       try {
-        return await propose(parcels, countDown(parcels, endTurn))
+        return await propose(batches, countDown(batches, endTurn))
       } catch (error) {
         endTurn?.()
         throw error
@@ -143,7 +179,7 @@ export function createLane(signer: TxSigner, { chain, store, clock, turns }: Lan
   }
 }
 
-/** Calls `end` at its last call. */
+/** Calls `end` when it was called `calls` times. */
 function countDown(calls: number, end: (() => void) | undefined): () => void {
   let left = calls
   return () => {

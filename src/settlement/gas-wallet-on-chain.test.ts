@@ -1,22 +1,29 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Chain, Parcelable, SignedAuthorization, WalletTxRow } from '../ports.ts'
+import { createExactSigner } from '../../test/settlement/exact-signer.ts'
+import { maintainDue } from '../../test/settlement/maintain-due.ts'
+import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
+import type { Scheme, Sendable, WalletTxRow } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/network.ts'
+import { authorizationKey, type SignedAuthorization } from '../schemes/exact/authorization.ts'
+import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
+import { createSignatures } from '../schemes/exact/signatures.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
 import { type Authorization, signAuthorization } from '../testing/sign.ts'
-import { createChainClient } from './chain-client.ts'
+import { walletTxKey } from './gas-lane.ts'
 import { createGasWallet } from './gas-wallet.ts'
-import { createTxSigner } from './tx-signer.ts'
 
 const network = findNetwork('testnet')!
 const SELLER: Address = '0x00000000000000000000000000000000000000aa'
 let dev: DevChain
-let chain: Chain
+let chain: ChainClient
+let scheme: Scheme<SignedAuthorization>
 beforeAll(async () => {
   dev = await startDevChain()
   chain = createChainClient({ rpcUrl: dev.rpcUrl, network })
+  scheme = createExactScheme(chain, createSignatures({ rpcUrl: dev.rpcUrl, network }))
 })
 afterAll(() => dev.stop())
 
@@ -27,11 +34,11 @@ async function authorize(
   const requirements = {
     scheme: 'exact',
     network: network.id,
-    asset: network.asset,
+    asset: network.token.address,
     amount: '1000',
     payTo: SELLER,
     maxTimeoutSeconds: 900,
-    extra: { ...network.domain },
+    extra: { ...network.token.domain },
   }
   const { authorization, signature } = await signAuthorization({
     account: buyer.account,
@@ -45,9 +52,10 @@ async function authorize(
 function open(accountIndex: number) {
   const store = createMemoryStore()
   const clock = createFakeClock()
-  const signer = createTxSigner(dev.account(accountIndex).privateKey, network)
+  const signer = createExactSigner(dev.account(accountIndex).privateKey, network)
   const alerts = { raise: () => {} }
   const wallet = createGasWallet({
+    chainId: network.chainId,
     chain,
     store,
     clock,
@@ -56,17 +64,20 @@ function open(accountIndex: number) {
     maxFeePerGasWei: 50_000_000_000n,
   })
   const rows = async () => {
-    const keys = [0, 1, 2].map((nonce) => `${signer.address}:${String(nonce).padStart(10, '0')}`)
+    const keys = [0, 1, 2].map((nonce) => walletTxKey(network.chainId, signer.address, nonce))
     return (await store.get('walletTxs', keys)).filter((row): row is WalletTxRow => row !== undefined)
   }
-  return { store, clock, wallet, rows, address: signer.address }
+  const maintain = () => maintainDue(wallet, store, clock)
+  return { store, clock, wallet, maintain, rows, address: signer.address }
 }
 
-const itemOf = (auth: SignedAuthorization, alone = false): Parcelable => ({
-  key: auth.nonce,
-  auth,
+const keyOf = ({ from, nonce }: SignedAuthorization) => authorizationKey(network, from, nonce)
+
+const itemOf = (signed: SignedAuthorization, alone = false): Sendable => ({
+  member: { kind: 'payment', key: keyOf(signed) },
+  signed,
   alone,
-  packLimit: null,
+  batchLimit: null,
 })
 
 // anvil mines a moment after it has accepted.
@@ -74,14 +85,14 @@ const sellerHas = (micro: bigint) =>
   expect.poll(() => dev.balanceOf(SELLER), { interval: 10, timeout: 10_000 }).toBe(micro)
 
 test('a batch pays everyone but the member that reverts, and a wallet with code goes alone', async () => {
-  const { wallet, store, rows, clock } = open(10)
+  const { wallet, maintain, store, rows, clock } = open(10)
   const buyers = await Promise.all([1, 2, 3].map(() => dev.newBuyer({ micro: 1000n })))
   const owner = await dev.newBuyer()
   const smart = await dev.deployWallet1271(owner.address)
   await dev.mint(smart.address, 1000n)
   const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
   auths.push(await authorize(owner, { from: smart.address }))
-  const looked = await chain.simulate(auths)
+  const looked = await scheme.simulate(auths)
   const from = looked.at.number
   expect(looked.results.map((result) => result.kind === 'ok' && result.alone)).toEqual([
     false,
@@ -89,21 +100,21 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
     false,
     true,
   ])
-  // Between look and send the second buyer's money goes elsewhere.
+  // Between look and send the second buyer can no longer pay.
   await dev.blacklist(buyers[1]!.address)
-  const parcels = await wallet.pack(auths.map((auth, index) => itemOf(auth, index === 3)))
-  expect(parcels.map(({ members }) => members.length)).toEqual([1, 3])
-  for (const parcel of parcels) {
-    expect(await store.commit({ puts: parcel.puts })).toEqual({ kind: 'applied' })
-    expect(await parcel.send()).toEqual({ kind: 'sent' })
+  const batches = await wallet.makeBatches(auths.map((auth, index) => itemOf(auth, index === 3)))
+  expect(batches.map(({ keys }) => keys.length)).toEqual([1, 3])
+  for (const batch of batches) {
+    expect(await store.commit({ puts: batch.puts })).toEqual({ kind: 'applied' })
+    expect(await batch.send()).toEqual({ kind: 'sent' })
   }
   await sellerHas(3000n)
-  const keys = auths.map(({ from: payer, nonce }) => ({ payer, nonce }))
-  // The balances of a new block are there a moment before its logs.
-  const found = async () => (await chain.uses(keys, from)).found
+  const keys = auths.map(keyOf)
+  // The balances of a new block are visible a moment before its logs.
+  const found = async () => (await scheme.uses(keys, from)).found
   await expect.poll(found, { timeout: 10_000 }).toHaveLength(3)
   await clock.advance(12_000)
-  await wallet.tend()
+  await maintain()
   expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED'])
 })
 
@@ -111,12 +122,12 @@ test('100 in one transaction cost little more than half of 100 transactions, and
   const { wallet, store, rows } = open(11)
   const buyers = await Promise.all(Array.from({ length: 101 }, () => dev.newBuyer({ micro: 1000n })))
   const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
-  const parcels = await wallet.pack(auths.map((auth) => itemOf(auth)))
-  expect(parcels.map(({ members }) => members.length)).toEqual([100, 1])
+  const batches = await wallet.makeBatches(auths.map((auth) => itemOf(auth)))
+  expect(batches.map(({ keys }) => keys.length)).toEqual([100, 1])
   const before = await dev.balanceOf(SELLER)
-  for (const parcel of parcels) {
-    await store.commit({ puts: parcel.puts })
-    await parcel.send()
+  for (const batch of batches) {
+    await store.commit({ puts: batch.puts })
+    await batch.send()
   }
   await sellerHas(before + 101_000n)
   const [batch, single] = await Promise.all(
@@ -125,48 +136,48 @@ test('100 in one transaction cost little more than half of 100 transactions, and
   expect(Number(batch!.gasUsed) / 100 / Number(single!.gasUsed)).toBeLessThan(0.75)
 })
 
-test('what was stored and never sent is sent, priced up while the base fee climbs, and mined once', async () => {
-  const { wallet, store, rows, clock } = open(12)
+test('a transaction that was stored but never sent is sent, its fee follows the base fee, and it is mined once', async () => {
+  const { wallet, maintain, store, rows, clock } = open(12)
   const auth = await authorize(await dev.newBuyer({ micro: 1000n }))
-  const [parcel] = await wallet.pack([itemOf(auth)])
-  await store.commit({ puts: parcel!.puts })
+  const [batch] = await wallet.makeBatches([itemOf(auth)])
+  await store.commit({ puts: batch!.puts })
   const before = await dev.balanceOf(SELLER)
   await dev.setAutomine(false)
   await clock.advance(12_000)
-  await wallet.tend()
+  await maintain()
   expect((await rows())[0]!.hashes).toHaveLength(1)
   await dev.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 15_000_000_000n })
   await dev.mine()
   expect(await dev.balanceOf(SELLER)).toBe(before)
   await clock.advance(12_000)
-  await wallet.tend()
+  await maintain()
   expect((await rows())[0]!.hashes).toHaveLength(2)
   await dev.mine()
   await dev.setAutomine(true)
   await sellerHas(before + 1000n)
   await clock.advance(12_000)
-  await wallet.tend()
+  await maintain()
   expect(await rows()).toMatchObject([{ phase: 'MINED', nonce: 0 }])
 })
 
-test('a nonce gap is filled and a nonce used elsewhere is given up', async () => {
-  const { wallet, store, rows, clock, address } = open(13)
+test('a nonce gap is filled, and a nonce that was used elsewhere is given up', async () => {
+  const { wallet, maintain, store, rows, clock, address } = open(13)
   const auths = await Promise.all([1, 2].map(async () => authorize(await dev.newBuyer({ micro: 1000n }))))
-  await wallet.pack([itemOf(auths[0]!)])
-  const [parcel] = await wallet.pack([itemOf(auths[1]!)])
-  await store.commit({ puts: parcel!.puts })
+  await wallet.makeBatches([itemOf(auths[0]!)])
+  const [batch] = await wallet.makeBatches([itemOf(auths[1]!)])
+  await store.commit({ puts: batch!.puts })
   const before = await dev.balanceOf(SELLER)
-  await parcel!.send()
+  await batch!.send()
   expect(await dev.balanceOf(SELLER)).toBe(before)
   await clock.advance(4_000)
-  await wallet.tend()
+  await maintain()
   await sellerHas(before + 1000n)
   expect((await rows()).map(({ nonce, calls }) => [nonce, calls.length])).toEqual([
     [0, 0],
     [1, 1],
   ])
 
-  const [third] = await wallet.pack([itemOf(auths[0]!)])
+  const [third] = await wallet.makeBatches([itemOf(auths[0]!)])
   await store.commit({ puts: third!.puts })
   const foreign = await dev.client.sendTransaction({
     account: dev.account(13).account,
@@ -176,6 +187,6 @@ test('a nonce gap is filled and a nonce used elsewhere is given up', async () =>
   await dev.client.waitForTransactionReceipt({ hash: foreign })
   expect(await third!.send()).toEqual({ kind: 'unknown' })
   await clock.advance(12_000)
-  await wallet.tend()
+  await maintain()
   expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED', 'REPLACED'])
 })

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Chain, Parcel, Parcelable, Store, TxSigner, WalletTxRow } from '../ports.ts'
+import type { Batch, Chain, Sendable, Store, TxSigner, WalletTxRow } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
 import { createGasWallet } from './gas-wallet.ts'
 
+const CHAIN_ID = 84532
 const GWEI = 1_000_000_000n
 const A: Address = `0x${'a'.repeat(40)}`
 const B: Address = `0x${'b'.repeat(40)}`
@@ -14,7 +15,10 @@ const fakeSigner = (address: Address): TxSigner => ({
   sign: async ({ nonce }) => ({ raw: `0x02${nonce}`, hash: `0x${nonce}` }),
 })
 
-/** Wallets that can be read and take everything; what becomes of transactions is tested in gas-tender.test.ts. */
+/**
+ * A chain with readable wallets that accepts everything; the later life of transactions is tested in
+ * transaction-keeper.test.ts.
+ */
 function createFakeChain() {
   const wallets = new Map<Address, { nonce: number; balanceWei: bigint }>()
   const walletOf = (address: Address) => {
@@ -48,6 +52,7 @@ function setUp({
   /** Another instance over the same store and chain. */
   const instance = () =>
     createGasWallet({
+      chainId: CHAIN_ID,
       chain,
       store,
       clock,
@@ -58,7 +63,7 @@ function setUp({
   return { fake, store, clock, alerts, instance, wallet: instance() }
 }
 
-const auth = {
+const signed = {
   from: A,
   to: B,
   value: '1',
@@ -67,112 +72,116 @@ const auth = {
   nonce: '0x01',
   signature: '0x02',
 } as const
-const item = (key: string, change: Partial<Parcelable> = {}): Parcelable => ({
-  key,
-  auth,
+const item = (key: string, change: Partial<Sendable> = {}): Sendable => ({
+  member: { kind: 'payment', key },
+  signed,
   alone: false,
-  packLimit: null,
+  batchLimit: null,
   ...change,
 })
 const items = (count: number, prefix = 'p') =>
   Array.from({ length: count }, (_, index) => item(`${prefix}${index}`))
 
-const rowOf = (parcel: Parcel) => parcel.puts[0]!.row as WalletTxRow
-const commit = async (store: Store, parcel: Parcel) =>
-  (await store.commit({ puts: parcel.puts })).kind === 'applied'
+const rowOf = (batch: Batch) => batch.puts[0]!.row as WalletTxRow
+const commit = async (store: Store, batch: Batch) =>
+  (await store.commit({ puts: batch.puts })).kind === 'applied'
 
-/** As the engine does it: what is refused is packed again. */
-async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, list: Parcelable[]) {
-  const done: Parcel[] = []
+/** Like the engine: what is refused goes into another batch. */
+async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, list: Sendable[]) {
+  const done: Batch[] = []
   for (let rest = list; rest.length > 0; ) {
-    const parcels = await wallet.pack(rest)
+    const batches = await wallet.makeBatches(rest)
     rest = []
-    for (const parcel of parcels) {
-      if (await commit(store, parcel)) done.push(parcel)
+    for (const batch of batches) {
+      if (await commit(store, batch)) done.push(batch)
       else {
-        parcel.drop()
-        rest.push(...list.filter(({ key }) => parcel.members.includes(key)))
+        batch.drop()
+        rest.push(...list.filter(({ member }) => batch.keys.includes(member.key)))
       }
     }
   }
-  await Promise.all(done.map((parcel) => parcel.send()))
+  await Promise.all(done.map((batch) => batch.send()))
   return done
 }
 
-test('fills batches, keeps apart who must be alone, and respects the most restricted member', async () => {
+test('fills batches, sends alone what must go alone, and respects the most restricted member', async () => {
   const { wallet } = setUp({ maxCallsPerTx: 3 })
   const list = [
     ...items(4),
     item('alone', { alone: true }),
-    item('x', { packLimit: 2 }),
-    item('y', { packLimit: 2 }),
+    item('x', { batchLimit: 2 }),
+    item('y', { batchLimit: 2 }),
   ]
-  const parcels = await wallet.pack(list)
-  expect(parcels.map(({ members }) => members)).toEqual([['alone'], ['p0', 'p1', 'p2'], ['p3', 'x'], ['y']])
-  expect(parcels.map((parcel) => rowOf(parcel).gas)).toEqual([300_000, 400_000, 280_000, 160_000])
-  expect(rowOf(parcels[1]!)).toMatchObject({
+  const batches = await wallet.makeBatches(list)
+  expect(batches.map(({ keys }) => keys)).toEqual([['alone'], ['p0', 'p1', 'p2'], ['p3', 'x'], ['y']])
+  expect(batches.map((batch) => rowOf(batch).gas)).toEqual([300_000, 400_000, 280_000, 160_000])
+  expect(rowOf(batches[1]!)).toMatchObject({
     version: 0,
-    ref: A,
+    ref: `84532:${A}`,
+    chainId: CHAIN_ID,
+    members: ['p0', 'p1', 'p2'].map((key) => ({ kind: 'payment', key })),
     nonce: 1,
     phase: 'SENT',
     maxFeePerGas: '2100000000',
   })
-  expect(rowOf(parcels[1]!).key).toBe(`${A}:0000000001`)
+  expect(rowOf(batches[1]!).key).toBe(`84532:${A}:0000000001`)
 })
 
-test('32 concurrent packs get 32 nonces without a gap', async () => {
+test('32 concurrent callers get 32 nonces without a gap', async () => {
   const { wallet, store } = setUp()
-  const packed = await Promise.all(Array.from({ length: 32 }, (_, index) => wallet.pack([item(`p${index}`)])))
-  const parcels = packed.flat()
-  expect(parcels.map((parcel) => rowOf(parcel).nonce).sort((a, b) => a - b)).toEqual([...Array(32).keys()])
-  expect(await Promise.all(parcels.map((parcel) => commit(store, parcel)))).toEqual(Array(32).fill(true))
+  const made = await Promise.all(
+    Array.from({ length: 32 }, (_, index) => wallet.makeBatches([item(`p${index}`)])),
+  )
+  const batches = made.flat()
+  expect(batches.map((batch) => rowOf(batch).nonce).sort((a, b) => a - b)).toEqual([...Array(32).keys()])
+  expect(await Promise.all(batches.map((batch) => commit(store, batch)))).toEqual(Array(32).fill(true))
 })
 
-test('of two instances that propose one nonce the store refuses one, which then moves past it', async () => {
+test('if two instances propose one nonce, the store refuses one of them, which then takes the next', async () => {
   const { wallet, instance, store } = setUp()
   const other = instance()
-  const [mine] = await wallet.pack([item('a')])
-  const [theirs] = await other.pack([item('b')])
+  const [mine] = await wallet.makeBatches([item('a')])
+  const [theirs] = await other.makeBatches([item('b')])
   expect(await commit(store, theirs!)).toBe(true)
   expect(await commit(store, mine!)).toBe(false)
   mine!.drop()
-  const [again] = await wallet.pack([item('a')])
+  const [again] = await wallet.makeBatches([item('a')])
   expect(rowOf(again!).nonce).toBe(1)
   expect(await commit(store, again!)).toBe(true)
 })
 
-test('a parcel that was never committed leaves no gap', async () => {
+test('a batch that was never committed leaves no gap', async () => {
   const { wallet, clock } = setUp()
-  const [dropped] = await wallet.pack([item('a')])
+  const [dropped] = await wallet.makeBatches([item('a')])
   expect(rowOf(dropped!).nonce).toBe(0)
   dropped!.drop()
-  expect(rowOf((await wallet.pack([item('a')]))[0]!).nonce).toBe(0)
-  // Others keep clear of it for a moment only.
-  expect(rowOf((await wallet.pack([item('b')]))[0]!).nonce).toBe(1)
+  expect(rowOf((await wallet.makeBatches([item('a')]))[0]!).nonce).toBe(0)
+  // The proposal is reserved for a moment only.
+  expect(rowOf((await wallet.makeBatches([item('b')]))[0]!).nonce).toBe(1)
   await clock.advance(5_000)
-  expect(rowOf((await wallet.pack([item('c')]))[0]!).nonce).toBe(0)
+  expect(rowOf((await wallet.makeBatches([item('c')]))[0]!).nonce).toBe(0)
 })
 
-test('after a restart it goes on behind what is stored, and behind what the chain has seen', async () => {
+test('after a restart it continues above the stored nonces and that of the chain', async () => {
   const { wallet, instance, store, fake } = setUp()
   await settle(wallet, store, [item('a')])
   fake.walletOf(A).nonce = 0
-  expect(rowOf((await instance().pack([item('b')]))[0]!).nonce).toBe(1)
+  expect(rowOf((await instance().makeBatches([item('b')]))[0]!).nonce).toBe(1)
   fake.walletOf(A).nonce = 7
-  expect(rowOf((await instance().pack([item('b')]))[0]!).nonce).toBe(7)
+  expect(rowOf((await instance().makeBatches([item('b')]))[0]!).nonce).toBe(7)
 })
 
 test('several wallets share the work, and an empty one is left out', async () => {
   const { wallet, store, fake, clock } = setUp({ signers: [A, B], maxCallsPerTx: 1 })
   const done = await settle(wallet, store, items(6))
-  expect(done.filter((parcel) => rowOf(parcel).wallet === A)).toHaveLength(3)
+  expect(done.filter((batch) => rowOf(batch).wallet === A)).toHaveLength(3)
   fake.walletOf(A).balanceWei = 0n
   await clock.advance(5_000)
-  const parcels = await wallet.pack(items(4, 'q'))
-  expect(parcels.every((parcel) => rowOf(parcel).wallet === B)).toBe(true)
+  const batches = await wallet.makeBatches(items(4, 'q'))
+  expect(batches.every((batch) => rowOf(batch).wallet === B)).toBe(true)
 })
 
-test('an empty wallet is told once, and again after it was filled and emptied', async () => {
+test('an empty wallet is alerted once, and again after it was filled and emptied', async () => {
   const { wallet, fake, alerts, clock } = setUp()
   const balances = [10n ** 18n, 0n, 0n, 10n ** 18n, 0n]
   const answers: boolean[] = []
@@ -186,5 +195,5 @@ test('an empty wallet is told once, and again after it was filled and emptied', 
   fake.reachable = false
   await clock.advance(5_000)
   expect(await wallet.unavailable()).toMatch(/cannot be reached/)
-  await expect(wallet.pack([item('a')])).rejects.toThrow()
+  await expect(wallet.makeBatches([item('a')])).rejects.toThrow()
 })

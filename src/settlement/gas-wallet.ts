@@ -1,10 +1,12 @@
+import { firstFees } from '../chain/gas-fees.ts'
+import { ALONE_GAS } from '../chain/gas-limits.ts'
 import { UnavailableError } from '../errors.ts'
 import type {
   Alerts,
+  Batch,
   Chain,
   Clock,
-  Parcel,
-  Parcelable,
+  Sendable,
   Sent,
   Settlement,
   Store,
@@ -12,23 +14,22 @@ import type {
   TxSigner,
   WalletTxRow,
 } from '../ports.ts'
-import { firstFees } from './gas-fees.ts'
-import { createLane, type Lane, walletTxKey } from './gas-lane.ts'
-import { ALONE_GAS } from './gas-limits.ts'
-import { createTender, type GasSettings } from './gas-tender.ts'
+import { createLane, type Lane, walletRef, walletTxKey } from './gas-lane.ts'
 import { groupCalls } from './group-calls.ts'
+import { createTransactionKeeper, type GasSettings } from './transaction-keeper.ts'
 
-/** Base fee of a transaction, of Multicall3, and of the calldata; also the whole of a transfer of nothing. */
+/** The fixed gas of a transaction, of Multicall3 and of the calldata; enough for a whole transfer of nothing. */
 const OVERHEAD_GAS = 40_000
-/** Below the 2^24 that networks allow one transaction. */
+/** Below 2^24, the limit of networks for one transaction. */
 const MAX_TX_GAS = 15_000_000
 
 /**
- * Settlement by the seller's own gas wallets: payments are packed into as few transactions as their members allow,
- * signed, stored together with the members' BROADCAST mark, and only then sent; nothing waits for receipts. What was
- * stored and never sent, or is stuck, is `tend`'s business.
+ * Settlement by the seller's own gas wallets: payments are put into as few transactions as their members allow,
+ * signed, stored in the step that marks the members BROADCAST, and only then sent. Nothing waits for receipts. The
+ * transaction keeper handles what was stored and never sent, or is stuck.
  */
 export function createGasWallet({
+  chainId,
   chain,
   store,
   clock,
@@ -39,8 +40,9 @@ export function createGasWallet({
   maxCallsPerTx = 100,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
-  alsoTends = [],
+  alsoKeeps = [],
 }: {
+  chainId: number
   chain: Chain
   store: Store
   clock: Clock
@@ -51,17 +53,24 @@ export function createGasWallet({
   maxCallsPerTx?: number
   maxFeePerGasWei?: bigint
   bumpAfterMs?: number
-  /** Lanes of another wallet in the same store: whoever tends takes every stored transaction, and must be able to sign it again. */
-  alsoTends?: readonly Lane[]
+  /** Lanes of another wallet on this chain whose transactions are also maintained here. */
+  alsoKeeps?: readonly Lane[]
 }): Settlement & { lanes: readonly Lane[] } {
-  const lanes = signers.map((signer) => createLane(signer, { chain, store, clock, turns }))
+  const lanes = signers.map((signer) => createLane(signer, { chainId, chain, store, clock, turns }))
   const maxCalls = Math.max(1, Math.min(maxCallsPerTx, Math.floor((MAX_TX_GAS - OVERHEAD_GAS) / gasPerCall)))
   const gasOf = (calls: number): number => OVERHEAD_GAS + calls * gasPerCall
   const settings: GasSettings = { maxFeePerGasWei, bumpAfterMs, fillGas: gasOf(0) }
-  const tender = createTender({ chain, store, clock, lanes: [...lanes, ...alsoTends], settings })
+  const keeper = createTransactionKeeper({
+    chainId,
+    chain,
+    store,
+    clock,
+    lanes: [...lanes, ...alsoKeeps],
+    settings,
+  })
   let alerted = false
 
-  /** Lanes that can be read, with what a full transaction may cost there at most. */
+  /** The lanes that can be read, each with the highest cost of a full transaction. */
   async function survey() {
     const surveyed = await Promise.all(
       lanes.map(async (lane) => {
@@ -74,13 +83,13 @@ export function createGasWallet({
     return surveyed.flat()
   }
 
-  /** Spreads the groups over the lanes, each to the one with the fewest transactions under way. */
-  async function assign(groups: readonly Parcelable[][]): Promise<Map<Lane, Parcelable[][]>> {
+  /** Gives each group to the lane with the fewest transactions under way. */
+  async function assign(groups: readonly Sendable[][]): Promise<Map<Lane, Sendable[][]>> {
     const surveyed = await survey()
     const funded = surveyed.filter((entry) => entry.funded)
     const usable = (funded.length > 0 ? funded : surveyed).map(({ lane }) => ({ lane, load: lane.load() }))
     if (usable.length === 0) throw new UnavailableError('every gas wallet')
-    const assigned = new Map<Lane, Parcelable[][]>()
+    const assigned = new Map<Lane, Sendable[][]>()
     for (const group of groups) {
       const idlest = usable.reduce((best, next) => (next.load < best.load ? next : best))
       idlest.load += 1
@@ -89,19 +98,20 @@ export function createGasWallet({
     return assigned
   }
 
-  async function makeParcel(lane: Lane, group: readonly Parcelable[], nonce: number): Promise<Parcel> {
-    const calls = group.map(({ auth }) => auth)
-    const members = group.map(({ key }) => key)
+  async function makeBatch(lane: Lane, group: readonly Sendable[], nonce: number): Promise<Batch> {
+    const calls = group.map(({ signed }) => signed)
+    const members = group.map(({ member }) => member)
     const gas = group.some(({ alone }) => alone) ? (group[0]!.gas ?? ALONE_GAS) : gasOf(calls.length)
     const fees = firstFees(await lane.state(), maxFeePerGasWei)
     const { raw, hash } = await lane.signer.sign({ nonce, calls, gas, ...fees })
     const nowMs = clock.now()
     const row: WalletTxRow = {
-      key: walletTxKey(lane.address, nonce),
+      key: walletTxKey(chainId, lane.address, nonce),
       version: 0,
-      ref: lane.address,
-      // Should we die between the commit and the send, tend sends it then.
+      ref: walletRef(chainId, lane.address),
+      // If the process dies between the commit and the send, the keeper sends it at this time.
       dueAt: nowMs + bumpAfterMs,
+      chainId,
       wallet: lane.address,
       nonce,
       calls,
@@ -115,7 +125,7 @@ export function createGasWallet({
       createdAt: nowMs,
     }
     return {
-      members,
+      keys: members.map(({ key }) => key),
       puts: [{ table: 'walletTxs', row }],
       walletTx: row.key,
       send: () => send(lane, { ...row, version: 1 }),
@@ -129,10 +139,10 @@ export function createGasWallet({
       let answer = await chain.submit(row.raw)
       if (answer === 'underpriced') {
         lane.distrust()
-        const raised = await tender.raise(lane, row, await lane.state())
+        const raised = await keeper.raise(lane, row, await lane.state())
         if (raised) answer = await chain.submit(raised.raw)
       }
-      // Somebody else used this nonce: the chain knows better than our cache.
+      // Another sender used this nonce: the cached state is out of date.
       if (answer === 'nonce-low') lane.distrust()
       return answer === 'accepted' || answer === 'known' ? { kind: 'sent' } : { kind: 'unknown' }
     } catch {
@@ -142,7 +152,7 @@ export function createGasWallet({
 
   return {
     lanes,
-    packs: maxCalls,
+    batchSize: maxCalls,
     gasWallet: signers[0]?.address,
     async unavailable() {
       const surveyed = await survey()
@@ -160,18 +170,18 @@ export function createGasWallet({
       return message
     },
 
-    async pack(items) {
+    async makeBatches(items) {
       const assigned = await assign(groupCalls(items, maxCalls))
-      const parcels = await Promise.all(
+      const batches = await Promise.all(
         [...assigned].map(async ([lane, groups]) => {
           const nonces = await lane.allocate(groups.length)
-          return Promise.all(groups.map((group, index) => makeParcel(lane, group, nonces[index]!)))
+          return Promise.all(groups.map((group, index) => makeBatch(lane, group, nonces[index]!)))
         }),
       )
-      return parcels.flat()
+      return batches.flat()
     },
 
-    tend: () => tender.tend(),
+    maintain: (due) => keeper.maintain(due),
   }
 }
 

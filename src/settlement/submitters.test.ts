@@ -16,26 +16,27 @@ function build(
   ether: bigint,
 ) {
   const wallet = async () => ({ nonce: 0, balanceWei: ether, baseFeeWei: 10n, priorityFeeWei: 1n })
-  const told: string[] = []
+  const alerts: string[] = []
   const parts = {
+    chainId: 84532,
     chain: { wallet } as unknown as Chain,
     store: {} as Store,
-    clock: { now: () => 0, sleep: async () => {} },
-    alerts: { raise: (kind: string) => void told.push(kind) },
+    clock: { now: () => 0, sleep: async () => {}, requestsSent: async () => {} },
+    alerts: { raise: (kind: string) => void alerts.push(kind) },
   }
-  return { ...createSubmitters(parts, way, refundWallet), told }
+  return { ...createSubmitters(parts, way, refundWallet), alerts }
 }
 
 const available = async ({ refundSubmitters }: ReturnType<typeof build>) =>
   Promise.all(refundSubmitters.map(async (one) => (await one.unavailable()) === undefined))
 
-test('a refund wallet without ETH sends nothing, and nobody is told: the facilitator can', async () => {
+test('a refund wallet without ETH sends nothing and raises no alert, because the facilitator can send', async () => {
   const built = build({ kind: 'facilitator', facilitator }, REFUND, 0n)
   expect(await available(built)).toEqual([false, true])
-  expect(built.told).toEqual([])
+  expect(built.alerts).toEqual([])
 })
 
-test('with a little ETH it goes before the facilitator, and after a gas wallet', async () => {
+test('a refund wallet with a little ETH is preferred to the facilitator, but not to a gas wallet', async () => {
   const little = 10n ** 9n
   expect(await available(build({ kind: 'facilitator', facilitator }, REFUND, little))).toEqual([true, true])
   const built = build({ kind: 'gas-wallet', signers: [GAS] }, REFUND, little)
@@ -43,20 +44,20 @@ test('with a little ETH it goes before the facilitator, and after a gas wallet',
   expect(await available(built)).toEqual([true, true])
 })
 
-test('payments never go by the refund wallet', () => {
+test('payments are never sent by the refund wallet', () => {
   const built = build({ kind: 'facilitator', facilitator }, REFUND, 10n ** 18n)
-  expect(built.settlement.packs).toBe(1)
+  expect(built.settlement.batchSize).toBe(1)
   expect(build({ kind: 'gas-wallet', signers: [GAS] }, REFUND, 1n).settlement).not.toBe(
     built.refundSubmitters[0],
   )
 })
 
-test('a refund wallet that is also a gas wallet is one wallet, with one line of nonces', () => {
+test('a refund wallet that is also a gas wallet is one wallet, with one sequence of nonces', () => {
   const { refundSubmitters, settlement } = build({ kind: 'gas-wallet', signers: [GAS, REFUND] }, REFUND, 1n)
   expect(refundSubmitters).toEqual([settlement])
 })
 
-test('without a refund key there is nobody but who sends payments', () => {
+test('without a refund key there is no submitter besides the one for payments', () => {
   const { refundSubmitters, settlement } = build({ kind: 'facilitator', facilitator }, undefined, 1n)
   expect(refundSubmitters).toEqual([settlement])
 })

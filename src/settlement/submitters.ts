@@ -2,22 +2,30 @@ import type { Alerts, Chain, Clock, Facilitator, Settlement, Store, Turns, TxSig
 import { createFacilitatorSettlement } from './facilitator-settlement.ts'
 import { createGasWallet } from './gas-wallet.ts'
 
-/** So few that a wallet with little ETH still sends; together they save nearly all that sharing can save. */
+/** Few enough for a wallet with little ETH, and enough to save nearly all the gas that sharing can save. */
 const REFUNDS_PER_TX = 10
 
 /**
- * Who brings authorizations to the chain. Payments: the gas wallets or the facilitator. Refunds, in this order: the gas
- * wallets, the refund wallet if it holds ETH, the facilitator. `settlement` tends the transactions of all of them.
+ * What submits authorizations to the chain. Payments: the gas wallets or the facilitator. Refunds, in this order: the
+ * gas wallets, the refund wallet if it holds ETH, the facilitator. `settlement` maintains the transactions of all of
+ * them.
  */
 export function createSubmitters(
-  parts: { chain: Chain; store: Store; clock: Clock; alerts: Alerts; turns?: Turns | undefined },
+  parts: {
+    chainId: number
+    chain: Chain
+    store: Store
+    clock: Clock
+    alerts: Alerts
+    turns?: Turns | undefined
+  },
   way:
     | { kind: 'gas-wallet'; signers: readonly TxSigner[] }
     | { kind: 'facilitator'; facilitator: Facilitator },
   refundWallet?: TxSigner,
 ): { settlement: Settlement; refundSubmitters: readonly Settlement[] } {
   const signers = way.kind === 'gas-wallet' ? way.signers : []
-  // Two lanes over one wallet would hand out the same nonces.
+  // Two lanes over one wallet would propose the same nonces.
   const isGasWallet = signers.some(({ address }) => address === refundWallet?.address)
   const self =
     refundWallet && !isGasWallet
@@ -25,15 +33,16 @@ export function createSubmitters(
           ...parts,
           signers: [refundWallet],
           maxCallsPerTx: REFUNDS_PER_TX,
-          // Nobody asked for ETH there; that no submitter is left is told by the others.
+          // No alert about its balance: ETH in the refund wallet is optional, and the other submitters report if none
+          // is left.
           alerts: { raise() {} },
         })
       : undefined
   if (way.kind === 'gas-wallet') {
-    const settlement = createGasWallet({ ...parts, signers, alsoTends: self?.lanes ?? [] })
+    const settlement = createGasWallet({ ...parts, signers, alsoKeeps: self?.lanes ?? [] })
     return { settlement, refundSubmitters: self ? [settlement, self] : [settlement] }
   }
   const facilitator = createFacilitatorSettlement(way.facilitator)
   if (!self) return { settlement: facilitator, refundSubmitters: [facilitator] }
-  return { settlement: { ...facilitator, tend: self.tend }, refundSubmitters: [self, facilitator] }
+  return { settlement: { ...facilitator, maintain: self.maintain }, refundSubmitters: [self, facilitator] }
 }

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { StoreChoice } from '../ports.ts'
 
 /**
- * Has anything ever been written down in this store? Looks at its log, which is never emptied; changes and creates nothing,
- * so it may be asked of a store that is not ours yet. Not to be asked of an embedded store that this process has open.
- * Throws UnavailableError if nobody answers, and ConfigError if the answer is a refusal.
+ * Whether this store has ever been used. Reads its log, which is never emptied, and changes or creates nothing, so a store that
+ * is not in use yet can be asked. Must not be called for an embedded store that this process has open. Throws
+ * UnavailableError if the store does not answer, and ConfigError if it refuses.
  */
 export async function holdsRecords(choice: StoreChoice): Promise<boolean> {
   switch (choice.kind) {

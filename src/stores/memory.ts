@@ -4,14 +4,14 @@ import { fromStored, fromStoredAudit, prepareStep, type StoredAudit, type Stored
 interface Table {
   rows: Map<string, StoredRow>
   keysByRef: Map<string, Set<string>>
-  /** Keys of rows that wait for a job: most rows end without one, so jobs need not pass over them. */
+  /** Keys of rows with a `dueAt`. Most rows end without one, so jobs need not look at all rows. */
   waiting: Set<string>
 }
 
 /**
- * Keeps everything in this process and forgets it with the process: for tests and the simulator. Every call
- * takes effect at once and the same calls give the same answers, so that a failing seed replays exactly. Rows
- * are kept as text, so a caller never holds a row that the store holds too.
+ * Keeps everything in the memory of this process: for tests and the simulator. Every call takes effect at once and the same
+ * calls give the same answers, so that a failing seed replays exactly. Rows are stored as text, so that callers never share
+ * an object with the store.
  */
 export function createMemoryStore(): Store {
   const tables = new Map<TableName, Table>()
@@ -46,7 +46,7 @@ export function createMemoryStore(): Store {
 
   return {
     name: 'memory',
-    // A simulated restart goes on with the same object, and many instances may share it.
+    // Not exclusive: a simulated restart uses the same object again, and many instances may share it.
     exclusive: false,
     commit: async (step) => apply(step),
     get: async (name, keys) => {
@@ -70,10 +70,10 @@ export function createMemoryStore(): Store {
       })
     },
     audit: async (challengeId) => (byChallenge.get(challengeId) ?? []).map(fromLog),
-    // An entry's seq is its place.
+    // The seq of an entry is its position, counted from 1.
     log: async (afterSeq, limit) => entries.slice(afterSeq, afterSeq + Math.max(0, limit)).map(fromLog),
     ping: async () => {},
-    // What is stored stays readable: a simulated restart opens the same store again.
+    // Keeps its rows, because a simulated restart uses the same store again.
     close: async () => {},
   }
 }
@@ -99,7 +99,7 @@ function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRo
   if (row.ref !== null) keysByRef.set(row.ref, (keysByRef.get(row.ref) ?? new Set()).add(key))
 }
 
-/** By bytes, as the databases do; JavaScript's own order differs beyond U+FFFF. */
+/** Compares by bytes, as databases do; the order of JavaScript strings differs beyond U+FFFF. */
 function compareText(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Alerts, Store, StoreChoice } from '../ports.ts'
 import { wokenStore } from './woken-store.ts'
 
-/** Opens it, and loads the driver of no other. */
+/** Opens the chosen store; drivers of the others are not loaded. */
 export async function openStore(choice: StoreChoice, alerts: Alerts): Promise<Store> {
   switch (choice.kind) {
     case 'custom':

@@ -1,6 +1,6 @@
 import type { StoreChoice, Turns } from '../ports.ts'
 
-/** Turns between instances, where a Redis is there to keep them. */
+/** Lets instances take turns, if there is a Redis to coordinate them. */
 export async function openTurns(choice: StoreChoice): Promise<Turns | undefined> {
   const url = choice.kind === 'redis' ? choice.url : choice.kind === 'postgres' ? choice.wakeupsUrl : null
   if (url === null) return undefined

@@ -1,6 +1,6 @@
 import type { AuditEntry, RowBase, Step, TableName, Tables } from '../ports.ts'
 
-/** A row as stores keep it: what they compare and search beside the rest as JSON text, each fact once. */
+/** A row as stores keep it: the fields that they compare and search by, and the rest as JSON text. */
 export interface StoredRow extends RowBase {
   body: string
 }
@@ -21,12 +21,12 @@ export interface StoredAudit extends Omit<AuditEntry, 'txHash' | 'details'> {
 export interface PreparedStep {
   writes: Write[]
   audit: StoredAudit[]
-  soft: boolean
+  deferred: boolean
 }
 
 /**
- * Freezes a step at the moment of the call, so that what the caller changes later cannot slip in, and throws at
- * what some store could not keep faithfully: such a step is a bug of ours, and its neighbours must not suffer.
+ * Copies a step at the moment of the call, so that later changes of the caller's objects have no effect. Throws if some store
+ * could not keep a value exactly: such a step is a bug of ours, and other steps in the same group must not fail with it.
  */
 export function prepareStep(step: Step): PreparedStep {
   const writes: Write[] = step.puts.map(({ table, row }) => {
@@ -43,10 +43,10 @@ export function prepareStep(step: Step): PreparedStep {
     writes.push({ table, key, version, row: null })
   }
   if (new Set(writes.map(rowId)).size < writes.length) throw new TypeError('a step names one row twice')
-  return { writes, audit: (step.audit ?? []).map(prepareAudit), soft: step.soft ?? false }
+  return { writes, audit: (step.audit ?? []).map(prepareAudit), deferred: step.durability === 'deferred' }
 }
 
-/** One name for a row of any table. */
+/** An id that is unique over all tables. */
 export function rowId(row: { table: TableName; key: string }): string {
   return `${row.table}:${row.key}`
 }
@@ -83,7 +83,7 @@ function prepareAudit(entry: AuditEntry): StoredAudit {
   }
 }
 
-/** SQLite cuts text at a NUL, Postgres refuses it, and UTF-8 has no lone surrogates: two keys would become one. */
+/** SQLite cuts text at a NUL, Postgres refuses it, and UTF-8 cannot express lone surrogates, so two keys could become one. */
 function checkText(text: string, what: string): void {
   if (text.includes('\0') || !text.isWellFormed()) {
     throw new TypeError(`${what} holds a NUL or half a character: ${JSON.stringify(text)}`)

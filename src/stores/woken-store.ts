@@ -1,13 +1,13 @@
 import type { Put, Step, Store } from '../ports.ts'
 
-/** Carries hints between instances; loses some, and never throws. */
+/** Carries hints between instances; some may be lost. Never throws. */
 export interface Wakeups {
   publish(ids: readonly string[]): void
   subscribe(listener: (ids: readonly string[]) => void): () => void
   close(): void
 }
 
-/** A store whose commits wake requests that wait on other instances. */
+/** A store whose commits wake up requests that wait on other instances. */
 export function wokenStore(store: Store, wakeups: Wakeups): Store {
   return {
     ...store,

@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { runAtParentsEnd, unrefStream } from './run-at-parents-end.ts'
 
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
 /**
- * Where the anvil binary of the optional peer `@foundry-rs/anvil` lies, or else one that is on the PATH; throws one clear
+ * The path of the anvil binary: that of the optional peer `@foundry-rs/anvil`, or one on the PATH. Throws an error of one
  * line if there is neither.
  */
 export function resolveAnvil({
@@ -23,7 +24,7 @@ export function resolveAnvil({
     const owner = createRequire(from).resolve('@foundry-rs/anvil/package.json')
     return createRequire(owner).resolve(`${build}/bin/${file}`)
   } catch (cause) {
-    // What npm links there is the launcher of the very package that has no build for us.
+    // npm's link there starts the package that has no build for this machine.
     const places = path.split(delimiter).filter((folder) => folder !== '' && !folder.endsWith('.bin'))
     const found = places.map((folder) => join(folder, file)).find((place) => existsSync(place))
     if (found !== undefined) return found
@@ -36,7 +37,7 @@ export type AnvilProcess = { port: number; pid: number; stop(): Promise<void> }
 
 /** Starts anvil and resolves when it listens. */
 export async function spawnAnvil(args: string[]): Promise<AnvilProcess> {
-  // A process group of its own: Ctrl-C reaches only us, so that we can shut down while the chain still answers.
+  // In a process group of its own: Ctrl-C ends only this process, which can shut down while the chain still answers.
   const child = spawn(resolveAnvil(), args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
@@ -60,7 +61,7 @@ function listeningPort(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     const said: string[] = []
     createInterface({ input: child.stderr! }).on('line', (line) => said.push(line))
-    // The reader stays for the life of the process: a full pipe would block anvil.
+    // Reads as long as anvil runs: a full pipe would block it.
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const match = /^Listening on .*:(\d+)$/.exec(line)
       if (match) {
@@ -90,13 +91,12 @@ async function stopChild(child: ChildProcess, exited: Promise<void>): Promise<vo
 const living = new Set<ChildProcess>()
 
 /**
- * Ties the child's life to ours, and returns the undo.
+ * Ends the child when this process ends. Returns a function that cancels this.
  *
  * - Normal end, `process.exit`, uncaught exception: the exit hook ends it.
- * - SIGINT, SIGTERM: if nobody else listens, the child is ended and the signal takes its usual course. If the
- *   program has its own handler, that decides when to exit, and the exit hook does the rest.
- * - SIGKILL: nothing of ours runs. On Linux and macOS a tiny shell holds the other end of a pipe to us; the
- *   kernel closes it when we die and the shell ends the child. On Windows the child stays.
+ * - SIGINT, SIGTERM: without other handlers, the child is ended and the signal has its usual effect. If the program has a
+ *   handler of its own, that decides when to exit, and the exit hook does the rest.
+ * - SIGKILL: see runAtParentsEnd. On Windows the child stays.
  */
 function endWithParent(child: ChildProcess): () => void {
   if (living.size === 0) {
@@ -105,7 +105,8 @@ function endWithParent(child: ChildProcess): () => void {
     process.on('SIGTERM', endBySignal)
   }
   living.add(child)
-  const watcher = child.pid && process.platform !== 'win32' ? watchParent(child.pid) : undefined
+  const watcher =
+    child.pid && process.platform !== 'win32' ? runAtParentsEnd('kill "$0"', String(child.pid)) : undefined
   return () => {
     watcher?.kill('SIGKILL')
     living.delete(child)
@@ -128,21 +129,4 @@ function removeHooks(): void {
   process.off('exit', endLiving)
   process.off('SIGINT', endBySignal)
   process.off('SIGTERM', endBySignal)
-}
-
-function watchParent(pid: number): ChildProcess {
-  // `read` returns only at end of file: nobody ever writes to this pipe.
-  const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill "$0"', String(pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  watcher.on('error', () => {}) // no shell: as on Windows
-  watcher.unref()
-  unrefStream(watcher.stdin)
-  return watcher
-}
-
-// The pipes of a child are sockets at run time, which the types do not say.
-function unrefStream(stream: unknown): void {
-  ;(stream as { unref?: () => void } | null)?.unref?.()
 }

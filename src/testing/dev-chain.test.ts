@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { encodeFunctionData, type Hex, keccak256, parseEther } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resolveAnvil, spawnAnvil } from './anvil-process.ts'
@@ -32,7 +31,7 @@ const answers = (port: number) =>
     () => false,
   )
 
-test('the chain looks like Base Sepolia on the wire', async () => {
+test('the chain answers like Base Sepolia', async () => {
   expect(await chain.client.getChainId()).toBe(84532)
   expect(chain.network).toBe('eip155:84532')
   expect(await chain.client.readContract({ address: chain.usdc, abi: usdcAbi, functionName: 'name' })).toBe(
@@ -102,7 +101,7 @@ test('a snapshot brings balances back, and time moves by as much as asked', asyn
   expect((await chain.client.getBlock()).hash).toBe(before.hash)
 })
 
-test('a reorg takes a transfer away, or moves it to another block', async () => {
+test('a reorg removes a transfer, or moves it to another block', async () => {
   const fresh = await startDevChain()
   try {
     const [sender, receiver] = [fresh.account(0), fresh.account(1).address]
@@ -128,7 +127,7 @@ test('a reorg takes a transfer away, or moves it to another block', async () => 
     expect(moved).toMatchObject({ transactionHash: keccak256(raw), value: 40n, blockNumber: height + 2n })
     expect(await fresh.balanceOf(receiver)).toBe(40n)
 
-    // Even back to genesis the contracts are there.
+    // The contracts are there even after a reorg back to genesis.
     await fresh.reorg(Number(await fresh.client.getBlockNumber()))
     expect(await fresh.balanceOf(sender.address)).toBe(0n)
   } finally {
@@ -167,7 +166,7 @@ test('a missing anvil is reported in one line that says what to install', () => 
   expect(() => resolveAnvil({ platform: 'plan9', arch: 'mips', path: '' })).toThrow(message)
 })
 
-test('where npm has no anvil for the machine, one on the PATH is taken', async () => {
+test('if npm has no anvil for the machine, one on the PATH is used', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'paystile-anvil-'))
   const anvil = join(folder, 'anvil')
   await writeFile(anvil, '')
@@ -179,7 +178,7 @@ test('where npm has no anvil for the machine, one on the PATH is taken', async (
 test.each(['SIGINT', 'SIGTERM', 'SIGKILL', 'exit'] as const)(
   'anvil ends with its parent: %s',
   async (end) => {
-    const parent = spawn(process.execPath, ['--input-type=module', '-e', await parentProgram()], {
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', PARENT_PROGRAM], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const [line] = (await once(parent.stdout, 'data')) as [Buffer]
@@ -189,22 +188,18 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL', 'exit'] as const)(
     if (end === 'exit') parent.stdin.end()
     else parent.kill(end)
     expect(await exited).toEqual(end === 'exit' ? [0, null] : [null, end])
-    // By its port: an orphan's process id stays until init has collected it.
+    // Checked by its port: the process id of an orphan stays until init has reaped it.
     await expect.poll(() => answers(port), { interval: 10, timeout: 3_000 }).toBe(false)
   },
 )
 
-// Node 20 cannot run TypeScript, so the one file under test is stripped of its types by the compiler first.
-async function parentProgram(): Promise<string> {
-  const { default: typescript } = await import('typescript')
-  const path = fileURLToPath(new URL('./anvil-process.ts', import.meta.url))
-  const source = typescript.sys.readFile(path)!.replaceAll('import.meta.url', JSON.stringify(import.meta.url))
-  const options = { target: typescript.ScriptTarget.ES2023, module: typescript.ModuleKind.ESNext }
-  return `${typescript.transpile(source, options)}
-    const anvil = await spawnAnvil(['--port', '0'])
-    console.log(anvil.port)
-    process.stdin.resume()`
-}
+// The compiled file, since Node 20 cannot run TypeScript: `npm test` builds before it tests.
+const compiled = new URL('../../dist/testing/anvil-process.js', import.meta.url).href
+const PARENT_PROGRAM = `
+  import { spawnAnvil } from ${JSON.stringify(compiled)}
+  const anvil = await spawnAnvil(['--port', '0'])
+  console.log(anvil.port)
+  process.stdin.resume()`
 
 function transferCall(to: Hex, value: bigint): Hex {
   return encodeFunctionData({ abi: usdcAbi, functionName: 'transfer', args: [to, value] })

@@ -24,6 +24,15 @@ export type DevAccount = { privateKey: Hex; account: PrivateKeyAccount; address:
 /** A transaction that `reorg` puts into the new branch: raw signed bytes and the block, counted from the fork. */
 export type ReplayedTransaction = { raw: Hex; block: number }
 
+/**
+ * A local chain, and what tests do with it.
+ *
+ * @example
+ * async function twoBlocksLater(chain: DevChain): Promise<bigint> {
+ *   await chain.mine(2)
+ *   return chain.balanceOf(chain.account(0).address)
+ * }
+ */
 export type DevChain = {
   rpcUrl: string
   chainId: DevChainId
@@ -34,18 +43,18 @@ export type DevChain = {
   client: DevClient
   /** The process id of anvil. */
   pid: number
-  /** Gives USDC. A transaction; with mining off, a direct write without a Transfer log. */
+  /** Mints USDC with a transaction or, while mining is off, by writing the balance, without a Transfer log. */
   mint(to: Address, micro: bigint): Promise<void>
   balanceOf(account: Address): Promise<bigint>
   /** Sets the ETH balance. */
   fundEth(account: Address, wei: bigint): Promise<void>
   /** Prefunded with 10,000 ETH; 0 to 49. The last one mints. */
   account(index: number): DevAccount
-  /** A fresh key with USDC and no ETH. */
+  /** A new account with USDC and no ETH. */
   newBuyer(options?: { micro?: bigint }): Promise<DevAccount>
   mine(blocks?: number): Promise<void>
   setAutomine(on: boolean): Promise<void>
-  /** A block every so many seconds instead of one per transaction; 0 is none. */
+  /** Mines a block every so many seconds instead of one per transaction; 0: no blocks. */
   setIntervalMining(seconds: number): Promise<void>
   pauseToken(): Promise<void>
   unpauseToken(): Promise<void>
@@ -55,7 +64,7 @@ export type DevChain = {
   revert(id: Hex): Promise<void>
   /** Moves the chain's clock and mines one block, so that `latest` has the new time. */
   increaseTime(seconds: number): Promise<void>
-  /** Replaces the last `depth` blocks by others; their transactions are gone, unless replayed. */
+  /** Replaces the last `depth` blocks by others; their transactions are removed unless they are replayed. */
   reorg(depth: number, replay?: ReplayedTransaction[]): Promise<void>
   deployWallet1271(owner: Address): Promise<TestWallet>
   /** All Transfer logs of the token to this account, oldest first. */
@@ -65,7 +74,7 @@ export type DevChain = {
 }
 
 const ACCOUNTS = 50
-const MNEMONIC = 'test test test test test test test test test test test junk' // anvil's own, known to everyone
+const MNEMONIC = 'test test test test test test test test test test test junk' // anvil's default
 
 /**
  * Starts a real local chain that looks like Base on the wire: anvil, with TestUsdc at USDC's address and Multicall3
@@ -89,7 +98,7 @@ export async function startDevChain({
   if (!usdc) throw new Error(`startDevChain: chainId is ${chainId}; it can be 8453 or 84532.`)
   const anvil = await spawnAnvil([
     ...['--chain-id', `${chainId}`, '--port', `${port}`, '--accounts', `${ACCOUNTS}`],
-    // Else `finalized` stays 64 blocks behind.
+    // Otherwise `finalized` stays 64 blocks behind.
     ...['--slots-in-an-epoch', '1'],
   ])
   const rpcUrl = `http://127.0.0.1:${anvil.port}`
@@ -102,7 +111,7 @@ export async function startDevChain({
     await token.install()
     await client.setCode({ address: MULTICALL3_ADDRESS, bytecode: multicall3.deployedBytecode as Hex })
     await catchUp(client)
-    // The contracts are then part of a block that no reorg or rollback to genesis can take.
+    // Puts the contracts into the genesis state, which no reorg or rollback removes.
     await client.mine({ blocks: 1 })
     if (blockTimeSeconds) await setIntervalMining(blockTimeSeconds)
   }
@@ -158,7 +167,7 @@ export async function startDevChain({
   }
 }
 
-/** The whole seconds that anvil took to start, its clock would stay behind ours for good. */
+/** Sets anvil's clock to ours: otherwise it would stay behind by the seconds that anvil took to start. */
 async function catchUp(client: DevClient): Promise<void> {
   const nowSeconds = () => Math.floor(Date.now() / 1000)
   for (;;) {

@@ -18,8 +18,10 @@ export const USDC_ADDRESSES = {
   84532: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
 } as const
 
+/** Where Multicall3 lives, on the local chain as on the real ones. */
 export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
+/** The chains whose id a local chain can have: Base and Base Sepolia. */
 export type DevChainId = keyof typeof USDC_ADDRESSES
 
 /** The chain for viem. Own definition: `viem/chains` would load every chain there is. */

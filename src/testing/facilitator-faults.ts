@@ -30,13 +30,15 @@ export type Fault =
   | 'broadcast-then-refuse'
   | 'broadcast-then-disconnect'
 
+/** How a fault happens: after how long, with which transaction hash, how large, for which reason. */
 export type FaultOptions = { ms?: number; hash?: `0x${string}`; bytes?: number; reason?: string }
 
+/** The endpoints of a facilitator that can be told to fail. */
 export type FaultyOperation = 'verify' | 'settle' | 'supported'
 
 export type PlannedFault = { fault: Fault; options: FaultOptions }
 
-/** A plan of faults: each `next` serves one call, in order; `always` serves the calls that have none. */
+/** Planned faults: each `next` applies to one call, in order; `always` applies to all other calls. */
 export function createFaultPlan() {
   const queued: Record<FaultyOperation, PlannedFault[]> = { verify: [], settle: [], supported: [] }
   const standing: Partial<Record<FaultyOperation, PlannedFault>> = {}
@@ -51,7 +53,7 @@ export function createFaultPlan() {
     always(operation: FaultyOperation, fault: Fault, options: FaultOptions = {}): void {
       standing[operation] = { fault, options }
     },
-    /** No more faults; what was `late` goes on. */
+    /** Removes all faults; `late` calls continue. */
     clear(): void {
       for (const operation of ['verify', 'settle', 'supported'] as const) {
         queued[operation] = []
@@ -59,13 +61,13 @@ export function createFaultPlan() {
       }
       this.release()
     },
-    /** Lets all `late` calls without `ms` go on. */
+    /** Lets all `late` calls without `ms` continue. */
     release(): void {
       const released = waiting
       waiting = []
       for (const go of released) go()
     },
-    /** Which fault this call gets; used by the facilitator. */
+    /** The fault of this call; used by the facilitator. */
     take(operation: FaultyOperation): PlannedFault | undefined {
       return queued[operation].shift() ?? standing[operation]
     },
@@ -76,4 +78,5 @@ export function createFaultPlan() {
   }
 }
 
+/** Which calls of a facilitator fail, and how. */
 export type FaultPlan = ReturnType<typeof createFaultPlan>

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { DevChain } from './dev-chain.ts'
 import { defineDevChain } from './dev-client.ts'
 
-/** The official facilitator over the dev chain, without an HTTP face. `onBroadcast` hears of each authorization that it sends. */
+/** The official facilitator on the dev chain, without its HTTP server. Calls `onBroadcast` with each authorization that it sends. */
 export async function createOfficialFacilitator(
   chain: DevChain,
   privateKey: Hex,
@@ -24,7 +24,7 @@ export async function createOfficialFacilitator(
   }).extend(publicActions)
 
   // Sends are made one after another, each with the nonce that the chain then has, or concurrent settlements would
-  // take the same one. viem's nonceManager is no cure: at 100 at once it hands out duplicates now and then, one
+  // take the same one. viem's nonceManager does not help: with 100 at once it sometimes gives the same nonce twice, one
   // failed send makes it forget the nonces in flight, and it does not notice a reverted chain.
   let lastSend: Promise<unknown> = Promise.resolve()
   function inTurn(send: () => Promise<Hex>): Promise<Hex> {

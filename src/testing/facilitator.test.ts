@@ -67,7 +67,7 @@ test('the official client learns what is supported, verifies and settles', async
   expect((await chain.transfersTo(SELLER)).at(-1)!.transactionHash).toBe(settled.transaction)
   expect(facilitator.calls).toEqual({ verify: 1, settle: 1, supported: 1 })
 
-  // Official verdicts on what cannot be paid.
+  // The official answers for payments that cannot be made.
   expect(await (await post('verify', body)).json()).toMatchObject({ isValid: false })
   expect(await (await post('settle', body)).json()).toMatchObject({ success: false, transaction: '' })
 })
@@ -90,7 +90,7 @@ test.each([20, 100])('%i concurrent settlements all succeed', async (count) => {
   expect((await chain.balanceOf(SELLER)) - before).toBe(BigInt(count) * PRICE)
 })
 
-test('a payment that reverts does no harm to the others beside it', async () => {
+test('a payment that reverts does not affect others at the same time', async () => {
   const [poor, ...others] = await Promise.all([
     payment(await chain.newBuyer({ micro: PRICE - 1n })),
     ...Array.from({ length: 10 }, newPayment),
@@ -191,7 +191,7 @@ test('late settles only after it is released', async () => {
   expect(await chain.balanceOf(SELLER)).toBe(before + PRICE)
 })
 
-test('huge sends what it promises, and survives a reader that leaves', async () => {
+test('huge sends as many bytes as asked, also if the client leaves early', async () => {
   facilitator.faults.next('settle', 'huge', { bytes: 8 * 1024 * 1024 })
   const whole = await (await post('settle', await newPayment())).text()
   expect(whole.length).toBeGreaterThan(8 * 1024 * 1024)
@@ -203,7 +203,7 @@ test('huge sends what it promises, and survives a reader that leaves', async () 
   expect(await client.settle(await newPayment(), requirements())).toMatchObject({ success: true })
 })
 
-test('a standing fault holds for every call until it is cleared, and stop ends what hangs', async () => {
+test('a permanent fault applies to every call until it is cleared, and stop ends calls that hang', async () => {
   const faulty = await startFacilitator({ chain, privateKey: chain.account(47).privateKey, fault: 'refuse' })
   const body = await newPayment()
   const settle = () => new HTTPFacilitatorClient({ url: faulty.url }).settle(body, requirements())

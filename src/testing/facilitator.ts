@@ -19,6 +19,14 @@ import { createOfficialFacilitator } from './facilitator-scheme.ts'
 /** A `transferWithAuthorization` that the facilitator has sent, mined or not. */
 export type Broadcast = { nonce: Hex; hash: Hex }
 
+/**
+ * A running facilitator, and what it has sent.
+ *
+ * @example
+ * function failOnce(facilitator: TestFacilitator): void {
+ *   facilitator.faults.next('settle', 'error-500')
+ * }
+ */
 export type TestFacilitator = {
   url: string
   /** The account that pays the gas. */
@@ -53,7 +61,7 @@ export async function startFacilitator({
   chain: DevChain
   privateKey?: Hex
   port?: number
-  /** A fault of every settlement, until `faults.clear()`. */
+  /** A fault for every settlement, until `faults.clear()`. */
   fault?: Fault
   /** Factories whose wallets it deploys when they pay (EIP-6492). Default: none. */
   walletFactories?: readonly Hex[]

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createFakeClock } from './fake-clock.ts'
 
-test('time stands still until it is advanced', async () => {
+test('time does not move until it is advanced', async () => {
   const clock = createFakeClock(1_000)
   expect(clock.now()).toBe(1_000)
   await clock.advance(250)
@@ -22,7 +22,7 @@ test('sleepers wake in order, each at its own moment', async () => {
   expect(woken).toEqual(['early@10', 'late@30'])
 })
 
-test('a loop that sleeps again runs as often as the advance has room for', async () => {
+test('a loop that sleeps again runs as often as fits into the advance', async () => {
   const clock = createFakeClock(0)
   const ticks: number[] = []
   const loop = async () => {

@@ -1,16 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
+/** A clock that tests move. */
 export type FakeClock = {
   /** Milliseconds since the epoch; moves only by `advance`. */
   now(): number
   /** Resolves when the clock has been advanced by `ms`. */
   sleep(ms: number): Promise<void>
-  /** Moves the clock, waking sleepers in order, each at its own moment; await it to let their work happen. */
+  /** At once: no requests leave the process here. */
+  requestsSent(): Promise<void>
+  /** Moves the clock and wakes sleepers in order, each at its time; await it so that their work is done. */
   advance(ms: number): Promise<void>
 }
 
 /**
- * A clock that stands still until told otherwise.
+ * A clock that moves only when it is advanced.
  *
  * @example
  * const clock = createFakeClock()
@@ -29,16 +32,17 @@ export function createFakeClock(startMs = 1_750_000_000_000): FakeClock {
         ? Promise.resolve()
         : new Promise((wake) => {
             sleepers.push({ dueMs: nowMs + ms, wake })
-            // Stable: of two sleepers due together the first to lie down rises first.
+            // Stable: of two sleepers due at the same time, the one that slept first wakes first.
             sleepers.sort((a, b) => a.dueMs - b.dueMs)
           }),
+    requestsSent: () => Promise.resolve(),
     async advance(ms) {
       const targetMs = nowMs + ms
       for (let next = sleepers[0]; next && next.dueMs <= targetMs; next = sleepers[0]) {
         sleepers = sleepers.slice(1)
         nowMs = next.dueMs
         next.wake()
-        // A woken loop may lie down again within this very advance, so let it run before looking for the next.
+        // A loop that wakes may sleep again within this advance, so let it run before the next sleeper is chosen.
         await nextTurn()
       }
       nowMs = targetMs

@@ -1,3 +1,4 @@
+export type { AuthorizationTypedData } from '../protocol/authorization.ts'
 export { type DevAccount, type DevChain, type ReplayedTransaction, startDevChain } from './dev-chain.ts'
 export { type DevChainId, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
 export { type Broadcast, startFacilitator, type TestFacilitator } from './facilitator.ts'

@@ -10,7 +10,7 @@ function answers(port: number): Promise<boolean> {
     const socket = connect(port, '127.0.0.1', () => resolve(true))
     socket.on('error', () => resolve(false))
     socket.on('connect', () => socket.destroy())
-    // Nobody accepts, and the queue before the port is full: it is still open.
+    // The server does not accept connections and the backlog is full, but the port is still open.
     socket.setTimeout(1000, () => {
       socket.destroy()
       resolve(true)
@@ -18,7 +18,7 @@ function answers(port: number): Promise<boolean> {
   })
 }
 
-/** Processes that work in this folder; Linux alone tells. */
+/** Processes whose working directory is this folder; known on Linux only. */
 function processesIn(folder: string): string[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc').filter((pid) => {
@@ -45,7 +45,7 @@ test('a server is stopped, killed and started again on the same port', async () 
   expect(await answers(server.port)).toBe(false)
 })
 
-test('two servers do not meet', async () => {
+test('two servers are independent', async () => {
   const [one, two] = await Promise.all([startPostgres({ fsync: false }), startPostgres({ fsync: false })])
   expect(one.port).not.toBe(two.port)
   await one.stop()
@@ -54,7 +54,7 @@ test('two servers do not meet', async () => {
 })
 
 test.each(['kill', 'freeze'])('it ends with its parent and leaves no data behind (%s)', async (how) => {
-  // Compiled: `npm test` builds before it tests.
+  // The compiled file: `npm test` builds before it tests.
   const built = new URL('../../dist/testing/postgres-server.js', import.meta.url)
   const source = `import { startPostgres } from '${built}'
     const server = await startPostgres({ fsync: false })

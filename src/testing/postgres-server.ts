@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
+import { runAtParentsEnd } from './run-at-parents-end.ts'
 
-/** Needs percent-encoding throughout, so that every test proves that such passwords work. */
+/** Every character needs percent-encoding, so that all tests prove that such passwords work. */
 const PASSWORD = 'p@ss:w/rd?#% é'
 const START_LIMIT_MS = 30_000
 const PORT_TRIES = 5
@@ -20,11 +21,11 @@ export interface PostgresServer {
   readonly folder: string
   /** Ends the server and deletes its data. */
   stop(): Promise<void>
-  /** As a power cut: every process of it is gone at once. The data stay. */
+  /** Like a power failure: all its processes end at once. The data stay. */
   kill(): Promise<void>
   /** Starts it again on the same data and port, after a kill or after shutting it down. */
   restart(): Promise<void>
-  /** It keeps its connections and answers nothing. */
+  /** Stops its processes: connections stay open, and nothing is answered. */
   freeze(): void
   thaw(): void
 }
@@ -32,7 +33,7 @@ export interface PostgresServer {
 /**
  * Starts a PostgreSQL server of our own; never touches one that runs on this machine. It ends with this process.
  *
- * @param options.fsync off is faster, and loses what a power cut would lose. Default true.
+ * @param options.fsync off is faster, and loses data in a power failure. Default true.
  * @param options.tls Certificate and key as PEM text, to speak TLS.
  * @param options.programs Where Debian's versions are, beside PATH. Default /usr/lib/postgresql.
  * @example
@@ -117,7 +118,7 @@ export async function startPostgres({
       server = await start(port)
     },
     freeze() {
-      // The parent first, or it would start new processes in place of those that seem lost.
+      // The parent first, or it would restart the others.
       for (const pid of server.pids()) signal(pid, 'SIGSTOP')
     },
     thaw() {
@@ -180,7 +181,7 @@ function ready(child: ChildProcess): Promise<void> {
     const give = (why: string) =>
       reject(new Error(`postgres did not start (${why}): ${said.join(' ').slice(-800)}`))
     const limit = setTimeout(() => give('no answer'), START_LIMIT_MS)
-    // The reader stays: a full pipe would block the server.
+    // Keeps reading: a full pipe would block the server.
     createInterface({ input: child.stderr! }).on('line', (line) => {
       if (said.length < 100) said.push(line)
       if (!line.includes('database system is ready to accept connections')) return
@@ -197,22 +198,14 @@ function ready(child: ChildProcess): Promise<void> {
 }
 
 /**
- * However we end, the kernel closes the pipe that a tiny shell reads from; the shell then ends the server at once, with
- * every process of it (a frozen one never ends by itself, and may hold the port), and deletes its folder.
+ * Ends the server when this process ends, in whatever way, and deletes its folder. All processes of the server are killed:
+ * one that is frozen would not end otherwise, and might hold the port.
  */
 function endWithParent(server: ChildProcess, folder: string): ChildProcess | undefined {
   if (server.pid === undefined) return undefined
-  const script = `read -r _
-    own=$(ps -e -o pid=,ppid= | while read -r pid parent; do [ "$parent" != "$0" ] || echo "$pid"; done)
+  const command = `own=$(ps -e -o pid=,ppid= | while read -r pid parent; do [ "$parent" != "$0" ] || echo "$pid"; done)
     kill -QUIT "$0"; kill -CONT "$0" $own; sleep 1; kill -KILL "$0" $own; rm -rf "$1"`
-  const watcher = spawn('/bin/sh', ['-c', script, String(server.pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  watcher.on('error', () => {})
-  watcher.unref()
-  ;(watcher.stdin as { unref?: () => void } | null)?.unref?.()
-  return watcher
+  return runAtParentsEnd(command, String(server.pid), folder)
 }
 
 function findPostgres(debian: string): string {
@@ -266,7 +259,7 @@ function childrenOf(pid: number): number[] {
 
 function isAlive(pid: number): boolean {
   try {
-    // A zombie that nobody collects has no command line any more.
+    // A zombie process has no command line.
     return process.platform !== 'linux' || readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
       ? process.kill(pid, 0)
       : false
@@ -281,12 +274,4 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // It has just ended.
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
 }

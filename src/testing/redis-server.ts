@@ -4,24 +4,27 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { runAtParentsEnd, unrefStream } from './run-at-parents-end.ts'
 
+/** A private Redis server: its own port and data folder. */
 export interface RedisServer {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Its data and whatever else should vanish with it. */
+  /** Holds its data, and is deleted with it. */
   readonly folder: string
   /** Ends it and removes its folder. */
   stop(): Promise<void>
-  /** SIGKILL: nothing is written any more. */
+  /** Ends it with SIGKILL. */
   kill(): Promise<void>
   /** Starts it again on the same port and data; ends it first if it runs. */
   restart(): Promise<void>
-  /** It keeps its connections and answers nothing. */
+  /** Stops its process: connections stay open, and nothing is answered. */
   freeze(): void
   thaw(): void
 }
 
+/** How a private Redis server keeps its data. */
 export interface RedisServerOptions {
   appendonly?: boolean
   appendfsync?: 'always' | 'everysec' | 'no'
@@ -31,14 +34,14 @@ export interface RedisServerOptions {
   config?: Record<string, string>
 }
 
-/** Below the range of which systems choose ports for outgoing connections: nobody takes it while we restart. */
+/** Below the range from which systems choose ports for outgoing connections, so the port stays free during a restart. */
 const FIRST_PORT = 20_000
 const LAST_PORT = 32_000
 const PORT_TRIES = 20
 
 /**
- * Starts a real Redis of our own on a free port of this machine, with data in a folder of its own. It ends with this
- * process, however that ends.
+ * Starts a real Redis of our own on a free port of this machine, with data in a folder of its own. It ends when
+ * this process ends in any way.
  *
  * @example
  * import { createGateway } from 'paystile'
@@ -118,7 +121,7 @@ function control(
 export interface RedisProcess {
   readonly pid: number
   signal(name: NodeJS.Signals): void
-  /** Resolves when it is gone; at once if it is already. */
+  /** Resolves when the process has ended. */
   end(how: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
@@ -128,18 +131,21 @@ export async function spawnRedis(
   folder: string,
   readyLine = 'Ready to accept connections',
 ): Promise<RedisProcess> {
-  // A process group of its own: Ctrl-C reaches only us, so that we can shut down while the server still answers.
+  // In a process group of its own: Ctrl-C ends only this process, which can shut down while the server still answers.
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'], detached: true })
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
-  const watcher = child.pid === undefined ? undefined : endWithParent(child.pid, folder)
+  const watcher =
+    child.pid === undefined
+      ? undefined
+      : runAtParentsEnd('kill -9 "$0"; rm -rf "$1"', String(child.pid), folder)
   void exited.then(() => watcher?.kill('SIGKILL'))
   const end: RedisProcess['end'] = async (how) => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.ref()
-    // One that is frozen hears nothing else.
+    // A frozen process reacts to SIGKILL only.
     child.kill('SIGCONT')
     child.kill(how)
     const hammer = setTimeout(() => child.kill('SIGKILL'), 5_000)
@@ -177,24 +183,4 @@ function untilItSays(child: ChildProcess, readyLine: string): Promise<void> {
       reject(new Error(`redis-server did not start (${signal ?? `exit code ${code}`}):\n${said.join('\n')}`))
     })
   })
-}
-
-/**
- * A tiny shell holds the other end of a pipe to us; the kernel closes it however we die, and the shell ends the server
- * and removes its data.
- */
-function endWithParent(pid: number, folder: string): ChildProcess {
-  const script = 'read -r _; kill -9 "$1"; rm -rf "$2"'
-  const watcher = spawn('/bin/sh', ['-c', script, 'sh', String(pid), folder], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  watcher.unref()
-  unrefStream(watcher.stdin)
-  return watcher
-}
-
-// The pipes of a child are sockets at run time, which the types do not say.
-function unrefStream(stream: unknown): void {
-  ;(stream as { unref?: () => void } | null)?.unref?.()
 }

@@ -23,7 +23,7 @@ const fields = [
   'nonce:bytes32',
 ]
 
-test('the signature is the account’s over exactly the fields of EIP-3009', async () => {
+test('the account signs exactly the fields of EIP-3009', async () => {
   const { authorization, signature } = await signAuthorization({ account, requirements, nowSeconds: 1_000 })
   expect(authorization).toMatchObject({
     from: account.address,

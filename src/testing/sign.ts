@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type Address, bytesToHex, type Hex, type TypedDataDomain } from 'viem'
+import { type Address, bytesToHex, type Hex } from 'viem'
+import { type AuthorizationTypedData, authorizationTypedData } from '../protocol/authorization.ts'
 
-/** The fields of one `accepts` element that a buyer needs; anything else is echoed as it came. */
+/** The fields of one `accepts` element that a buyer needs; all others are echoed unchanged. */
 export type SignableRequirements = {
   scheme: string
   network: string
@@ -12,7 +13,7 @@ export type SignableRequirements = {
   extra: { name?: unknown; version?: unknown }
 }
 
-/** An EIP-3009 authorization as it travels: numbers are decimal strings. */
+/** An EIP-3009 authorization in its JSON form: numbers are decimal strings. */
 export type Authorization = {
   from: Address
   to: Address
@@ -22,36 +23,14 @@ export type Authorization = {
   nonce: Hex
 }
 
+/** An authorization with its signature. */
 export type SignedAuthorization = { authorization: Authorization; signature: Hex }
 
-/** Whoever can sign typed data: a viem local account. */
+/** An account that can sign typed data, such as a viem local account. */
 export type TypedDataSigner = {
   address: Address
-  signTypedData(data: {
-    domain: TypedDataDomain
-    types: typeof TRANSFER_TYPES
-    primaryType: 'TransferWithAuthorization'
-    message: {
-      from: Address
-      to: Address
-      value: bigint
-      validAfter: bigint
-      validBefore: bigint
-      nonce: Hex
-    }
-  }): Promise<Hex>
+  signTypedData(data: AuthorizationTypedData): Promise<Hex>
 }
-
-const TRANSFER_TYPES = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
 
 /**
  * Signs what the requirements ask, as SPEC.md tells a buyer to: valid at once and for 300 seconds, under a fresh
@@ -75,7 +54,7 @@ export async function signAuthorization({
 }: {
   account: TypedDataSigner
   requirements: SignableRequirements
-  overrides?: Partial<Authorization> & { domain?: TypedDataDomain }
+  overrides?: Partial<Authorization> & { domain?: Partial<AuthorizationTypedData['domain']> }
   nowSeconds?: number
 }): Promise<SignedAuthorization> {
   const { domain, ...changed } = overrides
@@ -88,29 +67,30 @@ export async function signAuthorization({
     nonce: bytesToHex(randomBytes(32)),
     ...changed,
   }
-  const signature = await account.signTypedData({
-    domain: {
-      name: String(requirements.extra.name ?? 'USDC'),
-      version: String(requirements.extra.version ?? '2'),
-      chainId: Number(requirements.network.split(':')[1]),
-      verifyingContract: requirements.asset as Address,
-      ...domain,
-    },
-    types: TRANSFER_TYPES,
-    primaryType: 'TransferWithAuthorization',
-    message: {
-      from: authorization.from,
-      to: authorization.to,
-      value: BigInt(authorization.value),
-      validAfter: BigInt(authorization.validAfter),
-      validBefore: BigInt(authorization.validBefore),
-      nonce: authorization.nonce,
-    },
-  })
+  const { network, asset, extra } = requirements
+  const token = {
+    address: asset as Address,
+    domain: { name: String(extra.name ?? 'USDC'), version: String(extra.version ?? '2') },
+  }
+  const typedData = authorizationTypedData({ chainId: Number(network.split(':')[1]), token }, authorization)
+  const signature = await account.signTypedData({ ...typedData, domain: { ...typedData.domain, ...domain } })
   return { authorization, signature }
 }
 
-/** The X402PaymentPayload of SPEC.md. `overrides` replace top-level fields; `undefined` removes one. */
+/**
+ * The X402PaymentPayload of SPEC.md. `overrides` replace top-level fields; `undefined` removes one.
+ *
+ * @example
+ * import type { PaymentRequired } from 'paystile'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * async function withoutScheme({ accepts }: PaymentRequired): Promise<object> {
+ *   const account = privateKeyToAccount('0x…')
+ *   const accepted = accepts[0]!
+ *   const signed = await signAuthorization({ account, requirements: accepted })
+ *   return paymentPayload({ accepted, ...signed, overrides: { scheme: undefined } })
+ * }
+ */
 export function paymentPayload({
   accepted,
   authorization,
@@ -130,7 +110,20 @@ export function paymentPayload({
   }
 }
 
-/** The value of a `payment-signature` header: the payload as base64 JSON. */
+/**
+ * The value of a `payment-signature` header: the payload as base64 JSON.
+ *
+ * @example
+ * import type { PaymentRequired } from 'paystile'
+ * import { privateKeyToAccount } from 'viem/accounts'
+ *
+ * async function pay(url: string, { accepts }: PaymentRequired): Promise<Response> {
+ *   const account = privateKeyToAccount('0x…')
+ *   const accepted = accepts[0]!
+ *   const signed = await signAuthorization({ account, requirements: accepted })
+ *   return fetch(url, { headers: { 'payment-signature': paymentHeader({ accepted, ...signed }) } })
+ * }
+ */
 export function paymentHeader({
   encoding = 'base64',
   ...parts

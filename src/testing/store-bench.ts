@@ -1,7 +1,7 @@
 import type { Committed, Store } from '../ports.ts'
 import { samplePut } from './store-rows.ts'
 
-/** What a check of a store is given. */
+/** What each check of a store gets. */
 export interface Bench {
   store: Store
   reopen: (() => Promise<Store>) | undefined

@@ -1,13 +1,13 @@
 import type { Arbitrary } from 'fast-check'
 
-/** Two tables are enough to mix; both carry one free text. */
+/** Two tables are enough; rows of both have a free text field. */
 export const TABLES = ['requests', 'seen'] as const
 export type Table = (typeof TABLES)[number]
 
 export interface Change {
   table: Table
   key: string
-  /** Added to the true version: 0 should be accepted, anything else refused. */
+  /** Added to the stored version: 0 must be accepted, anything else refused. */
   versionError: number
   put: { ref: string | null; dueIn: number | null; text: string } | null
 }
@@ -22,9 +22,9 @@ export type Command =
 export const KEYS = ['a', 'b', 'a:b', '\uffee', '😀']
 export const REFS = ['r', 'R', 's']
 
-/** One random command; `reopen` only where the store can be. */
+/** A random command; `reopen` only if the store can be reopened. */
 export async function randomCommand(canReopen: boolean): Promise<Arbitrary<Command>> {
-  // Loaded here: whoever does not run this check needs no fast-check.
+  // Loaded here, so that fast-check is needed only for this check.
   const { default: fc } = await import('fast-check')
   const table = fc.constantFrom(...TABLES)
   const key = fc.constantFrom(...KEYS)

@@ -4,13 +4,15 @@ import { compareWithModel } from './store-model.ts'
 import { readChecks } from './store-read-checks.ts'
 import { stepChecks } from './store-step-checks.ts'
 
+/** An empty store for one check. */
 export interface OpenStore {
   store: Store
-  /** Closes the store and opens it again on the same data; absent where nothing outlives the process. */
+  /** Closes the store and opens it again with the same data; absent if the data end with the process. */
   reopen?(): Promise<Store>
   close(): Promise<void>
 }
 
+/** One thing that every store must do; `run` rejects where this one does not. */
 export interface ConformanceCheck {
   name: string
   run(): Promise<void>

@@ -8,8 +8,8 @@ type Row = { key: string; version: number; ref: string | null; dueAt: number | n
 const RUN_SPAN_MS = 1000
 
 /**
- * Plays random commands to the store and to a plain map, and compares every answer. One store serves all runs:
- * each run has keys of its own and a stretch of time before that of all earlier runs, whose rows are then never due.
+ * Runs random commands on the store and on a plain map, and compares every result. One store is used for all runs: each run
+ * has its own keys and an earlier range of times than all runs before it, whose rows are therefore never due.
  */
 export async function compareWithModel(
   store: Store,
@@ -72,7 +72,7 @@ function createPlay(run: number) {
     return step
   }
 
-  /** The names of the rows that forbid the step; none if it was applied. */
+  /** The rows that conflict with the step; none if it was applied. */
   function apply(step: Step): string[] {
     const removes = step.removes ?? []
     const touched = [...step.puts.map(({ table, row }) => ({ table, ...row })), ...removes]
@@ -89,7 +89,7 @@ function createPlay(run: number) {
   return async function play(store: Store, command: Exclude<Command, { kind: 'reopen' }>): Promise<void> {
     switch (command.kind) {
       case 'commit': {
-        // All in one tick: stores gather them, and each must see what the ones before it did.
+        // All in one tick: stores group them, and each must see the effects of those before it.
         const answers: Array<ReturnType<Store['commit']>> = []
         const expected: string[][] = []
         for (const planned of command.steps) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { applied, type Checks, conflict, NOW, put, readOne } from './store-bench.ts'
 import { ALL_TABLES, samplePut, sampleRow } from './store-rows.ts'
 
-/** What a store finds again, and what it gives to jobs. */
+/** Checks of reading, and of taking due rows. */
 export const readChecks: Checks = {
   async 'a row of every table comes back as it was put, one version on'({ store }) {
     for (const table of ALL_TABLES) {
@@ -73,7 +73,7 @@ export const readChecks: Checks = {
     )
   },
 
-  async 'whoever held a row before takeDue can no longer write it'({ store }) {
+  async 'an earlier holder of a row can no longer write it after takeDue'({ store }) {
     await store.commit({ puts: [put('a', 0, { dueAt: NOW })] })
     const held = (await readOne(store, 'a'))!
     const [taken] = await store.takeDue('requests', NOW, NOW + 60, 1)

@@ -1,8 +1,9 @@
-import type { AuditEntry, Put, RowBase, SignedAuthorization, TableName, Tables } from '../ports.ts'
+import type { AuditEntry, Put, RowBase, TableName, Tables } from '../ports.ts'
 
 const address = `0x${'a1'.repeat(20)}` as const
 const hash = `0x${'b2'.repeat(32)}` as const
-const auth: SignedAuthorization = {
+const rail = `eip155:84532/${address}/exact`
+const auth = {
   from: address,
   to: address,
   value: '1000000',
@@ -22,6 +23,7 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
     resource: { method: 'GET', path: '/weather?city=%C3%A9&q="\'\\' },
     fingerprint: 'f'.repeat(64),
     amount: '340282366920938463463374607431768211455',
+    rail,
     network: 'eip155:84532',
     asset: address,
     payTo: address,
@@ -44,17 +46,22 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
   requests: { challengeId: 'challenge-1' },
   authorizations: {
     challengeId: 'challenge-1',
+    rail,
     auth,
+    payer: address,
+    value: '1000000',
     saltHash: null,
     phase: 'CLAIMED',
     fromHeight: 0,
     walletTx: null,
     sends: 0,
-    packLimit: null,
+    batchLimit: null,
     reason: null,
   },
   receipts: {
     challengeId: 'challenge-1',
+    rail,
+    source: { kind: 'payment' },
     role: 'pays',
     payer: address,
     value: '1000000',
@@ -69,6 +76,7 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
   seen: { receipt: 'receipt-1' },
   refunds: {
     challengeId: 'challenge-1',
+    rail,
     movesState: true,
     recipient: address,
     value: '1000000',
@@ -81,10 +89,14 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
     reason: null,
   },
   walletTxs: {
+    chainId: 84_532,
     wallet: address,
     nonce: 7,
     calls: [auth, auth],
-    members: ['a', 'b'],
+    members: [
+      { kind: 'payment', key: 'a' },
+      { kind: 'refund', key: 'b' },
+    ],
     maxFeePerGas: '1000000000',
     maxPriorityFeePerGas: '1',
     gas: 200_000,
@@ -99,12 +111,12 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]
 
-/** A full row of any table, new unless `base` says otherwise. */
+/** A complete row of any table, new unless `base` is given. */
 export function sampleRow<N extends TableName>(
   table: N,
   base: Partial<RowBase> & { key: string },
 ): Tables[N] {
-  // Cloned, so that a check may do what it likes to its row.
+  // Cloned, so that a check may change its row.
   const row = { version: 0, ref: null, dueAt: null, ...structuredClone(bodies[table]), ...base }
   return row as RowBase as Tables[N]
 }

@@ -8,7 +8,7 @@ import { usdcAbi } from './usdc-abi.ts'
 
 const SELLER: Address = '0x00000000000000000000000000000000000000AA'
 const PRICE = 1_000_000n
-// The order of secp256k1, for the malleable twin of a signature.
+// The order of secp256k1, to make the malleable form of a signature.
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 let chain: DevChain
@@ -142,7 +142,7 @@ describe('transferWithAuthorization', () => {
   })
 })
 
-test('receiveWithAuthorization is for the payee alone', async () => {
+test('receiveWithAuthorization can be called by the payee only', async () => {
   const payee = chain.account(4)
   const message = { ...(await sign({ to: payee.address })).authorization }
   const signature = await buyer.account.signTypedData({
@@ -203,7 +203,7 @@ test('a cancelled authorization never pays, and leaves its event', async () => {
   ).rejects.toThrow('FiatTokenV2: authorization is used or canceled')
 })
 
-test('pause and blacklist stop a payment, and let it pass again', async () => {
+test('pause and blacklist stop payments until they are lifted', async () => {
   const signed = await sign()
   await chain.pauseToken()
   await expect(submit(byBytes(signed))).rejects.toThrow('Pausable: paused')
@@ -216,7 +216,7 @@ test('pause and blacklist stop a payment, and let it pass again', async () => {
   await submit(byBytes(signed))
 })
 
-test('a pause overtakes a payment that waits in the mempool', async () => {
+test('a pause also stops a payment in the mempool', async () => {
   const signed = await sign()
   await chain.setAutomine(false)
   const hash = await chain.client.writeContract({
@@ -281,7 +281,7 @@ describe('a wallet with code (EIP-1271)', () => {
   })
 })
 
-test('Multicall3 carries good authorizations past a bad one', async () => {
+test('Multicall3 settles good authorizations beside a bad one', async () => {
   const [good, alsoGood] = [await sign(), await sign()]
   const calls = [good, good, alsoGood].map((signed) => ({
     address: chain.usdc,

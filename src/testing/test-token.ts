@@ -15,8 +15,8 @@ export type TokenTransfer = {
 }
 
 /**
- * Asks until the receipt is there. viem's own wait asks once per new block: a transaction mined between its two first
- * questions is then noticed at the next block only, which an idle chain never makes.
+ * Asks until the receipt is there. viem's own function asks once per new block: a transaction that is mined between its
+ * first two calls is noticed at the next block only, and an idle chain has no next block.
  */
 async function mined(client: DevClient, hash: Hex): Promise<void> {
   while (!(await client.getTransactionReceipt({ hash }).catch(() => undefined))) {
@@ -24,9 +24,9 @@ async function mined(client: DevClient, hash: Hex): Promise<void> {
   }
 }
 
-/** Where the token's code is; USDC's address only forwards to it. */
+/** The address of the token's code; USDC's address is a proxy for it. */
 const IMPLEMENTATION: Address = '0x000000000000000000000000000000000000c0de'
-/** Nobody: a proxy refuses its admin. */
+/** An address that nobody uses, because a proxy refuses calls of its admin. */
 const ADMIN: Address = '0x000000000000000000000000000000000000ad14'
 const proxySlot = (name: 'admin' | 'implementation'): Hex =>
   keccak256(stringToHex(`paystile.test-usdc.${name}`))
@@ -34,8 +34,8 @@ const proxySlot = (name: 'admin' | 'implementation'): Hex =>
 /**
  * The controls of the test token at `usdc`.
  *
- * Pause and blacklist are written straight into the token's storage: they hold at once and overtake whatever waits
- * in the mempool, which is what a test of "paused while settling" needs.
+ * Pause and blacklist are written directly into the token's storage: they apply at once, also to transactions in the mempool,
+ * as a test of "paused while settling" needs.
  */
 export function controlToken(client: DevClient, usdc: Address, minter: Address) {
   const { balances, blacklisted, paused, totalSupply } = artifact.slots
@@ -58,7 +58,7 @@ export function controlToken(client: DevClient, usdc: Address, minter: Address) 
       await mined(client, hash)
       return
     }
-    // Nothing would mine the transaction; and since nothing is mined, nobody else can change these two either.
+    // A transaction would not be mined; and since nothing is mined, these two values cannot change meanwhile.
     await add(mappingSlot(to, balances.slot), micro)
     await add(plainSlot(totalSupply.slot), micro)
   }
@@ -71,7 +71,7 @@ export function controlToken(client: DevClient, usdc: Address, minter: Address) 
       await write(proxySlot('implementation'), BigInt(IMPLEMENTATION))
     },
     mint(to: Address, micro: bigint): Promise<void> {
-      // One after another: anvil could hand two simultaneous transactions of the minter the same nonce.
+      // One after another: anvil could give two simultaneous transactions of the minter the same nonce.
       const mint = lastMint.then(() => mintNow(to, micro))
       lastMint = mint.catch(() => {})
       return mint
@@ -105,7 +105,7 @@ async function minesByItself(client: DevClient): Promise<boolean> {
   return Boolean(interval)
 }
 
-// Solidity's layout: a plain variable lies at its slot, a mapping's entry at keccak256(key . slot).
+// Solidity's layout: a plain variable is at its slot, an entry of a mapping at keccak256(key . slot).
 const plainSlot = (slot: number) => numberToHex(slot, { size: 32 })
 const mappingSlot = (key: Address, slot: number) =>
   keccak256(encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [key, BigInt(slot)]))

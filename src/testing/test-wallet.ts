@@ -12,7 +12,7 @@ const MODES = ['honest', 'refuses', 'refuses-on-chain', 'burns-gas', 'burns-late
  */
 export type WalletMode = (typeof MODES)[number]
 
-/** A smart-contract wallet (EIP-1271). A new mode holds at once, also for what waits in the mempool. */
+/** A smart-contract wallet (EIP-1271). A new mode applies at once, also to transactions in the mempool. */
 export type TestWallet = { address: Address; owner: Address; setMode(mode: WalletMode): Promise<void> }
 
 /** Puts a TestWallet1271 of `owner` at a fresh address, without a transaction. */

@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** The part of USDC's interface that payments use, typed for viem. The artifact test proves that TestUsdc has it. */
+/** The part of USDC's interface that payments use, typed for viem. A test checks that TestUsdc has it. */
 export const usdcAbi = parseAbi([
   'function name() view returns (string)',
   'function symbol() view returns (string)',

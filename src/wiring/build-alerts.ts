@@ -3,7 +3,7 @@ import type { ResolvedConfig } from '../config/resolved-config.ts'
 import type { AlertKind, Alerts } from '../ports.ts'
 import { printable } from '../protocol/printable.ts'
 
-/** Tells the operator: the instruments or a line on standard error, and the seller's own function. */
+/** Sends alerts to the instruments, or as a line to standard error, and to the seller's own function. */
 export function buildAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: Instruments): Alerts {
   return {
     raise(kind, message) {
@@ -11,7 +11,7 @@ export function buildAlerts({ onAlert }: ResolvedConfig, { alert = alertLine }: 
         alert(kind, message)
         onAlert?.(kind, message)
       } catch {
-        // Telling the operator must not become a fault of its own.
+        // A failing alert must not cause another failure.
       }
     },
   }

@@ -12,7 +12,7 @@ interface Built {
   jwks?: Jwks | undefined
 }
 
-/** The credential step that the seller chose. Only what is used is loaded. */
+/** The credential step that the seller chose. Only its modules are loaded. */
 export async function buildDelivery(config: ResolvedConfig, seal: Seal, alerts: Alerts): Promise<Built> {
   const { credential, plans } = config
   const places: GrantPlaces = {

@@ -14,7 +14,7 @@ interface Parts {
   jwks: boolean
 }
 
-/** A2A, MCP and the documents, as far as they are switched on; what is off is not even loaded. */
+/** A2A, MCP and the documents, if they are switched on. The modules of the others are not loaded. */
 export async function buildMounts(
   config: ResolvedConfig,
   { engine, discovery, catalog, servesRoutes, jwks }: Parts,

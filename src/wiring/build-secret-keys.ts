@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { parseSecretKeys, type SecretKeys } from '../delivery/secret-keys.ts'
 
-/** The keys that prove challenges and seal results: given, made once beside the store, or as short-lived as it. */
+/**
+ * The keys that sign challenge ids and seal results: configured, or created once beside the store, or as short-lived
+ * as a memory store.
+ */
 export async function buildSecretKeys({ secretKey }: ResolvedConfig): Promise<SecretKeys> {
   switch (secretKey.kind) {
     case 'given':

@@ -25,7 +25,7 @@ const said = ({ result }: RpcAnswer) => ({
 const COMPLETED = { state: 'completed', status: 'payment-completed', error: undefined }
 const holdsGrant = (answer: unknown) => /accessToken|AccessGrant"/.test(JSON.stringify(answer))
 
-test('attack 13: who knows the task, the request and the calldata gets no grant over A2A', async () => {
+test('attack 13: knowledge of the task, the request and the calldata gives no grant over A2A', async () => {
   const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
   const { id, required } = await opened('victim')
   const paid = await agent.pay(await payloadFor(buyer, required))
@@ -76,7 +76,7 @@ test('attack 38: of good and bad payments at once on one task the good one compl
     const sends = await sendsOf(world)
     const background = { ...agent.paying(bent), configuration: { blocking: false } }
     const [goodAnswer, stream, ...badAnswers] = await Promise.all([
-      // A payer without money may hold the claim for a moment; whoever is told so tries again.
+      // A payer without money may hold the claim for a moment; a request that gets that answer tries again.
       eventually(async () => {
         const answer = await agent.pay(good)
         return said(answer).error !== 'INVALID_SIGNATURE' && answer

@@ -67,7 +67,7 @@ describe('where addresses are not limited', () => {
 describe('where an address has so many payments a minute', () => {
   beforeEach(() => world.restart({ rpcUrl: rpc.url, rateLimitPerMinute: PER_MINUTE }))
 
-  test('attack 41: forged payments that come at once do not pass the limit', async () => {
+  test('attack 41: concurrent forged payments do not exceed the limit', async () => {
     const attacker = await world.chain.newBuyer()
     const { accepts } = await world.terms()
     const forged = await times(FLOOD, async () => {
@@ -128,7 +128,7 @@ describe('where an address has so many payments a minute', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(PER_MINUTE)
   })
 
-  test('honest purchases, many at once and one after the other, use nothing up', async () => {
+  test('honest purchases, concurrent or one by one, do not use up the limit', async () => {
     const buyers = await times(PER_MINUTE - 5, () => world.chain.newBuyer({ micro: PRICE }))
     const first = await times(buyers.length, (turn) => world.buy(buyers[turn]!))
     expect(new Set(first.map(({ status }) => status))).toEqual(new Set([200]))

@@ -29,7 +29,7 @@ test.each(BAD)('attack 25: the price "%s" refuses to start, in one line that nam
   expect(faults[0]).not.toContain('\n')
 })
 
-test('attack 25: all bad prices are told at once', async () => {
+test('attack 25: all bad prices are reported together', async () => {
   expect(await faultsOf(BAD)).toHaveLength(BAD.length)
 })
 

@@ -20,7 +20,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
         options: {
           settleWaitSeconds: 1,
           tokenSecret: undefined,
-          // Whoever gets as far as PAID with this plan is refunded: what attack 9 is after.
+          // A purchase of this plan that is PAID is refunded, which attack 9 needs.
           fetchResourceCredentials: (planId) => {
             if (planId === 'pro') throw new Error('always fails')
             return 'an-api-key'
@@ -133,7 +133,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       expect(await world.sellerBalance()).toBe(before + PRICE)
     })
 
-    test.sequential('attack 10: one cancelled before it was sent is told as cancelled, and a new one pays', async () => {
+    test.sequential('attack 10: an authorization cancelled before it was sent is reported as cancelled, and a new one pays', async () => {
       const payer = await world.chain.newBuyer({ micro: PRICE })
       const required = await world.terms({ planId: 'basic' })
       const payload = await signedPayload(payer, required.accepts[0]!)

@@ -40,7 +40,7 @@ describe.each(['A2A', 'MCP'] as const)('over %s', (name) => {
     const sends = await sendsOf(world)
     const pay = () => way.pay(payload, plan('one'))
     const first = await Promise.all(Array.from({ length: 100 }, pay))
-    // Whoever was told to send the same again does so.
+    // Requests that were asked to send the same again do so.
     const answers = await Promise.all(first.map((said) => (said.accessToken ? said : pay())))
     expect(answers[0]!.accessToken).toBeTruthy()
     expect(new Set(answers.map(({ accessToken, txHash }) => `${accessToken} ${txHash}`)).size).toBe(1)

@@ -84,7 +84,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('thieves at MC
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test.sequential('a buyer who leaves while it is settled has still bought, once', async () => {
+  test.sequential('a buyer that disconnects during settlement has still bought, once', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const payment = await payloadFor(buyer, (await call({ planId: 'basic' })).structuredContent)
     const body = JSON.stringify(toolCall('request_access', { planId: 'basic' }, { 'x402/payment': payment }))
@@ -127,7 +127,7 @@ describe('strangers at MCP', () => {
     })
   }
 
-  test('DNS rebinding: another Host or Origin is refused and told why; this machine has several names', async () => {
+  test('DNS rebinding: another Host or Origin is refused with the reason; this machine has several names', async () => {
     const world = await startWorld({ options: { mcp: true } })
     try {
       const { port } = new URL(world.baseUrl)

@@ -11,7 +11,7 @@ describe('attack 35: calls that fail on purpose, to be refunded at our cost', ()
   })
   afterAll(() => routes.stop())
 
-  test('after a score of them in one day nothing more is charged; what is owed is paid, and the operator told', async () => {
+  test('after twenty of them in one day nothing more is charged; what is owed is paid, and the operator gets an alert', async () => {
     const { world, backend } = routes
     const farmer = await world.chain.newBuyer({ micro: CALL_PRICE * BigInt(CAP + 5) })
     const books = await world.ledger(farmer)
@@ -58,14 +58,14 @@ describe('attack 35: calls that fail on purpose, to be refunded at our cost', ()
   }, 180_000)
 })
 
-describe('attack 42: failing calls at once, to pass the cap on undelivered calls', () => {
+describe('attack 42: concurrent failing calls, to exceed the cap on undelivered calls', () => {
   let routes: RoutesWorld
   beforeAll(async () => {
     routes = await startRoutesWorld({ options: { settleWaitSeconds: 5 } })
   })
   afterAll(() => routes.stop())
 
-  test('of many at once no more reach the backend than may stay undelivered, and nothing is charged for the others', async () => {
+  test('of many concurrent calls no more reach the backend than may stay undelivered, and nothing is charged for the others', async () => {
     const { world, backend } = routes
     const farmer = await world.chain.newBuyer({ micro: CALL_PRICE * 60n })
     const books = await world.ledger(farmer)
@@ -86,7 +86,7 @@ describe('attack 42: failing calls at once, to pass the cap on undelivered calls
     expect(await books.changes()).toMatchObject({ buyers: [-CALL_PRICE * BigInt(CAP)] })
   }, 120_000)
 
-  test('an honest payer with as many calls at once gets them all', async () => {
+  test('an honest payer with as many concurrent calls gets them all', async () => {
     const { world, backend } = routes
     const payer = await world.chain.newBuyer({ micro: CALL_PRICE * 60n })
     backend.answer = sunny

@@ -158,7 +158,7 @@ describe('attack 26, 27: a path that is not the route’s', () => {
   test.each([
     ...OUTSIDE.filter((path) => path.startsWith('/')),
     ...ELSEWHERE.filter((path) => !/[\r\n\t ]/.test(path)),
-  ])('request target %j, on the wire, with a payment: refused, not mended', async (target) => {
+  ])('request target %j, on the wire, with a payment: refused, not corrected', async (target) => {
     const { world, backend } = routes
     const sends = await sendsOf(world)
     const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })
@@ -354,7 +354,7 @@ describe('attack 29: headers that are not the client’s to send', () => {
 })
 
 describe('attack 13: a result goes to its buyer alone', () => {
-  test('whoever rebuilds the payload from public calldata gets nothing of the answer', async () => {
+  test('a payload rebuilt from public calldata gets nothing of the answer', async () => {
     const { world } = routes
     const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })
     const { header } = await routes.signFor(buyer, '/weather/paris')

@@ -70,7 +70,7 @@ const OPERATOR_CALLS: ReadonlyArray<[method: string, path: string]> = [
   ['GET', '/metrics'],
 ]
 
-test('attack 36: once configured, nobody but the operator gets an answer from setup or admin', async () => {
+test('attack 36: once configured, only the operator gets an answer from setup or admin', async () => {
   for (const path of ['/setup', '/admin']) {
     const page = await server.request(path, { headers: { accept: 'text/html' } })
     // 503: the pages are not built here; never 200.
@@ -107,7 +107,7 @@ test('attack 36: another site can make no browser of the operator change anythin
   expect(await readFile(join(dataDir, 'config.json'), 'utf8')).toBe(before)
 })
 
-test('attack 36: newlines, quotes and $(…) are text: saved, shown and served as they are, and run by nobody', async () => {
+test('attack 36: newlines, quotes and $(…) are text: saved, shown and served as they are, and never executed', async () => {
   const AGENT_NAME = HOSTILE.trim()
   expect(await (await server.request('/discover')).json()).toMatchObject({ agentName: AGENT_NAME })
   expect(await (await server.api('/setup/api/state')).json()).toMatchObject({ values: { AGENT_NAME } })

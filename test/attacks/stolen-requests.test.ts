@@ -19,7 +19,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
     const newPair = () =>
       Promise.all([world.chain.newBuyer({ micro: 5n * PRICE }), world.chain.newBuyer({ micro: 5n * PRICE })])
 
-    /** This gateway says "pending" after a second; the victim sends the same payload until it is served. */
+    /** This gateway answers "pending" after a second; the victim sends the same payload until it is served. */
     async function buyPatiently(buyer: DevAccount, body: Record<string, unknown>) {
       const { accepts } = await world.terms(body)
       return world.payUntilDecided(await world.sign(buyer, accepts[0]!), body)

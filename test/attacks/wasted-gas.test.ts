@@ -34,7 +34,7 @@ async function gasLostSince(start: bigint): Promise<bigint> {
   return lost
 }
 
-/** Pays many times at once with a wallet that agrees while it is looked at, and burns the gas in the next block. */
+/** Makes many concurrent payments with a wallet that passes the simulation, and burns the gas in the next block. */
 async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet }): Promise<number[]> {
   const headers = await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
@@ -56,7 +56,7 @@ async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet 
   return (await answers).map(({ status }) => status)
 }
 
-test('attack 39: payments at once of a wallet that burns gas lose no more than its budget, and others are served', async () => {
+test('attack 39: concurrent payments of a wallet that burns gas lose no more than its budget, and others are served', async () => {
   const hostile = await hostileWallet()
   const books = await world.ledger(hostile.wallet)
   const start = await world.chain.client.getBlockNumber()

@@ -4,7 +4,7 @@ import { post, said, type ToolResult, toolCall } from '../e2e/mcp-clients.ts'
 import type { World } from '../e2e/world.ts'
 import { headerOf } from './forge.ts'
 
-/** A grant's fields, or an error's code; `text` is all that was said, to search it for what must not be there. */
+/** A grant's fields, or an error's code; `text` is the whole answer, to search it for what must not be there. */
 export interface Said {
   accessToken?: string
   txHash?: string

@@ -63,7 +63,7 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   await refunds.getByText('Paid, not delivered').waitFor()
   await page.getByText('Pays for gas').waitFor()
 
-  // An offer that nobody took is cancelled from its details.
+  // An unpaid offer is cancelled from its details.
   await page.locator(`[data-challenge="${challengeId}"]`).getByRole('button').click()
   const drawer = page.getByRole('dialog')
   await drawer.getByRole('button', { name: 'Cancel this offer' }).click()

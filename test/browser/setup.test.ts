@@ -159,7 +159,7 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await visitor.close()
 }, 300_000)
 
-test('without a login nothing is told, and the page asks for the token', async () => {
+test('without a login nothing is shown, and the page asks for the token', async () => {
   const visitor = await openVisitor(browser, { viewport: PHONE })
   for (const path of ['/setup', '/admin']) {
     await visitor.page.goto(server.url + path)

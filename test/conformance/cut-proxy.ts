@@ -55,7 +55,7 @@ export async function startCutProxy(targetPort: number): Promise<CutProxy> {
       spend(chunk, upstream)
     })
     upstream.on('data', (chunk) => {
-      // The server has done it and says so; nobody hears it.
+      // The server has done it and answers, but the answer is lost.
       if (unheard !== undefined && chunk.includes(unheard)) return cut()
       const held = proxy.delayMs === 0 ? undefined : sleep(proxy.delayMs)
       // One after the other, also when the delay has just been shortened: a wire does not change the order.

@@ -71,7 +71,7 @@ test('embedded: also after a crash, and without leaving a file behind', async ()
   await use(dead, async (store) => expect(await store.audit('c')).toHaveLength(1))
 })
 
-test('embedded: what is no store is told as such', async () => {
+test('embedded: a file that is not a store is reported as such', async () => {
   writeFileSync(join(folder, 'paystile.db'), 'not a database, but long enough to look like one'.repeat(99))
   await expect(holdsRecords({ kind: 'embedded', dataDir: folder })).rejects.toThrow(ConfigError)
 })

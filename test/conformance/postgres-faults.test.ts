@@ -105,7 +105,7 @@ describe('a connection that is cut', () => {
     }
   })
 
-  test('in takeDue: what was taken unheard is due again later, and is not lost', async () => {
+  test('in takeDue: rows that were taken without an answer are due again later, and are not lost', async () => {
     await store.commit({ puts: [samplePut('outbox', { key: 'a', dueAt: 5 })] })
     proxy.cutAt(COMMIT, 'after')
     await expect(store.takeDue('outbox', 5, 9, 1)).rejects.toThrow(UnavailableError)
@@ -156,7 +156,7 @@ describe('a server', () => {
     expect([await stored('a'), await stored('b')]).toEqual([await stored('b'), await stored('a')])
   })
 
-  test('that hangs: every call is unavailable within the deadline, and it recovers by itself', async () => {
+  test('that hangs: every call is unavailable within the deadline, and it recovers automatically', async () => {
     await store.commit(stepOf('before'))
     server.freeze()
     const early = [

@@ -152,7 +152,7 @@ describe('what cannot be opened', () => {
     expect((faults[2] as PromiseRejectedResult).reason.message).toContain('database "absent" does not exist')
   })
 
-  test('is unavailable where nobody answers', async () => {
+  test('is unavailable if no server answers', async () => {
     await expect(wrong(`:${server.port}/`, ':1/')).rejects.toThrow(UnavailableError)
   })
 

@@ -159,7 +159,7 @@ test('inserts and removals of the same rows from two instances keep every step w
   expect(log).toEqual(log.map((_, index) => (index % 2 === 0 ? 'in' : 'out')))
 })
 
-test('one instance hears of what another committed', async () => {
+test('one instance is notified of what another committed', async () => {
   const heard: string[] = []
   const done = new Promise<void>((resolve) => {
     stores[0].onCommitted((ids) => {
@@ -169,7 +169,7 @@ test('one instance hears of what another committed', async () => {
   })
   const stop = stores[1].onCommitted(() => {})
   const put = (key: string) => samplePut('challenges', { key })
-  // The line may still be opening: hints may get lost, so the last one is said until it is heard.
+  // The connection may still be opening and hints may get lost, so the last one is repeated until it arrives.
   let version = 0
   const repeat = setInterval(() => {
     const puts = [samplePut('challenges', { key: 'last', version: version++ })]

@@ -76,7 +76,7 @@ describe('credentials, databases and users', () => {
     expect(await use({ url: `redis://${user}:${encoded}@${at}` })).toEqual([])
   })
 
-  test('a user who may do no more than the store needs', async () => {
+  test('a user with only the rights that the store needs', async () => {
     expect(await use({ url: `redis://least:${encoded}@${at}`, gateway: 'least' })).toEqual([])
     const others = openRedisStore({ url: `redis://least:${encoded}@${at}`, gateway: 'other' })
     await expect(others).rejects.toThrow(ConfigError)
@@ -116,12 +116,12 @@ describe('credentials, databases and users', () => {
     expect(performance.now() - startedAt).toBeLessThan(3_000)
   })
 
-  test('nobody there: unavailable within the deadline', async () => {
+  test('no server: unavailable within the deadline', async () => {
     const url = `redis://127.0.0.1:${await freePort()}`
     await expect(openRedisStore({ url, timeoutMs: 300 })).rejects.toThrow(UnavailableError)
   })
 
-  test('CONFIG forbidden: what it cannot see it says, and it opens even where durability is required', async () => {
+  test('CONFIG forbidden: it reports what it cannot check, and opens even if durability is required', async () => {
     const managed = await use({ url: `redis://managed:${encoded}@${at}`, durability: 'require' })
     expect(managed).toEqual([expect.stringContaining('does not tell its appendfsync')])
     const silent = await use({ url: `redis://silent:${encoded}@${at}`, durability: 'require' })
@@ -175,7 +175,7 @@ describe('a server that may forget payments', () => {
 })
 
 describe('TLS', () => {
-  test('rediss:// with the authority given; a server that nobody vouches for is refused', async () => {
+  test('rediss:// with the authority given; a server with an untrusted certificate is refused', async () => {
     const port = await freePort()
     const folder = mkdtempSync(join(tmpdir(), 'paystile-tls-'))
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

@@ -116,10 +116,10 @@ test('a turn whose holder never ends it lapses; ended late, it takes nothing fro
   for (const each of [admin, one, two]) each.close()
 })
 
-test('nobody waits for long, nor at all without a server; turns work again when it is back', async () => {
+test('no turn is waited for long, nor at all without a server; turns work again when it is back', async () => {
   const server = await startRedis({ appendonly: false })
   const [one, two] = [createRedisTurns(server.url), createRedisTurns(server.url)]
-  // Both return, although nobody ends a turn.
+  // Both return, although no turn is ended.
   await one.take('wallet')
   await two.take('wallet')
   server.freeze()

@@ -70,7 +70,7 @@ describe('a connection that is cut', () => {
     expect(await store.get('seen', ['not sent'])).toEqual([undefined])
   })
 
-  test('a write is never sent a second time by itself', async () => {
+  test('a write is never repeated automatically', async () => {
     // No version guards a step of audit entries alone: a second sending would show.
     for (let turn = 1; turn <= 5; turn++) {
       proxy.cutAt('', 'after')
@@ -205,7 +205,7 @@ describe('a server that is killed and restarted in mid-flight', () => {
 })
 
 describe('a server that is frozen', () => {
-  test('every call is given up within the deadline, also those that come later; it recovers by itself', async () => {
+  test('every call is given up within the deadline, also later ones; it recovers automatically', async () => {
     const timeoutMs = 400
     const store = await open({ timeoutMs })
     await store.commit({ puts: [samplePut('seen', { key: 'before' })] })

@@ -104,7 +104,7 @@ test('a step of thousands of rows and a group larger than one script are applied
 })
 
 describe('two stores on one server', () => {
-  test('of racing inserts of one key one is applied, whoever sent it', async () => {
+  test('of racing inserts of one key exactly one is applied', async () => {
     const options = { url: redis.url, gateway: 'race', onWarning: () => {} }
     const stores = [await openRedisStore(options), await openRedisStore(options)]
     for (let round = 0; round < 100; round++) {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { runChild } from '../../scripts/child.mjs'
 import { PrepareError, root } from '../../scripts/prepare.mjs'
 
-/** Images that are worth keeping between two runs, and nothing else, stay here. */
+/** Holds images that are kept between two runs. */
 export const cacheDir = join(root, 'node_modules', '.cache', 'paystile-container')
 
-/** Runs a program; its output is the answer, or the reason of a failure. */
+/** Runs a program and returns its output; throws with the output if it fails. */
 export async function run(command, ...args) {
   const { code, output, interrupted } = await runChild(command, args, { capture: true, cwd: root })
   if (interrupted) process.exit(130)

@@ -9,7 +9,7 @@ const FILES = ['compose.yaml', 'compose.redis.yaml', 'compose.postgres.yaml'] as
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const open = (file: string): ComposeFile => ComposeFile.parse(parse(read(`docker/${file}`)))
 
-/** What a service is after `extends`. */
+/** A service with its `extends` resolved. */
 function complete(service: ComposeService): ComposeService {
   if (!service.extends) return service
   const base = complete(open(service.extends.file).services[service.extends.service]!)
@@ -44,7 +44,7 @@ describe.each(FILES)('docker/%s', (file) => {
       })
       expect(service.tmpfs, service.id).not.toHaveLength(0)
       expect(service.volumes, service.id).not.toHaveLength(0)
-      // Ours has both in its image.
+      // The image of paystile has both.
       if (service.id !== 'paystile') {
         expect(service.healthcheck, service.id).toBeDefined()
         expect(service.user, service.id).toMatch(/^(redis|postgres)$/)

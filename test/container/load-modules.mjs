@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 
-// Evaluated inside the image, in /app: loads every script there is, so that a module or package that only a rare command
-// needs is missed here and not there. The command line itself would run.
+// Evaluated inside the image, in /app: loads every script there is, so that a missing module or package
+// is found here, even if only a rarely used command needs it. Not cli/main.js, which would run.
 const failed = []
 let count = 0
 for (const name of readdirSync('/app/dist', { recursive: true })) {

@@ -17,7 +17,7 @@ const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 
 /**
  * An image under the name of the Dockerfile's base image, made of Debian's packages and Node's own build from npm, for
- * machines that cannot pull the real one. Made once; answers its name.
+ * machines that cannot pull the real one. Built once; returns its name.
  */
 export async function ensureStandIn() {
   const dockerfile = readFileSync(join(root, 'docker/Dockerfile'), 'utf8')

@@ -15,7 +15,7 @@ const SYSTEM_MOUNTS = [
   mount('/etc/hosts', 'bind', '/etc/hosts', 'bind', 'ro'),
 ]
 
-/** A folder as an engine makes a named volume: owner and mode are those of the image's folder. */
+/** A folder like a named volume: with owner and mode of the folder in the image. */
 export function makeVolume(rootfs, path) {
   const { uid, gid, mode } = statSync(join(rootfs, path))
   const folder = mkdtempSync(join(tmpdir(), 'paystile-volume-'))
@@ -56,7 +56,7 @@ export function startContainer({ rootfs, image, service, env = {}, binds = {} })
       const flags = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`])
       return runc('exec', ...flags, id, ...args)
     },
-    /** Answers the exit code. */
+    /** Returns the exit code. */
     async stop(signal = 'TERM') {
       await runc('kill', id, signal)
       return ended

@@ -1,6 +1,6 @@
 import { accessSync, constants, readdirSync } from 'node:fs'
 
-// Evaluated inside the container, as its user: where could it leave a file? /proc, /sys and /dev are the kernel's.
+// Evaluated inside the container, as its user: lists the folders in which it can write. /proc, /sys and /dev are the kernel's.
 const found = []
 const look = (folder) => {
   try {

@@ -18,7 +18,7 @@ export interface Bought {
   said: string
   /** Sends the very same payment once more. */
   again(): Promise<Omit<Bought, 'again' | 'robbed'>>
-  /** What somebody gets who has only read the chain. */
+  /** The answer to a request that has only data from the chain. */
   robbed(): Promise<boolean>
 }
 
@@ -38,7 +38,7 @@ interface Answer {
 
 const pause = (ms: number) => new Promise((turn) => setTimeout(turn, ms))
 
-/** Undefined: the connection broke, which says nothing. */
+/** Undefined: the connection broke, so nothing is known. */
 async function sendOnce(
   { gateway, signal }: Shop,
   path: string,
@@ -67,7 +67,7 @@ async function readJson(response: Response): Promise<Record<string, unknown>> {
   return text === '' ? {} : JSON.parse(text)
 }
 
-/** As the 503 says: the same again, after a while; what a while is, the harness decides. */
+/** Sends the same again after a while, as the 503 asks; the harness decides how long that is. */
 async function sendUntilDecided(shop: Shop, path: string, init: RequestInit): Promise<Answer> {
   for (;;) {
     const answer = await send(shop, path, init)

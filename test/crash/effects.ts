@@ -39,7 +39,7 @@ export function nameEffect(effect: Effect): string {
   }
 }
 
-/** By its rows: they are what must be true from then on. The row that says most comes first. */
+/** Named by its rows, which must be true from then on. The most significant row comes first. */
 function nameStep({ puts, removes = [] }: Step): string {
   const row = <N extends TableName>(table: N) =>
     puts.find((put) => put.table === table)?.row as Tables[N] | undefined

@@ -1,7 +1,7 @@
 // The process that is killed: the built gateway, unchanged, between instruments that stop at every effect and ask the
 // harness by IPC whether to go on. The harness kills it instead where a point says so.
 
-/** @type {{ port: number, offsetMs: number, watched: boolean, options: object, wallets: string[] }} */
+/** @type {{ port: number, offsetMs: number, watched: boolean, options: object, walletRefs: string[] }} */
 const boot = JSON.parse(process.env.CRASH_BOOT ?? '{}')
 
 // The gateway's clock is Date.now as it finds it: hours pass as fast as the harness says, for it and for the chain.
@@ -46,7 +46,7 @@ const commands = {
       listed('receipts', ids),
       listed('refunds', ids),
       listed('outbox', ids),
-      listed('walletTxs', boot.wallets),
+      listed('walletTxs', boot.walletRefs),
     ])
     const found = challenges.filter((row) => row !== undefined)
     return { log, challenges: found, authorizations, receipts, refunds, outbox, walletTxs }

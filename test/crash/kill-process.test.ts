@@ -172,7 +172,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     await expectOneGrantForOnePayment(await resend(header))
   })
 
-  test('killed after the send and mined while nobody watched: found by its event', async () => {
+  test('killed after the send and mined while no process was running: found by its event', async () => {
     const header = await signed()
     const sending = rpc.hold('eth_getLogs')
     const lost = access(header).catch(() => undefined)

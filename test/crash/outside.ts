@@ -73,7 +73,7 @@ export function startTokenApi(works: () => boolean, reach: Reach): Promise<Outsi
   })
 }
 
-/** The API behind a paid route; says for whom it worked. */
+/** The API behind a paid route; records for which payments it worked. */
 export function startBackend(works: () => boolean, reach: Reach): Promise<Outside> {
   return serve(async ({ headers, url }, _body, response) => {
     await reach({ kind: 'backend' }, 'before')

@@ -1,6 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { GatewayOptions } from '../../src/config/options.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import { walletRef } from '../../src/settlement/gas-lane.ts'
+import { freePort } from '../../src/testing/free-port.ts'
 import { type DevAccount, usdcAbi } from '../../src/testing/index.ts'
 import type { Bought, Shop } from './buyer.ts'
 import { type Evidence, openWork, violationsOf } from './check-point.ts'
@@ -41,6 +42,7 @@ export async function runPoint(site: Site, servers: StoreServers, point: Point):
   const seller = chain.account(0)
   const gasWallet = chain.account(1)
   const refundWallet = chain.account(2)
+  const gasWalletRef = walletRef(chain.chainId, gasWallet.address.toLowerCase() as Address)
   const buyers = await Promise.all(
     // Twice the price: a second charge would show.
     Array.from({ length: scenario.buyers }, () => chain.newBuyer({ micro: 2n * scenario.price })),
@@ -67,7 +69,7 @@ export async function runPoint(site: Site, servers: StoreServers, point: Point):
   await site.advance(1)
   const over = new AbortController()
   const gateway = await superviseGateway(
-    { port, options, wallets: [gasWallet.address.toLowerCase()], offsetMs: site.offsetMs() },
+    { port, options, walletRefs: [gasWalletRef], offsetMs: site.offsetMs() },
     marksOf(point),
     point.effect === '',
   )
@@ -233,12 +235,4 @@ async function transfersSince({ site: { chain } }: Shop, fromBlock: bigint) {
     strict: true,
   })
   return logs.map(({ args }) => args)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
 }

@@ -12,7 +12,7 @@ import { type Outside, type Reach, rpcEffect, startBackend, startProxy, startTok
 
 export type StoreName = 'embedded' | 'redis' | 'postgres'
 
-/** A store that nobody has used before. */
+/** A new store. */
 export interface FreshStore {
   options: Partial<GatewayOptions>
   remove(): Promise<void>
@@ -84,7 +84,7 @@ export interface Site {
   /** Milliseconds, by the chain's clock. */
   now(): number
   offsetMs(): number
-  /** So much time passes at once, and a block is mined. */
+  /** Advances the time by this much, and mines a block. */
   advance(seconds: number): Promise<void>
   stop(): Promise<void>
 }

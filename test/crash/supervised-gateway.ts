@@ -48,7 +48,7 @@ export interface SupervisedGateway {
   setClock(offsetMs: number): void
   /** One pass of all jobs. Undefined: it died meanwhile. */
   tick(): Promise<true | undefined>
-  /** Unpaid challenges leave no log: those that somebody knows of must be named. */
+  /** Unpaid challenges leave no log entry, so the known ones must be named. */
   books(challengeIds: Iterable<string>): Promise<Books | undefined>
   /** Rows that still wait for a job. Nothing else can be done with the gateway afterwards. */
   due(): Promise<Array<{ table: TableName; row: RowBase }> | undefined>
@@ -60,8 +60,8 @@ export interface SupervisedGateway {
 export interface Boot {
   port: number
   options: object
-  /** Open transactions of these are part of the books. */
-  wallets: string[]
+  /** Gas wallets on their chains, as the store groups their transactions: the open ones are part of the books. */
+  walletRefs: string[]
   offsetMs: number
 }
 

@@ -234,7 +234,7 @@ describe('a payment that cannot be', () => {
     return { ...payload, payload: { ...inner, authorization: { ...inner.authorization, ...authorization } } }
   }
 
-  test.each(cases)('%s is told as %s, with fresh terms', async (_name, code, bend) => {
+  test.each(cases)('%s is reported as %s, with new terms', async (_name, code, bend) => {
     const buyer = await buyerWith(PRICE)
     const { id, required } = await opened()
     const refused = await agent.pay(bend(await payloadFor(buyer, required)))
@@ -370,7 +370,7 @@ describe('a stream', () => {
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('whose client leaves at once settles all the same', async () => {
+  test('whose client disconnects at once settles all the same', async () => {
     const buyer = await buyerWith(PRICE)
     const { id, required } = await opened()
     const events = agent.stream('message/stream', agent.paying(await payloadFor(buyer, required)))

@@ -127,7 +127,7 @@ describe('what is malformed gets a JSON-RPC error that names the fault', () => {
     expect(answer.error.message).not.toMatch(/undefined|null \(reading/)
   })
 
-  test('a version that nobody speaks', async () => {
+  test('an unknown version', async () => {
     const response = await agent.post(send(data({ planId: 'basic' })), { 'a2a-version': '2.0' })
     expect(await response.json()).toMatchObject({
       error: { code: -32009, message: expect.stringContaining('2.0') },
@@ -135,7 +135,7 @@ describe('what is malformed gets a JSON-RPC error that names the fault', () => {
   })
 })
 
-test('who names nothing to buy is told what there is', async () => {
+test('a message that names nothing to buy gets a list of what is sold', async () => {
   const { result } = await agent.rpc('message/send', agent.message([{ kind: 'text', text: 'hello' }]))
   expect(result).toMatchObject({
     kind: 'message',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
-import { type BackOffice, openBackOffice } from '../../src/server/admin/open-back-office.ts'
+import { type Dashboard, openDashboard } from '../../src/server/admin/open-dashboard.ts'
 import { boot } from '../../src/server/boot.ts'
 import { createObserver, type Observer } from '../../src/server/observe/create-observer.ts'
 import { serveHttp } from '../../src/server/serve-http.ts'
@@ -15,20 +15,20 @@ import { eventually, freePort, PRICE, TOKEN_SECRET } from './world.ts'
 type Json = Record<string, unknown>
 
 /** The operator's API on the same port, without its login. */
-async function startOffice(options: Parameters<typeof startRoutesWorld>[0] = {}) {
+async function startDashboard(options: Parameters<typeof startRoutesWorld>[0] = {}) {
   const lines: string[] = []
   const observer = createObserver({
     logLevel: 'debug',
     alertWebhookUrl: null,
     write: (line) => void lines.push(line),
   })
-  let office: BackOffice | undefined
+  let dashboard: Dashboard | undefined
   const routes = await startRoutesWorld({
     ...options,
     instruments: observer.instruments,
     async serve(gateway, port) {
-      office = openBackOffice({ gateway, observer })
-      const { api, close } = office
+      dashboard = openDashboard({ gateway, observer })
+      const { api, close } = dashboard
       const server = await serveHttp({
         handler: async (request, peer) => {
           return (await api(request, new URL(request.url).pathname)) ?? gateway.fetch(request, peer)
@@ -57,10 +57,10 @@ async function startOffice(options: Parameters<typeof startRoutesWorld>[0] = {})
 describe('the operator’s API', () => {
   let routes: RoutesWorld
   let observer: Observer
-  let ask: Awaited<ReturnType<typeof startOffice>>['ask']
+  let ask: Awaited<ReturnType<typeof startDashboard>>['ask']
   beforeAll(async () => {
-    const office = await startOffice({ store: 'embedded', options: { refundMinAgeSeconds: 1 } })
-    ;({ routes, observer, ask } = office)
+    const dashboard = await startDashboard({ store: 'embedded', options: { refundMinAgeSeconds: 1 } })
+    ;({ routes, observer, ask } = dashboard)
   })
   afterAll(() => routes.stop())
 
@@ -210,7 +210,7 @@ describe('the operator’s API', () => {
     expect((await ask(`/challenges/${id}/retry-refund`, {})).status).toBe(404)
   })
 
-  test('who watches is told of a sale without asking, and the stream ends when the office closes', async () => {
+  test('an open dashboard gets a sale without polling, and the stream ends when it closes', async () => {
     const { world } = routes
     const gone = new AbortController()
     const stream = await fetch(`${world.baseUrl}/admin/api/events`, { signal: gone.signal })
@@ -253,13 +253,13 @@ describe('the operator’s API', () => {
 
 describe('a refund that the operator pays by hand', () => {
   let routes: RoutesWorld
-  let ask: Awaited<ReturnType<typeof startOffice>>['ask']
+  let ask: Awaited<ReturnType<typeof startDashboard>>['ask']
   const failing = {
     tokenSecret: undefined,
     fetchResourceCredentials: () => Promise.reject(new Error('no licences left')),
   }
   beforeAll(async () => {
-    ;({ routes, ask } = await startOffice({ options: failing }))
+    ;({ routes, ask } = await startDashboard({ options: failing }))
   })
   afterAll(() => routes.stop())
 

@@ -83,7 +83,7 @@ async function listening(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}`
 }
 
-test('a healthy server: every line is ok, the exit code is 0, and no secret is told', async () => {
+test('a healthy server: every line is ok, the exit code is 0, and no secret is printed', async () => {
   const { code, output } = await cli(healthy, 'doctor')
   // A machine may have its temporary files in memory: that alone is worth a warning.
   const told = output.split('\n').filter((line) => /^(warn|error)/.test(line))
@@ -105,7 +105,7 @@ test('a healthy server: every line is ok, the exit code is 0, and no secret is t
   }
 })
 
-test('plans whose tokens nobody answers are an error that names the fix', async () => {
+test('plans whose tokens open nothing are an error that names the fix', async () => {
   const { code, output } = await cli({ ...healthy, RESOURCE_ENDPOINT: '' }, 'doctor')
   expect(code).toBe(1)
   expect(output).toMatch(
@@ -289,7 +289,7 @@ test('doctor tells of a chain that is ahead of the clock', async () => {
   expect(told?.message).toMatch(/the clock is (about 60 minutes|1 hour|59 minutes) behind the chain/)
 })
 
-test('a configuration that is wrong or unfinished is told line by line', async () => {
+test('a configuration that is wrong or unfinished is reported line by line', async () => {
   const wrong = await examined({
     ...healthy,
     PLANS: '[{"planId":"a","unitAmount":"1.00"}]',

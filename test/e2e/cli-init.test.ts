@@ -164,7 +164,7 @@ test('init for calls of an API on mainnet, by the default facilitator with its k
   }
 })
 
-test('who stops in the middle has changed nothing', async () => {
+test('stopping in the middle changes nothing', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-init-'))
   try {
     const person = sitDown({ DATA_DIR: dataDir })

@@ -109,7 +109,7 @@ describe('ISSUE_TOKEN_API', () => {
     api.close()
   })
 
-  test('the seller’s token endpoint is told the payment and its token is forwarded', async () => {
+  test('the seller’s token endpoint gets the payment, and its token is forwarded', async () => {
     const { world, buyer, bought, required } = await buyWith(
       { issueTokenApi: url, issueTokenApiSecret: 'between-us' },
       { planId: 'basic', requestId: 'api-1', clientAgentId: 'agent://buyer' },

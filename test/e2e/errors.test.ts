@@ -78,7 +78,7 @@ describe('requests', () => {
     expectError(odd, 'INVALID_REQUEST', 'Idempotency-Key')
   })
 
-  test('to other places: 404, 405, and a status that nobody has', async () => {
+  test('to other places: 404, 405, and the status of an unknown challenge', async () => {
     const nowhere = await answerOf(await fetch(`${world.baseUrl}/nowhere`))
     expect(nowhere).toMatchObject({ status: 404, body: { type: 'Error', httpStatus: 404 } })
     const get = await answerOf(await fetch(`${world.baseUrl}/x402/access`))

@@ -126,15 +126,15 @@ describe('a challenge that is cancelled', () => {
     const { challengeId } = required
     const accepted = required.accepts[0]!
     const { cancel } = world.gateway
-    expect(await cancel(challengeId, 'buyer')).toMatchObject({
+    await expect(cancel(challengeId, 'buyer')).rejects.toMatchObject({
       code: 'CHALLENGE_NOT_FOUND',
       message: expect.stringContaining('accepted'),
     })
     // What is not what the id proves cancels nothing.
     const dearer = { accepted: { ...accepted, extra: { ...accepted.extra, requestId: 'another' } } }
-    expect(await cancel(challengeId, 'buyer', dearer)).toMatchObject({ code: 'CHALLENGE_NOT_FOUND' })
+    await expect(cancel(challengeId, 'buyer', dearer)).rejects.toMatchObject({ code: 'CHALLENGE_NOT_FOUND' })
     const another = (await world.terms()).challengeId
-    expect(await cancel(another, 'buyer', { accepted })).toMatchObject({ code: 'INVALID_REQUEST' })
+    await expect(cancel(another, 'buyer', { accepted })).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
     expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
 
     const answers = await Promise.all([1, 2].map(() => cancel(challengeId, 'buyer', { accepted })))
@@ -150,7 +150,9 @@ describe('a challenge that is cancelled', () => {
     const { challengeId, accepts } = await world.terms({ routeId: 'weather', resource })
     const accepted = accepts[0]!
     const { cancel } = world.gateway
-    expect(await cancel(challengeId, 'buyer', { accepted })).toMatchObject({ code: 'RESOURCE_REQUIRED' })
+    await expect(cancel(challengeId, 'buyer', { accepted })).rejects.toMatchObject({
+      code: 'RESOURCE_REQUIRED',
+    })
     const call = { ...resource, body: null }
     expect(await cancel(challengeId, 'buyer', { accepted, call })).toMatchObject({ state: 'CANCELLED' })
     const buyer = await world.chain.newBuyer({ micro: PRICE })
@@ -161,12 +163,12 @@ describe('a challenge that is cancelled', () => {
   test('only an unpaid one can be: a delivered one stays delivered', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const { body } = await world.buy(buyer, { planId: 'basic', requestId: 'done' })
-    expect(await world.gateway.cancel(body.challengeId!, 'operator')).toMatchObject({
+    await expect(world.gateway.cancel(body.challengeId!, 'operator')).rejects.toMatchObject({
       code: 'INVALID_REQUEST',
       message: expect.stringContaining('DELIVERED'),
     })
     expect(await world.status(body.challengeId!)).toMatchObject({ state: 'DELIVERED' })
-    expect(await world.gateway.cancel('http-unknown', 'operator')).toMatchObject({
+    await expect(world.gateway.cancel('http-unknown', 'operator')).rejects.toMatchObject({
       code: 'CHALLENGE_NOT_FOUND',
     })
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })

@@ -11,6 +11,7 @@ import {
 } from '@x402/extensions/payment-identifier'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { paymentRequired } from '../../src/dialects/x402/render-offer.ts'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
@@ -62,7 +63,7 @@ describe('payment-identifier', () => {
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('ten payments at once under one id are one payment', async () => {
+  test('ten concurrent payments under one id are one payment', async () => {
     const { world } = shop
     const buyer = await world.chain.newBuyer({ micro: 10n * PRICE })
     const id = generatePaymentId()
@@ -144,7 +145,7 @@ describe('payment-identifier', () => {
     const id = generatePaymentId()
     const opened = await world.gateway.purchase({ transport: 'a2a', planId: 'basic' })
     if (opened.kind !== 'challenge') throw new Error(`expected a challenge, got ${opened.kind}`)
-    const header = await payNamed(buyer, opened.required, id)
+    const header = await payNamed(buyer, paymentRequired(opened.offer, world.baseUrl), id)
     const first = await world.pay(header)
     expect(first).toMatchObject({ status: 200, body: { requestId: id } })
     expect(await world.pay(header)).toMatchObject({ status: 200, body: { requestId: id } })

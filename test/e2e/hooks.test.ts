@@ -13,7 +13,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentRece
         onPaymentReceived: (payment) => {
           told.push(payment)
           if (payment.requestId.startsWith('throws')) throw new Error('the seller’s own bug')
-          // A hook that never returns holds up nobody.
+          // A hook that never returns does not hold up anything.
           if (payment.requestId.startsWith('hangs')) return new Promise(() => undefined)
         },
       },
@@ -23,7 +23,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentRece
 
   const toldOf = (requestId: string) => told.filter((payment) => payment.requestId === requestId)
 
-  test.sequential('is told once of a payment, however often it is replayed', async () => {
+  test.sequential('is called once for a payment, however often it is replayed', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     const body = { planId: 'basic', requestId: 'fine', resourceId: 'maps' }
     const required = await world.terms(body)
@@ -62,7 +62,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('onPaymentRece
   })
 })
 
-test.concurrent('a hook that failed is told again, until it returns', async () => {
+test.concurrent('a hook that failed is called again, until it returns', async () => {
   const told: string[] = []
   const world = await startWorld({
     options: {

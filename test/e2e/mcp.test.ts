@@ -297,7 +297,7 @@ describe('MCP', () => {
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
-  test('what cannot be bought is told in the standard error, and a payment with it is not charged', async () => {
+  test('what cannot be bought is reported in the standard error, and a payment with it is not charged', async () => {
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const payment = await payloadFor(buyer, (await call({ planId: 'basic' })).structuredContent)
     const cases: Array<[unknown, unknown, string, string]> = [

@@ -32,7 +32,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       const repeats = await Promise.all([world.pay(header, body), world.pay(header), world.pay(rival, body)])
       expect(repeats).toMatchObject([pending, pending, pending])
       expect(await (await fetch(statusUrl)).json()).toMatchObject({ state: 'PENDING' })
-      expect(await world.gateway.cancel(required.challengeId, 'operator')).toMatchObject({
+      await expect(world.gateway.cancel(required.challengeId, 'operator')).rejects.toMatchObject({
         code: 'SETTLEMENT_PENDING',
       })
       expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answerOwn } from '../../src/frameworks/embedding.ts'
 import type { AccessGrant, ResourceResponse } from '../../src/protocol/access.ts'
 import { type Agent, sendAgent } from './onboarding-agent.ts'
 import { CALL_PRICE, type RoutesWorld, startRoutesWorld } from './routes-world.ts'
@@ -142,8 +141,8 @@ describe('the documents', () => {
   test('robots.txt is never answered through a framework: it is the word of the host', async () => {
     const { gateway, baseUrl } = shop.world
     expect((await gateway.fetch(new Request(`${baseUrl}/robots.txt`))).status).toBe(200)
-    expect(await answerOwn(gateway, new Request(`${baseUrl}/robots.txt?a`), {})).toBeUndefined()
-    expect((await answerOwn(gateway, new Request(`${baseUrl}/llms.txt`), {}))?.status).toBe(200)
+    expect(await gateway.handle(new Request(`${baseUrl}/robots.txt?a`))).toBeUndefined()
+    expect((await gateway.handle(new Request(`${baseUrl}/llms.txt`)))?.status).toBe(200)
   })
 
   test('switched off they are 404 and nowhere mentioned', async () => {

@@ -82,7 +82,7 @@ describe('an empty gas wallet', () => {
   })
   afterAll(() => world.stop())
 
-  test('is told before anything is claimed; nothing is charged; once filled, the same payload works', async () => {
+  test('is reported before anything is claimed; nothing is charged; once filled, the same payload works', async () => {
     const gasWallet = world.chain.account(1).address
     const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
     const books = await world.ledger(buyer)

@@ -50,7 +50,7 @@ describe.concurrent('a facilitator that refuses refunds', () => {
     expect(refusals(world)).toEqual([])
   })
 
-  test('is told at its first refusal, and once the refund wallet gets ETH the refund is paid', async () => {
+  test('raises an alert at its first refusal, and once the refund wallet gets ETH the refund is paid', async () => {
     const earlier = await buyInVain(poor, await poor.chain.newBuyer({ micro: PRICE }))
     const sent = await poor.until(earlier, 'REFUNDED')
     expect(await senderOf(poor, sent.refundTxHash)).toBe(poor.facilitator!.address.toLowerCase())

@@ -82,7 +82,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase 
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test.sequential('ten racing payers of one challenge: one pays and is served, nine are told and keep their money', async () => {
+  test.sequential('ten racing payers of one challenge: one pays and is served, nine are refused and keep their money', async () => {
     const required = await world.terms({ planId: 'basic', requestId: 'payers' })
     const buyers = await Promise.all(Array.from({ length: 10 }, () => world.chain.newBuyer({ micro: PRICE })))
     const books = await world.ledger(...buyers)
@@ -111,7 +111,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('one purchase 
     expect(await books.changes()).toEqual({ seller: PRICE, buyers: [-PRICE] })
   })
 
-  test.sequential('30 buyers at once are each charged once and each served', async () => {
+  test.sequential('30 concurrent buyers are each charged once and served', async () => {
     const buyers = await Promise.all(Array.from({ length: 30 }, () => world.chain.newBuyer({ micro: PRICE })))
     const books = await world.ledger(...buyers)
     const answers = await Promise.all(buyers.map((buyer) => world.buy(buyer)))

@@ -25,7 +25,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('selling calls by %s', (s
     routes.backend.answer = sunny
   })
 
-  test('an unpaid call gets terms for exactly this call, and the backend hears nothing of it', async () => {
+  test('an unpaid call gets terms for exactly this call, and the backend gets no request', async () => {
     const { world, backend } = routes
     const answer = await routes.call('/weather/paris?units=c')
     expect(answer.status).toBe(402)

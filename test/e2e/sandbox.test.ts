@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually, freePort } from './world.ts'
 
-const program = (name: string) => fileURLToPath(new URL(`../../dist/cli/${name}.js`, import.meta.url))
+const program = (name: string) => fileURLToPath(new URL(`../../dist/sandbox/${name}.js`, import.meta.url))
 
 let folder: string
 let children: ChildProcess[]
@@ -35,7 +35,7 @@ function run(name: string, words: string[], env: Record<string, string> = {}) {
 }
 
 async function startSandbox(port: number): Promise<string> {
-  const { child, text } = run('sandbox', [], { PORT: String(port) })
+  const { child, text } = run('start-sandbox', [], { PORT: String(port) })
   children.push(child)
   await eventually(() => text().includes('Ctrl-C'))
   return text()
@@ -49,7 +49,7 @@ test('beside a second sandbox the first one still sells: a plan, a call, a refun
   const [, ownPort] = /gateway +http:\/\/localhost:(\d+)/.exec(second)!
   expect(Number(ownPort)).toBeGreaterThan(port)
 
-  const { child, text } = run('buy', [String(port)])
+  const { child, text } = run('buy-from-sandbox', [String(port)])
   const code = await new Promise<number | null>((exit) => child.once('close', exit))
   expect({ code, text: text() }).toMatchObject({ code: 0 })
   const told = text()

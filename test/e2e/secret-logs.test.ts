@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
-import { openBackOffice } from '../../src/server/admin/open-back-office.ts'
+import { openDashboard } from '../../src/server/admin/open-dashboard.ts'
 import { createObserver } from '../../src/server/observe/create-observer.ts'
 import { CALL_PRICE, PROXY_SECRET, type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 import { eventually, PRICE, TOKEN_SECRET } from './world.ts'
@@ -102,9 +102,9 @@ describe('whatever happens, no secret is logged', () => {
     await world.pay(remember(await world.sign(buyer, refused.accepts[0]!)), { planId: 'basic' })
     await eventually(() => lines.some((line) => line.includes('chain-unreachable')))
 
-    const office = openBackOffice({ gateway: world.gateway, observer })
+    const dashboard = openDashboard({ gateway: world.gateway, observer })
     const page = async (path: string) =>
-      (await office.api(new Request(`${world.baseUrl}${path}`), path))!.text()
+      (await dashboard.api(new Request(`${world.baseUrl}${path}`), path))!.text()
     const shown = [
       await page('/admin/api/overview'),
       await page('/admin/api/challenges'),
@@ -113,7 +113,7 @@ describe('whatever happens, no secret is logged', () => {
       await page(`/admin/api/challenges/${sold.body.challengeId}`),
       await observer.metrics(),
     ]
-    office.close()
+    dashboard.close()
 
     const events = lines.flatMap((line) => (JSON.parse(line).event ? [JSON.parse(line).event] : []))
     expect(events).toEqual(

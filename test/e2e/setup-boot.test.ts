@@ -83,7 +83,7 @@ test('below a base path, everything is: the redirect, the API, the cookie, the p
   })
 })
 
-test('figures are for their token, the operator, or whoever reaches their own port', async () => {
+test('figures need their token, the operator’s login, or access to their own port', async () => {
   const metricsPort = await freePort()
   const own = `http://127.0.0.1:${metricsPort}`
   const baseUrl = await start({ ...sells, ADMIN_TOKEN, METRICS_TOKEN, METRICS_PORT: String(metricsPort) })
@@ -111,7 +111,7 @@ test('with ADMIN_TOKEN no token is printed; a script uses it as bearer', async (
   expect([landing.status, landing.headers.get('location')]).toEqual([302, '/admin'])
 })
 
-test('a missing refund key and a misspelt variable are told at the start; where all is right nothing is', async () => {
+test('a missing refund key and a misspelt variable are reported at the start; a right configuration reports nothing', async () => {
   const { privateKey } = chain.account(0)
   await start({ ...sells, REFUND_WALLET_PRIVTE_KEY: privateKey })
   const told = () => printed.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn')

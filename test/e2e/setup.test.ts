@@ -133,7 +133,7 @@ test(
   },
 )
 
-test('attack 36: once configured, setup is closed to whoever is not logged in', async () => {
+test('attack 36: once configured, setup is closed without a login', async () => {
   const page = await server.request('/setup', { headers: { accept: 'text/html' } })
   expect([401, 503]).toContain(page.status)
   for (const [path, body] of [

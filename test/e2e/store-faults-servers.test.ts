@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/ports.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import { walletRef } from '../../src/settlement/gas-lane.ts'
 import { openRedisStore } from '../../src/stores/redis/redis-store.ts'
 import { openPostgresStore } from '../../src/stores/sql/postgres.ts'
 import { type DevAccount, startPostgres, startRedis } from '../../src/testing/index.ts'
@@ -158,9 +160,9 @@ describe.concurrent.each(servers)('a gateway on $name', ({ start, option, open, 
           'delivered',
         ])
       }
-      const wallet = world.chain.account(1).address
+      const wallet = world.chain.account(1).address.toLowerCase() as Address
       const mined = await world.chain.client.getTransactionCount({ address: wallet })
-      const open = await store.list('walletTxs', wallet.toLowerCase())
+      const open = await store.list('walletTxs', walletRef(world.chain.chainId, wallet))
       expect(open.filter(({ nonce }) => nonce >= mined)).toEqual([])
       expect(await world.sellerBalance()).toBe(BigInt(bought.length) * PRICE)
     } finally {

@@ -4,7 +4,9 @@ import { ConfigError } from '../../src/errors.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { Put, Store, TableName } from '../../src/ports.ts'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
+import { findNetwork } from '../../src/protocol/network.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
+import { railId } from '../../src/rules/rail-id.ts'
 import { fingerprint } from '../../src/rules/terms.ts'
 import { connectRedis } from '../../src/stores/redis/connect-redis.ts'
 import { openRedisStore } from '../../src/stores/redis/redis-store.ts'
@@ -199,9 +201,10 @@ describe.each(stores)('two versions on one $name', ({ start, open, add, breakIt,
   })
 
   test('values that only the newer one knows are left alone, and stop nothing', async () => {
+    const rail = railId(findNetwork('testnet')!, 'exact')
     const unknown = (table: TableName, key: string, more: object): Put => {
       const { row } = samplePut(table, { key, ref: 'dispute', dueAt: 1 })
-      return { table, row: { ...row, ...more } } as Put
+      return { table, row: { ...row, ...('rail' in row && { rail }), ...more } } as Put
     }
     const wallet = chain.account(1).address.toLowerCase()
     const plan = { kind: 'plan' as const, itemId: 'basic', resourceId: 'default' }
@@ -228,8 +231,8 @@ describe.each(stores)('two versions on one $name', ({ start, open, add, breakIt,
       unknown('refunds', 'dispute', { challengeId: 'dispute', phase: 'HELD' }),
       unknown('walletTxs', 'dispute', { phase: 'HELD', wallet, nonce: 0 }),
       unknown('outbox', 'dispute', { challengeId: 'dispute', event: 'disputed' }),
-      // A transfer that no authorization made.
-      unknown('receipts', 'proof', { challengeId: 'dispute' }),
+      // Money that came neither by a payment nor by a transfer.
+      unknown('receipts', 'proof', { challengeId: 'dispute', source: { kind: 'invoice' } }),
     ]
     expect(await direct.commit({ puts })).toEqual({ kind: 'applied' })
     // Each was taken by a job and put back: that is the new version.

@@ -1,5 +1,6 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { paymentRequired } from '../../src/dialects/x402/render-offer.ts'
 import type { Intent, Outcome } from '../../src/engine/outcome.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { type DevAccount, usdcAbi } from '../../src/testing/index.ts'
@@ -16,7 +17,7 @@ async function open(more: Partial<Intent> = {}): Promise<PaymentRequired> {
   const requestId = `proof-${++count}`
   const outcome = await world.gateway.purchase({ transport: 'a2a', planId: 'basic', requestId, ...more })
   if (outcome.kind !== 'challenge') throw new Error(JSON.stringify(outcome))
-  return outcome.required
+  return paymentRequired(outcome.offer, world.baseUrl)
 }
 
 async function transfer(buyer: DevAccount, value = PRICE, to = world.seller.address): Promise<Hex> {
@@ -82,7 +83,7 @@ test("attack 22: a stranger's transfer, an old one and a used one prove nothing"
   expect(codeOf(await prove(mine.challengeId, txHash, thief))).toBe('INVALID_PROOF')
 })
 
-test('amount and destination must fit, and a transaction that nobody mined is not known yet', async () => {
+test('amount and destination must fit, and a transaction that is not mined is pending', async () => {
   const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
   const { challengeId } = await open()
   expect(codeOf(await prove(challengeId, await transfer(buyer, PRICE - 1n), buyer))).toBe('AMOUNT_MISMATCH')
@@ -100,7 +101,7 @@ test('the transfer of an authorization is no plain transfer: it cannot pay a sec
   expect(codeOf(await prove(challengeId, body.txHash as Hex, buyer))).toBe('INVALID_PROOF')
 })
 
-test('a second transfer for one challenge goes back, and one for a cancelled challenge too', async () => {
+test('a second transfer for one challenge is refunded, and one for a cancelled challenge too', async () => {
   const buyer = await world.chain.newBuyer({ micro: 3n * PRICE })
   const paid = await open()
   expect(codeOf(await prove(paid.challengeId, await transfer(buyer), buyer))).toBe('granted')

@@ -43,11 +43,15 @@ async function counterfactual(owner: DevAccount, micro = PRICE) {
   return { address, deploy: concat([salt, init]) }
 }
 
-async function pay(
+const pay = async (...how: Parameters<typeof signWrapped>): Promise<Answer> =>
+  world.pay(await signWrapped(...how))
+
+/** The header of a payment whose signature would deploy the wallet. */
+async function signWrapped(
   owner: DevAccount,
   wallet: { address: Hex; deploy: Hex },
   factory: Hex = FACTORY,
-): Promise<Answer> {
+): Promise<string> {
   const required: PaymentRequired = await world.terms()
   const accepted = required.accepts[0]!
   const { authorization, signature } = await signAuthorization({
@@ -62,7 +66,7 @@ async function pay(
     authorization,
     signature: `${wrapped}${'6492'.repeat(16)}`,
   })
-  return world.pay(Buffer.from(JSON.stringify(payload)).toString('base64'))
+  return Buffer.from(JSON.stringify(payload)).toString('base64')
 }
 
 const isDeployed = async ({ address }: { address: Hex }) =>
@@ -94,7 +98,16 @@ test('a gas wallet never deploys a wallet, and takes its payment once it is depl
   await eventually(() => isDeployed(wallet))
   const stranger = await world.chain.newBuyer()
   expect(await pay(stranger, wallet)).toMatchObject({ status: 400, body: { code: 'INVALID_PROOF' } })
-  expect(await pay(owner, wallet)).toMatchObject({ status: 200, body: { type: 'AccessGrant' } })
+  // Stored without its wrapper; the very same payload is still recognised, and charged once.
+  const header = await signWrapped(owner, wallet)
+  const first = await world.pay(header)
+  expect(first).toMatchObject({ status: 200, body: { type: 'AccessGrant' } })
+  const again = await world.pay(header)
+  expect(again).toMatchObject({ status: 200, body: first.body })
+  expect([first, again].map(({ headers }) => headers.get('x-svc-code'))).toEqual([
+    null,
+    'PROOF_ALREADY_REDEEMED',
+  ])
   expect(await world.flows(wallet)).toEqual({ paid: [PRICE], refunded: [] })
 })
 

@@ -1,6 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Address } from 'viem'
@@ -12,6 +10,7 @@ import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { ErrorBody } from '../../src/protocol/error-codes.ts'
 import type { PaymentRequired, PaymentRequirements, SettleResponse } from '../../src/protocol/payment.ts'
 import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
+import { freePort } from '../../src/testing/free-port.ts'
 import {
   type DevAccount,
   type DevChain,
@@ -65,7 +64,7 @@ export interface World {
   ledger(
     ...buyers: Array<{ address: Address }>
   ): Promise<{ changes(): Promise<{ seller: bigint; buyers: bigint[] }> }>
-  /** What the operator was told, oldest first. */
+  /** The alerts to the operator, oldest first. */
   alerts: Array<{ kind: string; message: string }>
   /** Memory of the process that the gateway runs in. */
   rssBytes(): number
@@ -87,13 +86,7 @@ export interface Answer {
   receipt: SettleResponse | undefined
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
-}
+export { freePort }
 
 /** Looks again and again until the answer is truthy; the test's own timeout bounds it. */
 export async function eventually<T>(

@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { parseUnits } from 'viem/utils'
+import { createX402 } from '../../src/dialects/x402/create-x402.ts'
 import { GatewayError } from '../../src/errors.ts'
 import { dollarsToMicro, microToDollars, priceFault, UintString } from '../../src/protocol/amount.ts'
-import { decodePayment } from '../../src/transports/http/decode-payment.ts'
+import { findNetwork } from '../../src/protocol/network.ts'
+import type { SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
+import { exactRail } from '../settlement/exact-rail.ts'
 import { renderHeader, SAMPLE_PAYMENT, someHeader } from './payments.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
@@ -10,26 +13,29 @@ import { fault, openTarget, type Target } from './target.ts'
 export const paymentHeaderTarget: Target = {
   name: 'payment-header',
   share: 20,
-  open: async () =>
-    openTarget({
+  open: async () => {
+    const x402 = createX402([exactRail(findNetwork('testnet')!)], 'http://localhost')
+    return openTarget({
       inputs: someHeader,
       check(header) {
-        const decoded = decodePayment(renderHeader(header, SAMPLE_PAYMENT))
+        const decoded = x402.readHeader(renderHeader(header, SAMPLE_PAYMENT))
         if (decoded instanceof GatewayError) {
           if (decoded.code !== 'INVALID_REQUEST') fault(`refused with ${decoded.code}`)
           if (decoded.message.length > 600) fault(`a message of ${decoded.message.length} characters`)
           if (decoded.message.includes('11'.repeat(16))) fault('the message repeats the signature')
           return 'refused'
         }
-        const { authorization, signature } = decoded.payload
-        const { from, to, nonce, value, validAfter, validBefore } = authorization
+        const { signed, key, payer } = decoded
+        const { from, to, nonce, value, validAfter, validBefore, signature } = signed as SignedAuthorization
+        if (payer !== from || key !== key.toLowerCase()) fault(`not canonical: ${key} of ${payer}`)
         for (const hex of [from, to, nonce, signature])
           if (!/^0x[0-9a-f]+$/.test(hex)) fault(`not canonical: ${hex}`)
         for (const number of [value, validAfter, validBefore])
           if (String(BigInt(number)) !== number) fault(`not canonical: ${number}`)
         return 'decoded'
       },
-    }),
+    })
+  },
 }
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 14 })

@@ -38,7 +38,7 @@ test('A2A: ids of a message that are no text are the client’s fault', async ()
   }
 })
 
-test('MCP: params that the protocol’s library cannot read are the client’s fault, told in our words', async () => {
+test('MCP: params that the protocol’s library cannot read are reported as the client’s fault, in our words', async () => {
   const params = '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":"me"}'
   const { body } = await gateway.send(post('/mcp', rpc('initialize', params)))
   const { error } = JSON.parse(body)
@@ -46,7 +46,7 @@ test('MCP: params that the protocol’s library cannot read are the client’s f
   expect(error.message).not.toContain('invalid_type')
 })
 
-test('configuration: the path of a file is shown in one line, and a long word is not compared for ever', () => {
+test('configuration: the path of a file is shown in one line, and a long word does not make the comparison slow', () => {
   const read = (env: Record<string, string>) =>
     readConfiguration(env, {}, () => {
       throw new Error('absent')

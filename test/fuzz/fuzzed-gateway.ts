@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { toRequest } from '../../src/frameworks/light-request.ts'
+import { toRequest } from '../../src/frameworks/to-request.ts'
 import { createGateway } from '../../src/gateway.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { paymentPayload, signAuthorization, startDevChain } from '../../src/testing/index.ts'
@@ -10,7 +10,7 @@ import { fault } from './target.ts'
 export const BASE_URL = 'http://127.0.0.1:3000'
 const TTL_SECONDS = 4
 
-/** A whole gateway on a real chain, called without a socket. Nobody here has money, so nothing is ever sold. */
+/** A whole gateway on a real chain, called without a socket. No payer has money, so nothing is ever sold. */
 export interface FuzzedGateway {
   backend: TestBackend
   /** Terms that are still open, and a payment for them that only lacks the money. */
@@ -116,7 +116,7 @@ export function post(path: string, body: string, headers: Record<string, string>
   })
 }
 
-/** A request as our own bridge makes it of what came over the wire: its target is not mended. */
+/** A request as our own bridge makes it; its target is not corrected. */
 export function wireRequest(method: string, target: string, headers: Record<string, string> = {}): Request {
   const incoming = { method, url: target, headers, rawHeaders: Object.entries(headers).flat() }
   return toRequest(incoming as unknown as IncomingMessage, BASE_URL)

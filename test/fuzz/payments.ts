@@ -42,7 +42,7 @@ export function renderHeader(header: HeaderMutation, valid: Json): string {
 const hex = (bytes: number) =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((all) => `0x${Buffer.from(all).toString('hex')}`)
 
-/** The shape of a good payment; nobody signed it. */
+/** The shape of a good payment, without a real signature. */
 export const SAMPLE_PAYMENT: Json = {
   x402Version: 2,
   network: 'eip155:84532',

@@ -50,7 +50,7 @@ export async function runTarget(
     const property = fc.asyncProperty(open.inputs, async (input) => {
       await timed(open, input, run)
       const lost = rejected
-      // Each is told once, or every smaller input would be blamed for it.
+      // Each is reported once, or every smaller input would be blamed for it.
       rejected = undefined
       if (lost !== undefined) fault(`an unhandled rejection: ${String(lost)}`)
     })
@@ -117,7 +117,7 @@ function describe(name: string, details: fc.RunDetails<[unknown]>, seed: number)
   ].join('\n')
 }
 
-/** What is in use once everything that nobody holds is gone. */
+/** The memory in use after garbage collection. */
 function heapBytes(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -11,10 +11,10 @@ export interface Cluster {
   reviveAll(): void
 }
 
-/** Instances die or are stopped, and come back; what they knew and did not store is gone. */
+/** Instances crash or are stopped, and start again without what they had not stored. */
 export function startCluster(outside: Outside): Cluster {
   const { world } = outside
-  const { dice, fate, scheduler, weather } = world
+  const { dice, extraDice, scheduler, weather } = world
   const slots: Array<Instance | undefined> = []
   let lives = 0
 
@@ -37,18 +37,18 @@ export function startCluster(outside: Outside): Cluster {
     })
   }
 
-  /** A deployment, or an operator at work. Whoever embeds the engine may not let its requests end first. */
+  /** A deployment, or an operator's stop. An embedded engine may be stopped before its requests have ended. */
   function stopOne(): void {
     if (world.calm) return
-    const graceMs = fate.pick([0, 500, GRACE_MS])
-    void slots[fate.int(0, slots.length - 1)]?.stop(graceMs)
+    const graceMs = extraDice.pick([0, 500, GRACE_MS])
+    void slots[extraDice.int(0, slots.length - 1)]?.stop(graceMs)
   }
 
   for (let slot = 0; slot < weather.instances; slot++) start(slot)
   kill()
   for (let turn = 0; turn < weather.stops; turn++) {
     // Most of it happens early.
-    scheduler.after(fate.skewed(0, weather.horizonMs), stopOne)
+    scheduler.after(extraDice.skewed(0, weather.horizonMs), stopOne)
   }
   return {
     pick() {

@@ -1,6 +1,6 @@
 import type { Hex } from '../../src/protocol/hex.ts'
 
-/** All chance of a history comes from one seeded stream, so that a seed is the whole history. */
+/** All randomness of a history comes from seeded streams, so that a seed determines the whole history. */
 export interface Dice {
   /** In [0, 1). */
   next(): number
@@ -8,7 +8,7 @@ export interface Dice {
   int(low: number, high: number): number
   chance(probability: number): boolean
   pick<T>(items: readonly T[]): T
-  /** Often near `low`, now and then near `high`: most faults are small, the rare large one matters. */
+  /** Often near `low`, sometimes near `high`: most faults are small, and rare large ones matter. */
   skewed(low: number, high: number): number
   hex(bytes: number): Hex
   bytes(length: number): Uint8Array

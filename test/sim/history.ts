@@ -2,7 +2,7 @@ import type { EngineConfig } from '../../src/engine/core.ts'
 import type { Address } from '../../src/protocol/hex.ts'
 import { buildCatalog } from '../../src/rules/catalog.ts'
 import { drawCrowd } from './buyers/crowd.ts'
-import { type Buyer, isUnknown, type Shop, see } from './buyers/shop.ts'
+import { type Buyer, chainOf, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -13,6 +13,7 @@ import { loseCommits } from './lose-commits.ts'
 import { NO_MUTATION } from './mutation.ts'
 import type { Mutation, Outside } from './outside.ts'
 import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
+import { simX402 } from './rails.ts'
 import { createScheduler } from './scheduler.ts'
 import { ID_KEY } from './secrets.ts'
 import type { Storm } from './storms.ts'
@@ -23,21 +24,21 @@ import {
   createWorld,
   DEARER_PLANS,
   LOST_PER_DAY,
-  NETWORK,
   PAY_TO,
   PLANS,
   REFUND_WALLET,
   ROUTES,
+  SIM_NETWORKS,
   START_MS,
   UNDELIVERED_PER_DAY,
   type World,
 } from './world.ts'
 
-/** After the faults, everything must come to rest within this time. */
+/** After the faults, all work must end within this time. */
 const REST_MS = 4 * 3_600_000
-/** Of the time after it: in the last part nobody has any reason to ask the chain. */
+/** At the end of that time nothing should ask the chain for this long. */
 const QUIET_MS = 35_000
-/** Of what buyers sign. */
+/** The longest validity of payments that buyers sign. */
 const LONGEST_VALIDITY_MS = 900_000
 const ETHER = 10n ** 18n
 
@@ -53,41 +54,48 @@ export interface History {
   log: string[]
 }
 
-/** One history: everything that happens in it follows from the seed. */
+/** One history: everything in it is determined by the seed. */
 export async function runHistory(seed: number, options: HistoryOptions = {}): Promise<History> {
   const dice = createDice(seed)
   const scheduler = createScheduler(START_MS)
-  const fate = createDice(seed + 0x7fa7e)
-  const drawn = drawWeather(dice, fate)
+  const extraDice = createDice(seed + 0x7fa7e)
+  const drawn = drawWeather(dice, extraDice)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
-  const world = createWorld({ dice, fate }, scheduler, weather, options.logging ?? false)
+  const world = createWorld({ dice, extraDice }, scheduler, weather, options.logging ?? false)
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
   const initial = new Map<Address, bigint>([...crowd.tokens, [REFUND_WALLET, refundFunds]])
-  const chain = new SimChain(world, { initial, codes: crowd.codes })
+  const chains = SIM_NETWORKS.slice(0, weather.chains).map((network, index) => {
+    const token = { chainId: network.chainId, initial, codes: crowd.codes }
+    return new SimChain(world, network, token, index > 0 && weather.coupons ? 'coupon' : 'exact')
+  })
+  if (chains.length > 1) world.count('histories with two chains')
   const recorded = createRecordedStore(world, mutation.store)
   const outside: Outside = {
     world,
-    chain,
+    x402: simX402(chains),
+    chains,
     store: recorded.store,
     issuer: { calls: new Map() },
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,
-    chainIsDown: drawOutages(world),
+    chainIsDown: drawOutages(world, chains),
     told: new Set(),
     refusedRefunds: new Set(),
     alerts: [],
     chainCalls: 0,
   }
   world.note('history', () => JSON.stringify(weather))
-  fundGas(world, chain)
-  keepMining(world, chain)
+  for (const chain of chains) {
+    fundGas(world, chain)
+    keepMining(world, chain)
+  }
   const cluster = startCluster(outside)
   const shop: Shop = {
     world,
-    chain,
+    chains,
     ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
     cancel: (challengeId, offered) =>
       overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId, offered)),
@@ -101,7 +109,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const end = START_MS + weather.horizonMs
   await scheduler.run(() => scheduler.now() >= end)
   calmDown(outside, cluster)
-  // An instance that remembers a payment which the store lost looks for it as long as it is valid.
+  // An instance that knows a payment that the store lost looks for it as long as it is valid.
   const patient = weather.losses > 0 ? end + LONGEST_VALIDITY_MS : end
   const rested = (): boolean =>
     crowd.buyers.every(({ done }) => done) && !recorded.isBusy() && scheduler.now() >= patient
@@ -110,15 +118,14 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   await resendAll(shop, crowd.buyers)
   await rest(outside, rested)
   await checkSales(world, cluster)
-  await checkInvariants({ world, chain, recorded, buyers: crowd.buyers, outside, instances: cluster.alive() })
+  const instances = cluster.alive()
+  await checkInvariants({ world, chains, recorded, buyers: crowd.buyers, outside, instances })
   return { violations: world.violations, counters: world.counters, log: world.log }
 }
 
 function configOf(weather: Weather): EngineConfig {
   return {
     ...weather.config,
-    network: NETWORK,
-    payTo: PAY_TO,
     baseUrl: 'http://gateway',
     catalog: buildCatalog(PLANS, ROUTES),
     idKeys: [{ id: 1, key: ID_KEY }],
@@ -130,7 +137,7 @@ function configOf(weather: Weather): EngineConfig {
   }
 }
 
-/** A new price for new challenges; those that are open keep theirs. */
+/** Raises the price of new challenges; open ones keep theirs. */
 function raisePrices({ world, config }: Outside): void {
   world.count('prices raised')
   config.catalog = buildCatalog(DEARER_PLANS, ROUTES)
@@ -151,21 +158,31 @@ async function overTheNetwork<T>(
   return dice.chance(weather.lostAnswer) ? 'broken' : reply
 }
 
-function drawOutages({ dice, scheduler, weather }: World): () => boolean {
-  const windows = Array.from({ length: weather.outages }, () => {
-    const from = START_MS + dice.int(0, weather.horizonMs)
-    return { from, to: from + dice.skewed(1_000, 60_000) }
-  })
-  return () => windows.some(({ from, to }) => scheduler.now() >= from && scheduler.now() < to)
+/** Each chain has its own outages. */
+function drawOutages(
+  { dice, scheduler, weather }: World,
+  chains: readonly SimChain[],
+): (chain: SimChain) => boolean {
+  const windows = new Map(
+    chains.map((chain) => [
+      chain,
+      Array.from({ length: weather.outages }, () => {
+        const from = START_MS + dice.int(0, weather.horizonMs)
+        return { from, to: from + dice.skewed(1_000, 60_000) }
+      }),
+    ]),
+  )
+  return (chain) =>
+    windows.get(chain)!.some(({ from, to }) => scheduler.now() >= from && scheduler.now() < to)
 }
 
-function fundGas({ dice, fate, scheduler, weather }: World, chain: SimChain): void {
+function fundGas({ dice, extraDice, scheduler, weather }: World, chain: SimChain): void {
   const { refundEther, refunds } = weather
   const refunder = refunds === 'seller' ? PAY_TO : REFUND_WALLET
-  // A wallet that is not listed here stays without ETH when the faults are over.
+  // A wallet without an entry stays without ETH when the faults are over.
   if (refundEther !== 'none') chain.ether.set(refunder, refundEther === 'some' ? ETHER : 0n)
   if (refundEther === 'late') {
-    scheduler.after(fate.int(0, weather.horizonMs), () => chain.ether.set(refunder, ETHER), true)
+    scheduler.after(extraDice.int(0, weather.horizonMs), () => chain.ether.set(refunder, ETHER), true)
   }
   for (let index = 1; index <= weather.gasWallets; index++) {
     const wallet = address('gaswallt', index)
@@ -193,16 +210,16 @@ function keepMining(world: World, chain: SimChain): void {
   )
 }
 
-function calmDown({ world, chain, config }: Outside, cluster: Cluster): void {
+function calmDown({ world, chains, config }: Outside, cluster: Cluster): void {
   world.note('history', () => 'the faults are over')
   world.calm = true
   config.jobIntervalMs = 30_000
   config.pollIntervalMs = 10_000
-  for (const wallet of chain.ether.keys()) chain.ether.set(wallet, 10n * ETHER)
+  for (const { ether } of chains) for (const wallet of ether.keys()) ether.set(wallet, 10n * ETHER)
   cluster.reviveAll()
 }
 
-/** Until nothing is left to do, and a little longer: what is over must stay over. */
+/** Runs until nothing is left to do, and a little longer to see that nothing starts again. */
 async function rest(outside: Outside, rested: () => boolean): Promise<void> {
   const { world } = outside
   const { scheduler } = world
@@ -216,7 +233,7 @@ async function rest(outside: Outside, rested: () => boolean): Promise<void> {
   if (asked > 0 && rested()) world.violate('I10', `the chain is asked ${asked} times for nothing`)
 }
 
-/** The operator sees the failed refunds, fills the wallet, and has some of them tried again. */
+/** The operator funds the wallet and retries some of the failed refunds. */
 async function retryFailedRefunds(
   { world }: Outside,
   tokens: Map<Address, bigint>,
@@ -233,7 +250,7 @@ async function retryFailedRefunds(
   }
 }
 
-/** I12: whatever the chain's nodes said, every instance sells again. */
+/** I12: whatever the nodes showed before, every instance sells again. */
 async function checkSales(world: World, cluster: Cluster): Promise<void> {
   const { scheduler } = world
   let left = 0
@@ -255,7 +272,7 @@ async function checkSales(world: World, cluster: Cluster): Promise<void> {
   await scheduler.run(() => left === 0 || scheduler.now() >= latest)
 }
 
-/** Every buyer sends once more what took its money: whoever was charged must get what it bought. */
+/** Every buyer sends its payments once more: a buyer that was charged must get what it bought. */
 async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
   let left = 0
   for (const buyer of buyers.filter(({ honest }) => honest)) {
@@ -263,7 +280,7 @@ async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
     void (async () => {
       for (const { intent, payment } of buyer.payments) {
         const { from: payer, nonce } = payment.payload.authorization
-        if (useOf(shop.chain.head(), { payer, nonce }) === undefined) continue
+        if (useOf(chainOf(shop, payment).head(), { payer, nonce }) === undefined) continue
         for (let turn = 0; turn < 100; turn++) {
           const reply = see(shop, buyer, 'once more', await shop.ask(intent))
           if (!isUnknown(reply)) break

@@ -1,26 +1,31 @@
 import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
-import type { Engine, Intent, OfferedTerms, Outcome } from '../../src/engine/outcome.ts'
-import type { Alerts, Chain, Clock, RefundSigner, Store } from '../../src/ports.ts'
-import type { Address } from '../../src/protocol/hex.ts'
-import { createSubmitters } from '../../src/settlement/submitters.ts'
-import { createChainPort } from './chain/chain-port.ts'
-import { createSimRefundSigner, createSimTxSigner, isSigned, signText } from './keys.ts'
+import type { Engine } from '../../src/engine/outcome.ts'
+import type { Alerts, Clock } from '../../src/ports.ts'
+import {
+  readIntent,
+  readOffered,
+  type WireIntent,
+  type WireOutcome,
+  type WireTerms,
+  writeOutcome,
+} from './buyers/wire.ts'
 import type { Outside } from './outside.ts'
-import { faultyCall, type Host, never } from './ports/faulty-call.ts'
+import { type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
 import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
-import { createSimFacilitator } from './ports/sim-facilitator.ts'
-import { withPrivateKey } from './secrets.ts'
-import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
+import { createSimRail } from './rails.ts'
+import type { World } from './world.ts'
 
-/** A stop waits for what is in hand: a pass of the jobs, whose calls may hang. It never takes as long as this. */
+/**
+ * A stop waits for work in progress, such as a pass of the jobs whose calls may hang. It never takes as long as this.
+ */
 const LONGEST_STOP_MS = 600_000
 
 /**
- * Where half of what belongs together was read before the store lost the other half, or is still remembered; or where
- * two instances were handed the same row at the same version.
+ * Errors that may occur if half of the rows that belong together were read before the store lost the other half, or
+ * are still in memory, or if two instances got the same row at the same version.
  */
 const HALF_LOST =
   /names no stored challenge|points to no stored challenge|without a receipt|refund-confirmed cannot happen/
@@ -28,14 +33,14 @@ const HALF_LOST =
 /** One gateway process: the production engine and settlement over simulated ports. */
 export interface Instance extends Host {
   /** Undefined: the connection broke, and the buyer knows nothing. */
-  ask(intent: Intent): Promise<Outcome | 'broken' | 'error'>
-  cancel(challengeId: string, offered?: OfferedTerms): Promise<unknown>
+  ask(intent: WireIntent): Promise<WireOutcome | 'broken' | 'error'>
+  cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
   /** Rejects while it cannot sell. */
   ready(): Promise<void>
-  /** As on SIGTERM: requests in hand have so much time left, then the engine stops, then the process ends. */
+  /** Like SIGTERM: running requests have this much time left, then the engine stops, then the process ends. */
   stop(graceMs: number): Promise<void>
-  /** Nothing new reaches it. */
+  /** It gets no new requests. */
   readonly stopping: boolean
   /** How many waits of the engine have not ended. */
   asleep(): number
@@ -87,7 +92,8 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     asleep: () => sleeps.count,
     stop,
     ask: (intent) => answered(() => serve(intent)),
-    cancel: (challengeId, offered) => answered(() => engine.cancel(challengeId, 'buyer', offered)),
+    cancel: (challengeId, offered) =>
+      answered(() => engine.cancel(challengeId, 'buyer', offered && readOffered(outside.x402, offered))),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
     ready: () => engine.ready(),
   }
@@ -110,10 +116,11 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   }
 
   /** As the adapters do it: the seller's handler runs after the payment, and its answer goes out once that is recorded. */
-  async function serve(intent: Intent): Promise<Outcome> {
-    const outcome = await engine.purchase(intent)
-    if (outcome.kind !== 'paid') return outcome
-    const { payment, receipt, lease } = outcome
+  async function serve(intent: WireIntent): Promise<WireOutcome> {
+    const { x402 } = outside
+    const outcome = await engine.purchase(readIntent(x402, intent))
+    if (outcome.kind !== 'paid') return writeOutcome(x402, outcome)
+    const { payment, settled, lease } = outcome
     const { dice, weather } = world
     world.count('handler calls')
     const fails = !world.calm && dice.chance(weather.deliveryFails)
@@ -123,7 +130,8 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     const resource = { status: fails ? 500 : 200, body: null }
     const { challengeId, requestId, txHash } = payment
     const facts = { challengeId, requestId, routeId: 'weather', txHash, explorerUrl: '', resource }
-    return { kind: 'resource', response: { type: 'ResourceResponse', ...facts }, receipt, cached: false }
+    const response = { type: 'ResourceResponse' as const, ...facts }
+    return writeOutcome(x402, { kind: 'resource', response, settled, cached: false })
   }
 
   async function answered<T>(request: () => Promise<T>): Promise<T | 'broken' | 'error'> {
@@ -131,12 +139,12 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     const broken = new Promise<'broken'>((resolve) => {
       const hangUp = (): void => resolve('broken')
       open.add(hangUp)
-      // No buyer waits for ever.
+      // No buyer waits without limit.
       scheduler.after(90_000, hangUp)
     })
     const answer = request().catch((error: unknown) => {
       const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-      // The store or the chain is away, or a handler was too slow: honest. Anything else is a bug of the engine.
+      // Expected if the store or the chain is down, or a handler was too slow. Anything else is a bug of the engine.
       const honest = /^(UnavailableError|GatewayError)/.test(text) || isHalfLost(world, text)
       if (!honest) world.violate('THROWS', text)
       return 'error' as const
@@ -152,7 +160,7 @@ function isHalfLost(world: World, text: string): boolean {
 }
 
 function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
-  const { world, chain, mutation, chainIsDown, told } = outside
+  const { world, chains, mutation, told } = outside
   const { dice, weather, scheduler } = world
   const skewMs = dice.int(-weather.maxSkewMs, weather.maxSkewMs)
   const clock: Clock = {
@@ -166,6 +174,7 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
         }),
       )
     },
+    requestsSent: () => clock.sleep(0),
   }
   const alerts: Alerts = {
     raise(kind, message) {
@@ -181,43 +190,11 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     },
   }
   const store = createStorePort(world, host, outside.store)
-  const direct = mutation.chain(createChainPort(world, chain, outside.staleLooks), chain)
-  function call<T>(label: string, effect: () => Promise<T>): Promise<T> {
-    outside.chainCalls++
-    return faultyCall(world, host, label, effect, chainIsDown)
-  }
-  const chainPort: Chain = {
-    head: () => call('head', () => direct.head()),
-    simulate: (auths) => call('simulate', () => direct.simulate(auths)),
-    usesIfMined: (keys, fromHeight, hashes) =>
-      call('uses', () => direct.usesIfMined(keys, fromHeight, hashes)),
-    uses: (keys, fromHeight, hashes) => call('uses', () => direct.uses(keys, fromHeight, hashes)),
-    transfers: (txHash) => call('transfers', () => direct.transfers(txHash)),
-    mined: (hashes) => call('mined', () => direct.mined(hashes)),
-    submit: (raw) => call('submit', () => direct.submit(raw)),
-    wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
-  }
-  const submitters = createSettlement(outside, host, chainPort, store, clock, alerts)
   const ports: Ports = {
     store,
-    chain: chainPort,
-    settlement: mutation.settlement(submitters.settlement),
-    refundSubmitters: submitters.refundSubmitters.map(mutation.settlement),
-    signatures: {
-      async check(auth) {
-        if (!host.alive) return never()
-        const code = chain.token.codes.get(auth.from) ?? 'none'
-        const good = isSigned(auth)
-        if (code === 'none' || code === 'turns') return good ? 'eoa' : { invalid: 'not signed by the payer' }
-        return call('isValidSignature', async () => (good ? 'contract' : { invalid: 'the wallet says no' }))
-      },
-      async signed(signer, text, signature) {
-        return host.alive ? signature === signText(signer, text) : never()
-      },
-    },
+    rails: chains.map((chain) => createSimRail(outside, chain, host, { store, clock, alerts })),
     delivery: createSimDelivery(world, host, outside.issuer),
     backend: createSimBackend(world, host, outside.store),
-    refundSigner: refundSigner(outside),
     clock,
     random: mutation.random({ bytes: (length) => dice.bytes(length) }),
     alerts,
@@ -232,37 +209,4 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     },
   }
   return mutation.ports(ports, outside)
-}
-
-function refundSigner({ world, mutation }: Outside): RefundSigner | undefined {
-  const { refunds } = world.weather
-  if (refunds === 'no-key') return undefined
-  const signer = createSimRefundSigner(refundWalletIn(world))
-  return mutation.refundSigner(withPrivateKey(signer))
-}
-
-function refundWalletIn({ weather }: World): Address {
-  return weather.refunds === 'seller' ? PAY_TO : REFUND_WALLET
-}
-
-function createSettlement(
-  outside: Outside,
-  host: Host,
-  chainPort: Chain,
-  store: Store,
-  clock: Clock,
-  alerts: Alerts,
-): ReturnType<typeof createSubmitters> {
-  const { world } = outside
-  const { strategy, gasWallets, refunds } = world.weather
-  const parts = { chain: chainPort, store, clock, alerts }
-  const refunder = refunds === 'no-key' ? undefined : withPrivateKey(createSimTxSigner(refundWalletIn(world)))
-  if (strategy === 'facilitator') {
-    const facilitator = createSimFacilitator(outside, host)
-    return createSubmitters(parts, { kind: 'facilitator', facilitator }, refunder)
-  }
-  const signers = Array.from({ length: gasWallets }, (_, index) =>
-    withPrivateKey(createSimTxSigner(address('gaswallt', index + 1))),
-  )
-  return createSubmitters(parts, { kind: 'gas-wallet', signers }, refunder)
 }

@@ -1,21 +1,23 @@
 import { createHash } from 'node:crypto'
-import type { RefundSigner, SignedAuthorization, TxSigner } from '../../src/ports.ts'
+import type { RefundSigner, TxSigner } from '../../src/ports.ts'
+import type { Authorization } from '../../src/protocol/authorization.ts'
 import type { Address, Hex } from '../../src/protocol/hex.ts'
-import type { Authorization } from '../../src/protocol/payment.ts'
+import type { Network } from '../../src/protocol/network.ts'
+import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /**
- * A signature is a hash of the signer's address and all fields. Nothing but the rule of the game keeps a hostile
+ * A signature is a hash of the chain, the signer's address and all fields. Nothing but the rule of the game keeps a hostile
  * buyer from computing another's; our buyers sign only as themselves, and forge by altering what was signed.
  */
-export function signAuthorization(auth: Authorization): Hex {
+export function signAuthorization(auth: Authorization, { chainId }: Pick<Network, 'chainId'>): Hex {
   const { from, to, value, validAfter, validBefore, nonce } = auth
-  return `0x${sha256([from, to, value, validAfter, validBefore, nonce].join('|'))}`
+  return `0x${sha256([chainId, from, to, value, validAfter, validBefore, nonce].join('|'))}`
 }
 
-export function isSigned(auth: SignedAuthorization): boolean {
-  return auth.signature === signAuthorization(auth)
+export function isSigned(auth: SignedAuthorization, network: Pick<Network, 'chainId'>): boolean {
+  return auth.signature === signAuthorization(auth, network)
 }
 
 /** The same for a text: what a sender signs to prove its transfer. */
@@ -45,7 +47,8 @@ export function createSimTxSigner(address: Address): TxSigner {
       const tx: RawTx = {
         wallet: address,
         nonce,
-        calls: calls.map(({ from, to, value, validAfter, validBefore, nonce: id, signature }) => {
+        calls: (calls as readonly SignedAuthorization[]).map((call) => {
+          const { from, to, value, validAfter, validBefore, nonce: id, signature } = call
           return { from, to, value, validAfter, validBefore, nonce: id, signature }
         }),
         maxFeePerGas: String(maxFeePerGas),
@@ -62,6 +65,22 @@ export function simRefundNonce(receiptKey: string): Hex {
   return `0x${sha256(`refund of ${receiptKey}`)}`
 }
 
-export function createSimRefundSigner(address: Address): RefundSigner {
-  return { address, nonceOf: simRefundNonce, sign: async (auth) => signAuthorization(auth) }
+const REFUND_VALIDITY_SECONDS = 900
+
+export function createSimRefundSigner(address: Address, network: Network): RefundSigner {
+  return {
+    address,
+    keyOf: (receiptKey) => authorizationKey(network, address, simRefundNonce(receiptKey)),
+    async sign({ receiptKey, recipient, value }, chainTime) {
+      const auth: Authorization = {
+        from: address,
+        to: recipient,
+        value,
+        validAfter: '0',
+        validBefore: String(chainTime + REFUND_VALIDITY_SECONDS),
+        nonce: simRefundNonce(receiptKey),
+      }
+      return { ...auth, signature: signAuthorization(auth, network) }
+    },
+  }
 }

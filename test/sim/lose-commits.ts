@@ -7,14 +7,15 @@ const MAX_COMMITS_BETWEEN = 12
 const LOOK_MS = 200
 
 /**
- * The store's master dies with what its replica did not have yet: up to a second of commits. It happens soon after a
- * commit, or there would mostly be nothing to lose. The instances live on and remember what is lost, or some do, or none.
+ * The store's master dies with commits that its replica did not have yet: up to a second of them. It happens soon
+ * after a commit, so that there is something to lose. All, some or none of the instances keep running with knowledge
+ * of what is lost.
  */
 export function loseCommits(world: World, recorded: RecordedStore, cluster: Cluster): void {
-  const { fate, scheduler, weather } = world
+  const { extraDice, scheduler, weather } = world
   let left = weather.losses
   if (left === 0) return
-  let target = fate.int(1, MAX_COMMITS_BETWEEN)
+  let target = extraDice.int(1, MAX_COMMITS_BETWEEN)
 
   function watch(): void {
     if (world.calm || left === 0) return
@@ -22,8 +23,8 @@ export function loseCommits(world: World, recorded: RecordedStore, cluster: Clus
       scheduler.after(LOOK_MS, watch, true)
       return
     }
-    const agoMs = fate.int(0, LAST_SECOND_MS - LOOK_MS)
-    scheduler.after(agoMs, () => void lose(fate.int(agoMs + 1, LAST_SECOND_MS)))
+    const agoMs = extraDice.int(0, LAST_SECOND_MS - LOOK_MS)
+    scheduler.after(agoMs, () => void lose(extraDice.int(agoMs + 1, LAST_SECOND_MS)))
   }
 
   async function lose(tailMs: number): Promise<void> {
@@ -31,11 +32,11 @@ export function loseCommits(world: World, recorded: RecordedStore, cluster: Clus
     left--
     world.count('store losses')
     await recorded.lose(scheduler.now() - tailMs)
-    const restarted = fate.pick([0, 0, 0.5, 1])
+    const restarted = extraDice.pick([0, 0, 0.5, 1])
     for (const instance of cluster.alive()) {
-      if (fate.chance(restarted)) instance.crash('its store failed over')
+      if (extraDice.chance(restarted)) instance.crash('its store failed over')
     }
-    target = recorded.commits() + fate.int(1, MAX_COMMITS_BETWEEN)
+    target = recorded.commits() + extraDice.int(1, MAX_COMMITS_BETWEEN)
     watch()
   }
 

@@ -1,4 +1,6 @@
-import type { Chain, Random, SignedAuthorization, Store, Use } from '../../src/ports.ts'
+import type { Random, Store, Use } from '../../src/ports.ts'
+import { type SignedAuthorization, splitKey } from '../../src/schemes/exact/authorization.ts'
+import type { ChainPort } from './chain/chain-port.ts'
 import type { Mutation } from './outside.ts'
 
 export interface Mutant {
@@ -47,15 +49,15 @@ function forgettingBroadcasts(store: Store): Store {
 function sendingEarly(): Mutation['settlement'] {
   return (settlement) => ({
     ...settlement,
-    async pack(items) {
-      const parcels = await settlement.pack(items)
-      await Promise.all(parcels.map((parcel) => parcel.send()))
-      return parcels
+    async makeBatches(items) {
+      const batches = await settlement.makeBatches(items)
+      await Promise.all(batches.map((batch) => batch.send()))
+      return batches
     },
   })
 }
 
-function lookingAway(chain: Chain): Chain {
+function lookingAway(chain: ChainPort): ChainPort {
   return {
     ...chain,
     async simulate(auths) {
@@ -70,16 +72,16 @@ function lookingAway(chain: Chain): Chain {
 
 /** Remembers what was looked at, to invent transfers of it. */
 function inventing(
-  chain: Chain,
-  invent: (auth: SignedAuthorization, found: Use | undefined) => Use | undefined,
-): Chain {
+  chain: ChainPort,
+  invent: (key: string, auth: SignedAuthorization, found: Use | undefined) => Use | undefined,
+): ChainPort {
   const known = new Map<string, SignedAuthorization>()
-  const uses: Chain['uses'] = async (keys, fromHeight, hashes) => {
+  const uses: ChainPort['uses'] = async (keys, fromHeight, hashes) => {
     const { at, found, mined } = await chain.uses(keys, fromHeight, hashes)
     const all = keys.flatMap((key) => {
-      const auth = known.get(key.nonce)
-      const use = found.find((candidate) => candidate.key.nonce === key.nonce)
-      return (auth && invent(auth, use)) ?? use ?? []
+      const auth = known.get(splitKey(key).nonce)
+      const use = found.find((candidate) => candidate.key === key)
+      return (auth && invent(key, auth, use)) ?? use ?? []
     })
     return { at, found: all, mined }
   }
@@ -92,28 +94,31 @@ function inventing(
     uses,
     async usesIfMined(keys, fromHeight, hashes) {
       const seen = await uses(keys, fromHeight, hashes)
-      return { at: seen.at, seen }
+      return { at: seen.at, uses: seen }
     },
   }
 }
 
-function paid(auth: SignedAuthorization, { block, txHash }: Pick<Use, 'block' | 'txHash'>): Use {
-  const { from, to, value, nonce } = auth
-  return { kind: 'transfer', key: { payer: from, nonce }, block, txHash, logIndex: 0, from, to, value }
+function paid(
+  key: string,
+  { from, to, value }: SignedAuthorization,
+  { block, txHash }: Pick<Use, 'block' | 'txHash'>,
+): Use {
+  return { kind: 'transfer', key, block, txHash, logIndex: 0, from, to, value }
 }
 
-function takingCancelled(chain: Chain): Chain {
-  return inventing(chain, (auth, use) => (use?.kind === 'canceled' ? paid(auth, use) : undefined))
+function takingCancelled(chain: ChainPort): ChainPort {
+  return inventing(chain, (key, auth, use) => (use?.kind === 'canceled' ? paid(key, auth, use) : undefined))
 }
 
-function takingSent(chain: Chain): Chain {
-  return inventing(chain, (auth, use) => {
+function takingSent(chain: ChainPort): ChainPort {
+  return inventing(chain, (key, auth, use) => {
     const block = { number: 100, hash: '0xb10c', timestamp: 1_700_000_000 } as const
-    return use ? undefined : paid(auth, { block, txHash: `0x${auth.nonce.slice(2)}` })
+    return use ? undefined : paid(key, auth, { block, txHash: `0x${auth.nonce.slice(2)}` })
   })
 }
 
-function believingLatest(chain: Chain): Chain {
+function believingLatest(chain: ChainPort): ChainPort {
   return {
     ...chain,
     async head() {
@@ -125,7 +130,11 @@ function believingLatest(chain: Chain): Chain {
 
 function randomRefundNonce(): Mutation['refundSigner'] {
   let made = 0
-  return (signer) => ({ ...signer, nonceOf: () => `0xdead${String(++made).padStart(60, '0')}` })
+  return (signer) => ({
+    ...signer,
+    sign: ({ recipient, value }, chainTime) =>
+      signer.sign({ receiptKey: `made up ${++made}`, recipient, value }, chainTime),
+  })
 }
 
 function guessableSalt(random: Random): Random {

@@ -1,26 +1,30 @@
+import type { X402 } from '../../src/dialects/x402/create-x402.ts'
 import type { EngineConfig, Ports } from '../../src/engine/core.ts'
-import type { Chain, Random, RefundSigner, Settlement, Store } from '../../src/ports.ts'
+import type { Random, RefundSigner, Settlement, Store } from '../../src/ports.ts'
 import type { Hex } from '../../src/protocol/hex.ts'
-import type { StaleLooks } from './chain/chain-port.ts'
+import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
 import type { World } from './world.ts'
 
-/** What outlives every instance. */
+/** What survives every instance. */
 export interface Outside {
   world: World
-  chain: SimChain
+  /** How buyers and gateways speak. */
+  x402: X402
+  /** In the seller's order. */
+  chains: readonly SimChain[]
   store: Store
   issuer: Issuer
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation
-  chainIsDown: () => boolean
-  /** Challenges whose payment, or refund, the seller was told of. */
+  chainIsDown: (chain: SimChain) => boolean
+  /** Challenges for whose payment or refund the seller's hook was called. */
   told: Set<string>
   /** Nonces of refunds that a facilitator refused, where the engine heard it. */
   refusedRefunds: Set<Hex>
-  /** All that operators were told. */
+  /** All alerts to operators. */
   alerts: string[]
   /** Questions to the chain, and transactions for it. */
   chainCalls: number
@@ -29,7 +33,7 @@ export interface Outside {
 /** A money bug put between the engine and its ports, to see that the simulator notices. */
 export interface Mutation {
   store(store: Store): Store
-  chain(chain: Chain, truth: SimChain): Chain
+  chain(chain: ChainPort, truth: SimChain): ChainPort
   settlement(settlement: Settlement): Settlement
   refundSigner(signer: RefundSigner): RefundSigner
   random(random: Random): Random

@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   process.exitCode = escaped.length > 0 || hunts.length === 0 ? 1 : 0
 }
 
-// A mutant may reject where nobody listens: that is its bug, not ours.
+// A mutant may cause unhandled rejections; they are part of its bug.
 process.on('unhandledRejection', () => {})
 
 await main()

@@ -5,7 +5,7 @@ const USAGE = `npm run sim -- [--histories N] [--seed S] [--storm 1..${STORMS.le
 
 /** Counters over many histories, so that one can see what was exercised. */
 async function main(): Promise<void> {
-  // Nobody reads the stacks of the thousands of errors that a history makes on purpose.
+  // A history makes thousands of errors on purpose, and their stacks are not needed.
   Error.stackTraceLimit = 0
   const options = readOptions(process.argv.slice(2))
   const totals = new Map<string, number>()
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
     if (violations.length === 0) continue
     failing.push(seed)
     if (failing.length > options.show) continue
-    // The same seed is the same history: the log is made only for those that somebody will read.
+    // The same seed gives the same history, so the log is made only for those with violations.
     const { log } = await runHistory(seed, { logging: true, weather: storm?.weather })
     if (options.show === 1 || options.verbose) console.error(log.join('\n'))
     console.error(`\nseed ${seed}:\n  ${violations.join('\n  ')}`)
@@ -28,7 +28,7 @@ async function main(): Promise<void> {
     )
   }
   const seconds = Number(process.hrtime.bigint() - began) / 1e9
-  // On a machine that others use too, only this says how fast it is.
+  // CPU time, because the machine may be shared.
   const cpuSeconds = process.cpuUsage(beganCpu).user / 1e6
   if (options.storm > 0) console.log(`storm ${options.storm}: ${storm?.name ?? 'unknown'}`)
   console.log(

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { RefundSigner, TxSigner } from '../../src/ports.ts'
 import { address, PAY_TO, REFUND_WALLET } from './world.ts'
 
-/** Secrets that no history may ever print. Each is a text of its own, so that whoever prints it is found out. */
+/** Secrets that no history may print. Each is unique, so that a leak shows its source. */
 const secretOf = (what: string): Buffer => createHash('sha256').update(`the secret of ${what}`).digest()
 
 export const ID_KEY = new Uint8Array(secretOf('challenge ids'))
 
 const privateKeyOf = (address: string): string => `0x${secretOf(address).toString('hex')}`
 
-/** As real signers do, it keeps its key within reach of whoever prints the whole of it. */
+/** Like a real signer it has its key as a property, so that printing the whole object would leak it. */
 export function withPrivateKey<S extends TxSigner | RefundSigner>(signer: S): S & { privateKey: string } {
   return { ...signer, privateKey: privateKeyOf(signer.address) }
 }
@@ -17,7 +17,7 @@ export function withPrivateKey<S extends TxSigner | RefundSigner>(signer: S): S 
 const id = Buffer.from(ID_KEY)
 const wallets = [PAY_TO, REFUND_WALLET, address('gaswallt', 1), address('gaswallt', 2)]
 
-/** Every key, in every way that one is usually written down. */
+/** Every key, in all usual encodings. */
 export const KEYS: readonly string[] = [
   id.toString('hex'),
   id.toString('base64').replace('=', ''),

@@ -23,7 +23,7 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       instances: 3,
       maxSkewMs: 600_000,
       facilitator: 'refuses-and-sends',
-      // Nothing else may get in the way of those who are told to begin anew.
+      // Only buyers that start again after "expired" take part.
       cast: ['honest'],
       crash: 0,
       rejected: 0,
@@ -126,5 +126,33 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     name: 'nodes that name blocks which do not exist',
     counts: 'phantom blocks',
     weather: { phantoms: 0.2, stale: 0.1, crash: 0, maxSkewMs: 0, config: { confirmations: 4 } },
+  },
+  {
+    name: 'two chains, one gateway',
+    counts: 'signed for another chain',
+    weather: {
+      chains: 2,
+      coupons: false,
+      cast: ['honest', 'twice', 'parallel', 'forgetful', 'calls', 'drains', 'self-sent'],
+      team: false,
+      refunds: 'funded',
+      deliveryFails: 0.6,
+      instant: false,
+      buyers: 4,
+    },
+  },
+  {
+    name: 'a scheme of its own on the second chain',
+    counts: 'coupons signed',
+    weather: {
+      chains: 2,
+      coupons: true,
+      cast: ['honest', 'twice', 'parallel', 'forgetful', 'calls', 'drains', 'self-sent'],
+      team: false,
+      refunds: 'funded',
+      deliveryFails: 0.6,
+      instant: false,
+      buyers: 4,
+    },
   },
 ]

@@ -1,16 +1,20 @@
 import type { Dice } from './dice.ts'
 
-/** What kind of history this is: drawn once, so that some are calm in one respect and wild in another. */
+/** The settings of a history: drawn once, so that some are calm in one respect and full of faults in another. */
 export interface Weather {
   rush: boolean
   strategy: 'gas-wallet' | 'facilitator'
+  /** The number of chains that the gateway sells on. */
+  chains: 1 | 2
+  /** On the second chain buyers pay with coupons, a scheme that exists only in the tests. */
+  coupons: boolean
   instances: number
   gasWallets: number
-  /** How often an instance is stopped as an operator does it, and started again. */
+  /** How often an operator stops an instance and starts it again. */
   stops: number
   /** How often the store loses its last second, with everything that was committed in it. */
   losses: number
-  /** Per port call. */
+  /** Probability per port call. */
   crash: number
   lostAnswer: number
   rejected: number
@@ -18,16 +22,16 @@ export interface Weather {
   /** Milliseconds that an instance's clock is off. */
   maxSkewMs: number
   blockMs: number
-  /** That a block takes a given transaction. */
+  /** Probability that a block includes a given transaction. */
   inclusion: number
   dropped: number
   finalityBlocks: number
-  /** Per block. */
+  /** Probability per block. */
   reorg: number
   maxReorgDepth: number
   stale: number
   maxStaleBlocks: number
-  /** That an answer names a latest block that does not exist, far in the future. */
+  /** Probability that an answer names a latest block that does not exist, far in the future. */
   phantoms: number
   outages: number
   feeSpikes: boolean
@@ -35,9 +39,9 @@ export interface Weather {
   instant: boolean
   deliveryFails: number
   refunds: 'funded' | 'poor' | 'no-key' | 'seller'
-  /** ETH of the wallet that refunds: with some it sends refunds itself. */
+  /** ETH of the refund wallet, which then sends refunds itself. */
   refundEther: 'some' | 'late' | 'none'
-  /** The facilitator sends payments, and never a refund. */
+  /** The facilitator sends payments, but never a refund. */
   refusesRefunds: boolean
   /** When the seller raises a price; null: never. */
   dearerAfterMs: number | null
@@ -62,10 +66,10 @@ export interface Weather {
   }
 }
 
-/** `fate` is a stream of its own: what it decides leaves the rest of a seed's history as it was. */
-export function drawWeather(dice: Dice, fate: Dice): Weather {
+/** `extraDice` is a separate stream, so that events drawn from it do not change the rest of a seed's history. */
+export function drawWeather(dice: Dice, extraDice: Dice): Weather {
   const { pick, int, chance } = dice
-  // Many buyers at one moment, so that payments travel together in one transaction.
+  // Many buyers at the same moment, so that payments share a transaction.
   const rush = chance(0.15)
   const horizonMs = pick([60_000, 90_000, 150_000, 300_000])
   return {
@@ -73,7 +77,7 @@ export function drawWeather(dice: Dice, fate: Dice): Weather {
     strategy: rush ? 'gas-wallet' : pick(['gas-wallet', 'facilitator']),
     instances: rush ? pick([1, 1, 2]) : pick([1, 2, 2, 3]),
     gasWallets: pick([1, 1, 2]),
-    stops: fate.pick([0, 0, 0, 1, 3]),
+    stops: extraDice.pick([0, 0, 0, 1, 3]),
     losses: 0,
     crash: pick([0, 0.002, 0.01, 0.03]),
     lostAnswer: pick([0, 0.01, 0.05]),
@@ -105,15 +109,17 @@ export function drawWeather(dice: Dice, fate: Dice): Weather {
       pollIntervalMs: pick([1_000, 2_000, 5_000]),
       storePollMs: pick([250, 1_000, 3_000]),
       gatherMs: pick([0, 50, 1_000]),
-      quietMs: fate.pick([5, 100]),
+      quietMs: extraDice.pick([5, 100]),
       confirmations: pick([1, 1, 2, 4]),
       refundIntervalMs: pick([10_000, 30_000]),
       jobIntervalMs: Math.max(4_000, Math.round(horizonMs / 15)),
       leaseMs: pick([1_000, 5_000, 20_000]),
       deliveryLeaseMs: pick([1_000, 5_000, 20_000]),
     },
-    refundEther: fate.pick(['some', 'some', 'late', 'none']),
-    refusesRefunds: fate.chance(0.4),
-    phantoms: fate.pick([0, 0, 0, 0, 0.03]),
+    refundEther: extraDice.pick(['some', 'some', 'late', 'none']),
+    refusesRefunds: extraDice.chance(0.4),
+    phantoms: extraDice.pick([0, 0, 0, 0, 0.03]),
+    chains: extraDice.chance(0.35) ? 2 : 1,
+    coupons: extraDice.chance(0.4),
   }
 }

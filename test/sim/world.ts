@@ -7,11 +7,15 @@ import type { Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
 
 export const START_MS = 1_700_000_000_000
-/** What one payer may cost us in a day: failed transactions of a wallet with code, each of so much gas; undelivered calls. */
+/**
+ * What one payer may cost us in a day: failed transactions of a wallet with code, each with this much gas, and
+ * undelivered calls.
+ */
 export const LOST_PER_DAY = 3
 export const ALONE_GAS = 100_000
 export const UNDELIVERED_PER_DAY = 4
-export const NETWORK: Network = NETWORKS[1]!
+/** The first is preferred; a history has one of them or both. */
+export const SIM_NETWORKS: readonly [Network, Network] = [NETWORKS[1]!, NETWORKS[0]!]
 export const PLANS = [
   { planId: 'basic', unitAmount: '$1' },
   { planId: 'pro', unitAmount: '$2.5' },
@@ -21,14 +25,14 @@ export const ROUTES = [
 ]
 /** The seller raises a price in the middle of some histories: open challenges keep the old one. */
 export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2' }, PLANS[1]!]
-/** Micro-units, written out so that no invariant trusts the catalog. */
+/** Micro-units, written out here so that no invariant depends on the catalog. */
 export const PRICES = new Map([
   ['basic', [1_000_000n, 1_200_000n]],
   ['pro', [2_500_000n]],
   ['weather', [500_000n]],
 ])
 
-/** The price that was agreed for this item; undefined: nobody ever asked that much. */
+/** The price that was offered for this item; undefined: this price was never offered. */
 export function priceOf(itemId: string, amount: string): bigint | undefined {
   return PRICES.get(itemId)?.find((price) => String(price) === amount)
 }
@@ -43,26 +47,26 @@ export const REFUND_WALLET = address('refunder', 1)
 export interface World {
   dice: Dice
   /** A second stream, for events that were added later: a history without them is the same as before. */
-  fate: Dice
+  extraDice: Dice
   scheduler: Scheduler
   weather: Weather
-  /** Faults are over: calls take no time and nothing goes wrong any more. */
+  /** The faults are over: calls take no time and do not fail. */
   calm: boolean
   readonly logging: boolean
   count(what: string, by?: number): void
   counters: Map<string, number>
   /** What the store lost, if it ever did. */
   lost: LostFacts
-  /** A compact line for the event log; the text is only made when somebody will read it. */
+  /** A line for the event log; the text is made only if the log is printed. */
   note(who: string, text: () => string): void
-  /** Something that can never be right, seen while it happens. */
+  /** Reports a violation while it happens. */
   violate(invariant: string, what: string): void
   violations: string[]
   log: string[]
 }
 
 export function createWorld(
-  { dice, fate }: { dice: Dice; fate: Dice },
+  { dice, extraDice }: { dice: Dice; extraDice: Dice },
   scheduler: Scheduler,
   weather: Weather,
   logging: boolean,
@@ -72,7 +76,7 @@ export function createWorld(
   const log: string[] = []
   return {
     dice,
-    fate,
+    extraDice,
     scheduler,
     weather,
     calm: false,

@@ -5,7 +5,7 @@ import { formatAgo, formatExactTime } from '../shared/format.ts'
 import { Icon } from '../shared/icons.tsx'
 import type { AlertView } from '../shared/wire.ts'
 
-/** What the operator was told, until it is marked as read: not all of it needs somebody. */
+/** The alerts, until the operator marks them as read. */
 export function Alerts({
   alerts,
   now,

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { post } from '../shared/api.ts'
 import type { ChallengeItem } from '../shared/wire.ts'
 
-/** What the operator can do with a challenge in its state. The server decides whether it is still possible. */
+/** The actions for a challenge in its state. The server decides whether they are still possible. */
 export function ChallengeActions({
   challenge,
   onChanged,

@@ -10,7 +10,7 @@ import { StateBadge } from './state-badge.tsx'
 import { Timeline } from './timeline.tsx'
 import { useData } from './use-data.ts'
 
-/** One challenge with everything that happened to it, beside the list. */
+/** One challenge and everything that happened to it, beside the list. */
 export function ChallengeDrawer({
   id,
   tick,
@@ -24,13 +24,13 @@ export function ChallengeDrawer({
 }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const { data, fault } = useData<ChallengeDetail>(`/admin/api/challenges/${encodeURIComponent(id)}`, tick)
-  // The browser then keeps the focus inside and gives it back afterwards.
+  // With a dialog the browser keeps the focus inside, and restores it afterwards.
   useEffect(() => dialog.current?.showModal(), [])
   const closeOnBackdrop = (event: MouseEvent): void => {
     if (event.target === dialog.current) dialog.current?.close()
   }
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog already.
     <dialog
       class="drawer"
       ref={dialog}

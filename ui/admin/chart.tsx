@@ -5,7 +5,7 @@ import uPlot from 'uplot'
 export interface ChartSeries {
   name: string
   values: number[]
-  /** A custom property of the stylesheet, so that light and dark each have their own. */
+  /** A custom property of the stylesheet, which differs in light and dark mode. */
   color: string
   kind: 'bars' | 'line'
 }
@@ -22,7 +22,7 @@ function timeWords(seconds: number[]): string[] {
   return seconds.map((at) => (step < 24 * HOUR ? clockTime : day).format(new Date(at * 1000)))
 }
 
-/** Draws; the words and the table beside it are for those who cannot see it. */
+/** Draws the chart; text and a table beside it are for those who cannot see it. */
 export function Chart({
   seconds,
   series,
@@ -113,7 +113,7 @@ function optionsOf(
   }
 }
 
-/** Half a step on either side, so that the first and the last bar are whole. */
+/** Half a step on either side, so that the first and the last bar are complete. */
 function withMargin(points: number): uPlot.Range.Function {
   return (_plot, low, high) => {
     const half = points > 1 ? (high - low) / (points - 1) / 2 : HOUR

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { basePath } from '../shared/api.ts'
 import { Icon } from '../shared/icons.tsx'
 
-/** Every sale as a file; the days are those of the reader's own clock. */
+/** Downloads every sale as a file; days are in the time zone of the browser. */
 export function ExportMenu(): JSX.Element {
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')

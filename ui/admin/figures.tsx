@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { formatCount, formatDuration, formatPercent, formatUsd } from '../shared/format.ts'
 import type { Overview } from '../shared/wire.ts'
 
-/** The numbers at a glance. Before the first answer the boxes are there already, so that nothing jumps. */
+/** The main numbers. Empty boxes are shown before the first answer, so that the page does not jump. */
 export function Figures({ overview }: { overview: Overview | undefined }): JSX.Element {
   const figures = overview ? figuresOf(overview) : PLACEHOLDERS
   return (

@@ -9,7 +9,7 @@ const STEPS = [
   ['refunded', 'Refunded'],
 ] as const
 
-/** From the 402 to the delivery: how many got how far. */
+/** How many challenges reached each step from the 402 to the delivery. */
 export function Funnel({ overview }: { overview: Overview | undefined }): JSX.Element {
   const funnel = overview?.funnel
   const whole = Math.max(funnel?.challenges ?? 0, funnel?.paid ?? 0)

@@ -6,7 +6,7 @@ import type { WaitingRefund } from '../shared/wire.ts'
 import { StateBadge } from './state-badge.tsx'
 import { useData } from './use-data.ts'
 
-/** Money that has to go back and has not yet. Nothing is shown while there is none. */
+/** Refunds that are due and not paid yet. Shows nothing if there are none. */
 export function RefundsWaiting({
   tick,
   now,

@@ -17,8 +17,8 @@ export interface ChallengeList {
 }
 
 /**
- * The newest page is read again at every tick and laid over what is known, so that pages loaded further down stay and no
- * row falls between two pages.
+ * The newest page is read again at every tick and merged with the known rows, so that pages loaded further down stay and no
+ * row is lost between two pages.
  */
 export function useChallenges(filter: Filter, tick: number): ChallengeList {
   const query = queryOf(filter)
@@ -26,7 +26,7 @@ export function useChallenges(filter: Filter, tick: number): ChallengeList {
   const first = useData<ChallengePage>(path, tick)
   const [newest, setNewest] = useState<Newest>({ query, items: [], next: null, total: undefined })
   const [older, setOlder] = useState<Older>({ query, items: [], next: undefined, fault: '' })
-  // Until the answer to another search is there, the rows of the last one stay.
+  // Rows of the last search stay until the answer to the next one is there.
   const page = first.path === path ? first.data : undefined
 
   useEffect(() => {
@@ -53,7 +53,7 @@ export function useChallenges(filter: Filter, tick: number): ChallengeList {
       setOlder({ ...loaded, query: newest.query, fault })
     }
   }
-  // A row that changed its state while it was on the screen may no longer belong there.
+  // A row that changed its state since it was loaded may no longer match the filter.
   const belongs = (item: ChallengeItem): boolean => filter.state === '' || item.state === filter.state
   return {
     items: merge(newest.items, loaded.items).filter(belongs),
@@ -78,7 +78,7 @@ interface Older {
   fault: string
 }
 
-/** Both lists as one, newest first; of one challenge the first list's word counts. */
+/** Merges both lists, newest first; if both have a challenge, the row of the first list is used. */
 function merge(first: ChallengeItem[], second: ChallengeItem[]): ChallengeItem[] {
   const seen = new Set(first.map(({ challengeId }) => challengeId))
   const all = [...first, ...second.filter(({ challengeId }) => !seen.has(challengeId))]

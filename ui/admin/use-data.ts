@@ -4,14 +4,14 @@ import { ApiError, get } from '../shared/api.ts'
 export interface Data<T> {
   data: T | undefined
   fault: string
-  /** Where the data came from: for a moment still the path before. */
+  /** The path from which the data came; for a moment this may be the previous one. */
   path: string | undefined
 }
 
-/** After an answer that did not come, ask again. */
+/** When to ask again after a failed request. */
 const RETRY_MS = 3_000
 
-/** Reads a path, and again at every tick. What was read stays on the screen until the next answer. */
+/** Reads a path, and again at every tick. Old data stay on the screen until the next answer. */
 export function useData<T>(path: string | undefined, tick: number): Data<T> {
   const [tries, setTries] = useState(0)
   const [found, setFound] = useState<Data<T>>({
@@ -29,7 +29,7 @@ export function useData<T>(path: string | undefined, tick: number): Data<T> {
         if (abort.signal.aborted) return
         const fault = error instanceof ApiError ? error.message : String(error)
         setFound((old) => ({ data: old.path === path ? old.data : undefined, fault, path }))
-        // Nothing else may change for hours, and then nothing would ask.
+        // Without this, nothing would ask again until something changes, which may take hours.
         retry = setTimeout(() => setTries((count) => count + 1), RETRY_MS)
       },
     )
@@ -41,7 +41,7 @@ export function useData<T>(path: string | undefined, tick: number): Data<T> {
   return found
 }
 
-/** The time, for "3 minutes ago"; it moves every half minute. */
+/** The current time, for "3 minutes ago"; updated every half minute. */
 export function useNow(): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

@@ -1,19 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
 import { basePath } from '../shared/api.ts'
 
-/** Changes are gathered for a moment: a busy gateway would otherwise have every page ask all the time. */
+/** Changes are collected for a moment, or a busy gateway would make every page ask all the time. */
 const GATHER_MS = 400
-/** Without the stream, ask this often. */
+/** How often to ask while the stream is down. */
 const POLL_MS = 10_000
 
 export interface Live {
-  /** Grows whenever something may have changed. */
+  /** Incremented whenever something may have changed. */
   tick: number
   connected: boolean
   refresh(): void
 }
 
-/** Follows the server's events; while the stream is down, it ticks by itself. */
+/** Follows the server's events; while the stream is down, it ticks at a fixed interval. */
 export function useLive(): Live {
   const [tick, setTick] = useState(0)
   const [connected, setConnected] = useState(false)
@@ -31,7 +31,7 @@ export function useLive(): Live {
     let wasOpen = false
     events.onopen = () => {
       setConnected(true)
-      // What happened while nobody listened.
+      // Catch up with changes that were missed.
       if (wasOpen) gather()
       wasOpen = true
     }

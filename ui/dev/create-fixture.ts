@@ -15,10 +15,10 @@ export interface FixtureOptions {
   locked?: Record<string, string>
 }
 
-/** Answers the API of both pages with made-up sales: for developing the pages, and for states that are rare in life. */
+/** Answers the API of both pages with made-up sales, for developing the pages and for showing rare states. */
 export function createFixture(options: FixtureOptions = {}): {
   fetch(request: Request): Promise<Response | undefined>
-  /** A sale now, told to whoever listens. */
+  /** Adds a sale now, and notifies listeners. */
   sell(): ChallengeItem
 } {
   const sales = createSales(Date.now(), options.empty ? 0 : 640)

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useSetupContext } from './use-setup.ts'
 
-/** Reads out what the server says of the field that was edited last; the other fields stay quiet. */
+/** Lets screen readers read the server's message about the field that was edited last, and no other. */
 export function Announcer(): JSX.Element {
   const { checking, lastEdited, messageOf, rowMessagesOf } = useSetupContext()
   const row =

@@ -49,7 +49,7 @@ export function RadioCards<T extends string>({
   )
 }
 
-/** A choice between groups of settings. If the environment sets one of them, it has chosen. */
+/** A choice between groups of settings. If the environment sets one of them, the choice is fixed. */
 export function Choice<K extends keyof Choices>({
   group,
   legend,

@@ -2,12 +2,12 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Icon } from '../shared/icons.tsx'
 import type { FieldCheck } from '../shared/wire.ts'
 
-/** Never editable, whether or not the environment sets it: the page's own settings are in that folder. */
+/** Never editable, since the page's own settings are in that folder. */
 const NOT_ON_THE_PAGE = new Set(['DATA_DIR'])
 
 export const fieldId = (name: string): string => `field-${name.toLowerCase().replaceAll('_', '-')}`
 
-/** Ties an input to its hint and message for screen readers. */
+/** Connects an input with its hint and message for screen readers. */
 export function describedBy(id: string, hint: boolean, message: FieldCheck | undefined): JSX.HTMLAttributes {
   const ids = [hint && `${id}-hint`, message && `${id}-message`].filter(Boolean).join(' ')
   return {

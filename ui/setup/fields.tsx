@@ -13,11 +13,11 @@ interface FieldProps {
   lines?: number
   inputMode?: 'numeric' | 'url' | 'text'
   unit?: string
-  /** For secrets: offers to make one. */
+  /** For secrets: offers to generate one. */
   canGenerate?: boolean
 }
 
-/** A text setting. One that the server keeps secret gets the field for secrets. */
+/** A text setting. A secret setting gets the field for secrets. */
 export function Field(props: FieldProps): JSX.Element {
   const { state } = useSetupContext()
   return props.name in state.secrets ? <SecretField {...props} /> : <TextField {...props} />
@@ -61,7 +61,7 @@ function TextField({ name, label, hint, optional, unit, lines, ...look }: FieldP
   )
 }
 
-/** A switch. Its default is not written down: the configuration names only what differs. */
+/** A switch. A default value is not saved: the configuration has only values that differ from their defaults. */
 export function Flag({
   name,
   label,
@@ -107,7 +107,7 @@ export function Flag({
   )
 }
 
-/** A few settings that most sellers never touch. */
+/** Settings that most sellers never change. */
 export function More({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
     <details class="more">

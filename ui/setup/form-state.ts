@@ -1,7 +1,7 @@
 import type { Plan, Route, SettingValue, SetupInput, SetupState } from '../shared/wire.ts'
 import { durationFrom, secondsOf } from './duration.ts'
 
-/** What is typed, before it is known to be right: every cell of a row is text. */
+/** What is typed, before it is checked: every cell of a row is text. */
 export interface PlanRow {
   key: number
   planId: string
@@ -37,7 +37,7 @@ export interface FormState {
   choices: Choices
 }
 
-/** The settings that belong to one side of a choice; those of the other sides are left out and cleared. */
+/** The settings that belong to one option of a choice; those of the other options are not sent, and cleared. */
 const SIDES: { [K in keyof Choices]: Record<Choices[K], readonly string[]> } = {
   credential: {
     secret: ['TOKEN_SECRET'],
@@ -56,7 +56,7 @@ const SIDES: { [K in keyof Choices]: Record<Choices[K], readonly string[]> } = {
   },
 }
 
-/** Configured in seconds, written and shown as people say it. */
+/** Saved in seconds, but typed and shown with units. */
 export const isDuration = (name: string): boolean => name.endsWith('_SECONDS')
 
 let lastKey = 0
@@ -83,7 +83,7 @@ export function formFrom(state: SetupState): FormState {
   )
   const plans = listOf(state, 'PLANS').map((plan) => planRow(plan as unknown as Plan))
   const routes = listOf(state, 'ROUTES').map((route) => routeRow(route as unknown as Route))
-  // Somebody who starts sees where to begin.
+  // A new seller gets an empty row to begin with.
   if (plans.length + routes.length === 0 && !state.configured) plans.push(blankPlan())
   return { values, secrets: {}, plans, routes, choices: choicesOf(state) }
 }
@@ -122,14 +122,14 @@ function choicesOf(state: SetupState): Choices {
   }
 }
 
-/** The rows that are sent, with their place among those on the screen: messages name the former. */
+/** The rows that are sent, with their position on the screen: messages of the server count the rows sent. */
 export const filledPlans = (rows: PlanRow[]): PlanRow[] =>
   rows.filter((row) => row.planId + row.price + row.description + row.ttl !== '')
 
 export const filledRoutes = (rows: RouteRow[]): RouteRow[] =>
   rows.filter((row) => row.routeId + row.path + row.price + row.description !== '')
 
-/** What the server is asked to check or to save. Settings of the environment are not ours to send. */
+/** What is sent to the server to be checked or saved, without the settings of the environment. */
 export function inputOf(form: FormState, state: SetupState): SetupInput {
   const unwanted = unwantedNames(form.choices)
   const values: Record<string, SettingValue> = {}
@@ -154,7 +154,7 @@ export function inputOf(form: FormState, state: SetupState): SetupInput {
   return { values, secrets }
 }
 
-/** Names of the sides that were not chosen. */
+/** Settings of the options that were not chosen. */
 export function unwantedNames(choices: Choices): ReadonlySet<string> {
   const groups = Object.keys(SIDES) as Array<keyof Choices>
   return new Set(
@@ -192,5 +192,5 @@ const routeOf = ({
   ...(description.trim() !== '' && { description: description.trim() }),
 })
 
-/** The dollar sign stands before the box; whoever types it as well means the same. */
+/** The dollar sign is shown before the box; if it is typed too, the meaning is the same. */
 const dollars = (price: string): string => `$${price.trim().replace(/^\$/, '')}`

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 
 const TOKENS = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?/g
 
-/** JSON with its keys and values told apart by colour. */
+/** JSON with coloured keys and values. */
 export function Json({ value }: { value: unknown }): JSX.Element {
   const text = JSON.stringify(value, null, 2)
   const parts: Array<JSX.Element | string> = []

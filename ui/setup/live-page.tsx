@@ -11,7 +11,7 @@ export interface Sold {
   routes: RouteRow[]
 }
 
-/** Where saving leads: it is live, and this is what to do next. */
+/** Shown after saving: the gateway is live, and what to do next. */
 export function LivePage({ sold, onEdit }: { sold: Sold; onEdit: () => void }): JSX.Element {
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])

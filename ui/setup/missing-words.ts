@@ -1,6 +1,6 @@
 import type { Fault } from '../shared/wire.ts'
 
-/** The server explains what is missing to those who write files; whoever sees the form needs no example of a file. */
+/** Shortens the server's messages about missing settings: their examples for files are not needed beside a form. */
 const WORDS: Record<string, string> = {
   SVC_WALLET_ADDRESS: 'Give the wallet that receives the money.',
   PLANS: 'Add at least one plan or route with a price.',

@@ -2,7 +2,7 @@ import type { CheckAnswer } from '../shared/wire.ts'
 import { DURATION_HELP } from './duration.ts'
 import { missingWords } from './missing-words.ts'
 
-/** A fault in a plan or route, at its row and cell where the message names them. */
+/** A fault in a plan or route, with its row and cell if the message names them. */
 export interface RowMessage {
   /** The row's key; undefined: the list as a whole. */
   row: number | undefined

@@ -10,13 +10,13 @@ import { SECTIONS } from './section-list.ts'
 import { TokenQuestion } from './token-question.tsx'
 import { type Setup, useSetupContext } from './use-setup.ts'
 
-/** What still keeps the gateway from selling, and the button that starts it. */
+/** Shows what is missing before the gateway can sell, and the button that starts it. */
 export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Element {
   const setup = useSetupContext()
   const [busy, setBusy] = useState(false)
   const [fault, setFault] = useState('')
   const [question, setQuestion] = useState('')
-  /** The server wants the token for these changes; what was confirmed before stays so. */
+  /** The server requires the token for these changes; an earlier confirmation is kept. */
   const [guarded, setGuarded] = useState<Guarded>()
   const open = openPoints(setup)
 
@@ -151,7 +151,7 @@ function sectionOf(name: string | null): string | undefined {
   return SECTIONS.find(({ names }) => (names as readonly string[]).includes(name ?? ''))?.id
 }
 
-/** Brings the faulty field into view and puts the cursor there; the frame before has drawn the messages. */
+/** Scrolls to the faulty field and focuses it, in the frame after the messages were drawn. */
 function leadTo(point: Fault | undefined): void {
   if (!point) return
   requestAnimationFrame(() => {

@@ -6,8 +6,7 @@ import { generateSecret } from './generate-secret.ts'
 import { useSetupContext } from './use-setup.ts'
 
 /**
- * A secret can be written, never read: the server says only that it is set. Replacing keeps the old one until a new one
- * is typed.
+ * A secret can be typed but is never shown: the server says only that it is set. The old one is kept until a new one is typed.
  */
 export function SecretField({
   name,
@@ -27,7 +26,7 @@ export function SecretField({
   canGenerate?: boolean
 }): JSX.Element {
   const setup = useSetupContext()
-  // An address is typed and compared by eye; a key is pasted.
+  // URLs are shown while they are typed; keys are not, since they are pasted.
   const isAddress = name.endsWith('_URL')
   const [visible, setVisible] = useState(isAddress)
   const id = fieldId(name)

@@ -1,6 +1,6 @@
 import type { Setup } from '../setup/use-setup.ts'
 
-/** The sections in order, with the settings that each one holds: faults lead to them. */
+/** The sections in order, with their settings, so that faults can link to them. */
 export const SECTIONS = [
   {
     id: 'seller',
@@ -88,7 +88,7 @@ export const SECTIONS = [
 export type SectionId = (typeof SECTIONS)[number]['id']
 export type SectionStatus = 'error' | 'missing' | 'warn' | 'fine'
 
-/** The worst that the server said of any setting in a section. */
+/** The worst level of any setting in a section. */
 export function statusOf(id: SectionId, { answer }: Pick<Setup, 'answer'>): SectionStatus {
   const names: readonly string[] = SECTIONS.find((section) => section.id === id)?.names ?? []
   if (!answer) return 'fine'

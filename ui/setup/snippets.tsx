@@ -10,7 +10,7 @@ const TABS = [
 ] as const
 type Tab = (typeof TABS)[number]['id']
 
-/** The same configuration for people who would rather keep it in files. */
+/** The same configuration for people who prefer to keep it in files. */
 export function Snippets(): JSX.Element {
   const { answer } = useSetupContext()
   const [tab, setTab] = useState<Tab>('env')

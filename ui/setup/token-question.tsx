@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Notice } from '../shared/notice.tsx'
 
-/** Whoever finds this page open must not be able to take the money: some changes ask for the token again. */
+/** Asks for the token again: a stranger who finds this page open must not be able to redirect the money. */
 export function TokenQuestion({
   names,
   reason,

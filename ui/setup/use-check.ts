@@ -19,7 +19,7 @@ export function useCheck(input: SetupInput): { answer: CheckAnswer | undefined; 
         setAnswer(checked)
         setChecking(false)
       } catch (error) {
-        // The next key asks again; saving says what is wrong.
+        // Ignored: the next key asks again, and saving reports faults.
         if (error instanceof ApiError) setChecking(false)
       }
     }

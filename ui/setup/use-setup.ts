@@ -18,14 +18,14 @@ import { missingWords } from './missing-words.ts'
 import { type RowMessage, rowMessages } from './row-messages.ts'
 import { useCheck } from './use-check.ts'
 
-/** Everything that a field needs: its value, what the server says of it, and how to change it. */
+/** What a field needs: its value, the server's message about it, and a function to change it. */
 export interface Setup {
   state: SetupState
   form: FormState
   input: SetupInput
   answer: CheckAnswer | undefined
   checking: boolean
-  /** Somebody tried to save: from now on what is missing is shown at its field too. */
+  /** Set after the first attempt to save: from then on, missing settings are also shown at their fields. */
   attempted: boolean
   lastEdited: string
   set(name: string, value: string): void
@@ -92,7 +92,7 @@ export function useSetup(state: SetupState): Setup {
 const isNoTime = (name: string, text: string): boolean =>
   isDuration(name) && text.trim() !== '' && secondsOf(text) === undefined
 
-/** Unsaved is what differs from the form as it was shown first, until the form is gone. */
+/** The form is unsaved while it differs from how it was first shown. */
 function useUnsaved(input: SetupInput): void {
   const [shown] = useState(() => JSON.stringify(input))
   useEffect(() => setUnsaved(JSON.stringify(input) !== shown), [input, shown])
@@ -113,7 +113,7 @@ function messageOf(
   return check && { ...check, message: withoutName(name, check.message) }
 }
 
-/** What is missing is named after the first of several ways; the field of another way stands in its place. */
+/** Of several alternatives the server reports the first as missing; the message is shown at the one that is chosen. */
 const OTHER_WAYS: Record<string, readonly string[]> = {
   TOKEN_SECRET: ['TOKEN_PRIVATE_KEY', 'ISSUE_TOKEN_API'],
 }
@@ -121,7 +121,7 @@ const OTHER_WAYS: Record<string, readonly string[]> = {
 const isMissing = (name: string, missing: string): boolean =>
   name === missing || OTHER_WAYS[missing]?.includes(name) === true
 
-/** The field's label stands above it, so a message about it alone need not repeat its name. */
+/** The label is shown above the field, so a message at the field need not repeat its name. */
 function withoutName(name: string, message: string): string {
   if (!message.startsWith(`${name} `) || /^(and|or) /.test(message.slice(name.length + 1))) return message
   const rest = message.slice(name.length + 1)

@@ -1,6 +1,6 @@
 import type { Session } from './wire.ts'
 
-/** An answer that is no success, or none at all (`status` 0), in words for the reader. */
+/** An error response, or none at all (`status` 0), with a message for the user. */
 export class ApiError extends Error {
   readonly status: number
   readonly body: Record<string, unknown>
@@ -12,13 +12,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The base path of the gateway: what stands before `/setup` or `/admin`. */
+/** The base path of the gateway: the part of the path before `/setup` or `/admin`. */
 export const basePath = location.pathname.replace(/\/(setup|admin)(\.html)?\/?$/, '')
 
 let csrf = ''
 let onLoggedOut: () => void = () => {}
 
-/** Called once, by the frame of the page: what to do when the server no longer knows us. */
+/** Called once, by the frame of the page: sets what to do when the session has ended. */
 export function whenLoggedOut(act: () => void): void {
   onLoggedOut = act
 }
@@ -62,7 +62,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
   throw new ApiError(response.status, messageOf(response, body), body)
 }
 
-/** An answer that broke off is no answer; only a refusal may come without words. */
+/** A response that was cut off counts as none; only an error response may have no body. */
 async function readBody(
   response: Response,
   signal: AbortSignal | null | undefined,
@@ -71,9 +71,9 @@ async function readBody(
     const body: unknown = await response.json()
     if (typeof body === 'object' && body !== null) return body as Record<string, unknown>
   } catch {
-    // Told below.
+    // Handled below.
   }
-  // Whoever asked does not want it any more: the same as if it had not been asked.
+  // The caller has cancelled the request, so this is not an error.
   signal?.throwIfAborted()
   if (response.ok) throw new ApiError(0, 'The answer of the server broke off. Try again.')
   return {}

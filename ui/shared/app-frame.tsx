@@ -13,7 +13,7 @@ export interface Frame {
   logOut(): void
 }
 
-/** Shows the login until there is a session, and again when the server no longer knows it. */
+/** Shows the login until there is a session, and again when the session has ended. */
 export function AppFrame({
   purpose,
   children,
@@ -22,7 +22,7 @@ export function AppFrame({
   children: (frame: Frame) => ComponentChildren
 }): JSX.Element {
   const [stage, setStage] = useState<Stage>({ at: 'loading' })
-  // A session that ends while something is typed must not take it along.
+  // If the session ends while something is being typed, the text must not be lost.
   const [kept, setKept] = useState<Session>()
 
   const load = useCallback(async () => {
@@ -39,7 +39,7 @@ export function AppFrame({
   useEffect(() => {
     whenLoggedOut(() => void load())
     const start = async (): Promise<void> => {
-      // A token that is wrong or used up leads to the login, which explains itself.
+      // If the token is wrong or used already, the login is shown.
       if (tokenFromAddress !== '') await logIn(tokenFromAddress).catch(() => undefined)
       await load()
     }

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 
-/** Copies a text and says so for a moment. Without the clipboard (plain http) it selects nothing and says that too. */
+/** Copies a text and says so for a moment. Without access to the clipboard (plain http) it says so. */
 export function CopyButton({ text, label }: { text: string; label: string }): JSX.Element {
   const [said, say] = useState('')
   useEffect(() => {
@@ -30,7 +30,7 @@ async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** Browsers give the clipboard to https only; a server in the local network is often reached by http. */
+/** Browsers allow the clipboard on https only; servers in a local network often use http. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement('textarea')
   area.value = text

@@ -9,7 +9,7 @@ export const formatTime = (iso: string): string => dateTime.format(new Date(iso)
 
 export const formatExactTime = (iso: string): string => exact.format(new Date(iso))
 
-/** `$1234.5` → `$1,234.50`. Digits stay as they are: a price below a cent is a price too. */
+/** `$1234.5` → `$1,234.50`. Further digits are kept: prices can be below a cent. */
 export function formatUsd(usd: string): string {
   const [whole = '0', fraction = ''] = usd.replace(/[-$]/g, '').split('.')
   return `${usd.includes('-') ? '−' : ''}$${whole.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`
@@ -52,7 +52,7 @@ export function formatAgo(iso: string, nowMs: number): string {
     : relative.format(Math.round(hours / 24), 'day')
 }
 
-/** `0x70997970…c8dc79`: both ends, as people compare them. */
+/** `0x70997970…c8dc79`: both ends, which people compare. */
 export function shorten(hex: string, head = 6, tail = 4): string {
   return hex.length <= head + tail + 1 ? hex : `${hex.slice(0, head)}…${hex.slice(-tail)}`
 }

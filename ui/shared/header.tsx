@@ -3,7 +3,7 @@ import { basePath } from './api.ts'
 import type { Frame } from './app-frame.tsx'
 import { Brand, Icon } from './icons.tsx'
 
-/** The bar above both pages. `children` stand before the logout. */
+/** The bar above both pages. `children` are shown before the logout. */
 export function Header({
   frame,
   here,
@@ -42,7 +42,7 @@ export function Header({
   )
 }
 
-/** Says loudly which money is meant. */
+/** Shows clearly whether it is real money or test money. */
 export function NetworkBadge({ network, testnet }: { network: string; testnet: boolean }): JSX.Element {
   return (
     <span class={`badge ${testnet ? 'testnet' : 'mainnet'}`} title={network}>

@@ -18,7 +18,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** Decoration: the words beside it carry the meaning. */
+/** Decoration only; the text beside it has the meaning. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
     <svg class={`icon icon-${name}`} viewBox="0 0 20 20" aria-hidden="true" focusable="false">

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, logIn } from './api.ts'
 import { Brand } from './icons.tsx'
 
-/** Takes `?token=` out of the address once: it must not stay in the address bar, the history or a screenshot. */
+/** Removes `?token=` from the address: it must not stay in the address bar, the history or a screenshot. */
 function takeTokenFromAddress(): string {
   const url = new URL(location.href)
   const token = url.searchParams.get('token') ?? ''

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Icon } from './icons.tsx'
 import type { Level } from './wire.ts'
 
-/** A box that tells something; errors are read out at once. */
+/** A message in a box; screen readers read errors at once. */
 export function Notice({
   level,
   title,

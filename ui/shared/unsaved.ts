@@ -1,4 +1,4 @@
-/** Whether leaving would lose something that was typed. */
+/** Whether leaving the page would lose typed text. */
 let unsaved = false
 
 export function setUnsaved(next: boolean): void {
@@ -7,7 +7,7 @@ export function setUnsaved(next: boolean): void {
 
 export const isUnsaved = (): boolean => unsaved
 
-/** Asks before a step inside the page loses what was typed; the browser itself asks before one that leaves it. */
+/** Asks before an action inside the page loses typed text; the browser asks when the page is left. */
 export function mayLose(step: string): boolean {
   return !unsaved || confirm(`There are changes that you have not saved. ${step} and lose them?`)
 }

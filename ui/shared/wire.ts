@@ -1,4 +1,4 @@
-/** What the server says to the pages. Amounts are decimal strings of micro-units, with a `$` string beside. */
+/** The types of the server's answers. Amounts are decimal strings of micro-units, with a `$` string beside them. */
 import type { Plan, Route } from '../../src/protocol/catalog.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 
@@ -85,7 +85,7 @@ export interface SeriesPoint {
 export interface WalletView {
   role: 'receives' | 'gas' | 'refund'
   address: string
-  /** Null where the network has no explorer. */
+  /** Null if the network has no explorer. */
   explorerUrl: string | null
   usdcMicro?: string
   ethWei?: string

@@ -9,7 +9,7 @@ export interface AdminParts {
   book: SalesBook
   alerts: AlertBook
   wallets: WalletWatch
-  /** Ends what streams; default: never. */
+  /** Ends the event streams when it is aborted; default: never. */
   closing?: AbortSignal
   onError?(error: unknown): void
 }

@@ -1,7 +1,7 @@
 import type { Backstage } from '../../backstage.ts'
 import { showSale } from './sale.ts'
 
-/** One challenge with all that happened to it; undefined: nothing is stored under this id. */
+/** One challenge and everything that happened to it; undefined: nothing is stored under this id. */
 export async function challengePage({ inspect, network }: Backstage, challengeId: string) {
   const dossier = await inspect(challengeId)
   if (!dossier) return undefined

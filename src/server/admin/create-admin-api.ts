@@ -48,7 +48,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     return apiReply(200, { items: old ? [old] : [], next: null, total: old ? 1 : 0 })
   }
 
-  /** One that is too old for the book is found by its exact id. */
+  /** A challenge that is too old for the sales book is found by its exact id only. */
   async function oldSale(id: string) {
     const { store } = backstage
     const [[pointer], [direct]] = await Promise.all([
@@ -81,15 +81,15 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   async function act(request: Request, id: string, action: string): Promise<Response | undefined> {
     switch (action) {
       case 'cancel':
-        return decided(await gateway.cancel(id, 'operator'))
+        return decided(gateway.cancel(id, 'operator'))
       case 'retry-refund':
-        return decided(await gateway.retryRefund(id))
+        return decided(gateway.retryRefund(id))
       case 'resolve-refund': {
         const body = await readJsonObject(request, BODY_LIMITS)
         if (body instanceof Response) return body
         if (typeof body.txHash !== 'string')
           return bad('txHash is missing: name the transaction that paid it.')
-        return decided(await gateway.proveRefund(id, body.txHash))
+        return decided(gateway.proveRefund(id, body.txHash))
       }
     }
     return undefined
@@ -136,7 +136,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     })
   }
 
-  /** For `paystile reconcile`: the whole of the books, one JSON line per challenge. */
+  /** For `paystile reconcile`: the whole ledger, one JSON line per challenge. */
   function ledger(): Response {
     async function* lines(): AsyncGenerator<string> {
       for await (const entry of readLedger(backstage.store)) yield `${JSON.stringify(entry)}\n`
@@ -171,9 +171,13 @@ export function createAdminApi(parts: AdminParts): AdminApi {
 
 const bad = (error: string): Response => apiReply(400, { error })
 
-function decided(result: ChallengeStatus | GatewayError): Response {
-  if (!(result instanceof GatewayError)) return apiReply(200, result)
-  return apiReply(result.code === 'CHALLENGE_NOT_FOUND' ? 404 : 409, { error: result.message })
+async function decided(status: Promise<ChallengeStatus>): Promise<Response> {
+  try {
+    return apiReply(200, await status)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return apiReply(error.code === 'CHALLENGE_NOT_FOUND' ? 404 : 409, { error: error.message })
+  }
 }
 
 function streamed(lines: AsyncGenerator<string>, headers: Record<string, string>): Response {
@@ -189,7 +193,7 @@ function streamed(lines: AsyncGenerator<string>, headers: Record<string, string>
   return new Response(body, { headers: { ...PAGE_HEADERS, ...headers } })
 }
 
-/** NaN: no time. */
+/** NaN if the text is no time. */
 function timeOf(text: string | null): number | undefined {
   return text ? Date.parse(text) : undefined
 }

@@ -22,6 +22,6 @@ test.each([
   expect(csvField(text)).toBe(field)
 })
 
-test('what is absent is empty, and a flag is a word', () => {
+test('a missing value is an empty field, and a flag is true or false', () => {
   expect([csvField(null), csvField(true)]).toEqual(['', 'true'])
 })

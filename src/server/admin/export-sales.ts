@@ -45,8 +45,8 @@ const COLUMNS = [
 type Line = Record<(typeof COLUMNS)[number], string | boolean | null>
 
 /**
- * One line per challenge that was ever paid, oldest first, in chunks of text: also for a history that no memory could
- * hold. The time that counts is when the first money came.
+ * One line per challenge that was ever paid, oldest first, in chunks of text: the history may be too long for memory.
+ * A sale is dated by its first payment.
  *
  * @example
  * import type { Store } from 'paystile'
@@ -83,7 +83,7 @@ async function lineOf(
 ): Promise<Line | undefined> {
   const audit = await store.audit(challengeId)
   const first = audit.find(({ event }) => MONEY_EVENTS.has(event))
-  // A surplus or a late payment of a challenge that has its line already.
+  // A surplus or late payment of a challenge that already has its line.
   if (!first || first.seq !== seq) return undefined
   const [[row], receipts, refunds] = await Promise.all([
     store.get('challenges', [challengeId]),
@@ -113,7 +113,7 @@ async function lineOf(
 function idsOf(row: ChallengeRow) {
   const { requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId } = row
   const { network, asset, payTo } = row
-  // Never taken for real money by a program that does not know the network.
+  // A program that does not know the network must not take test money for real money.
   const testnet = NETWORKS.find(({ id }) => id === network)?.word !== 'mainnet'
   return {
     ...{ challengeId: row.key, requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId },
@@ -139,10 +139,10 @@ function csvLine(line: Line): string {
   return `${COLUMNS.map((column) => csvField(line[column])).join(',')}\r\n`
 }
 
-/** Where a formula may begin: in many countries a spreadsheet cuts at the semicolon, quoted or not. */
+/** Where a formula may begin: in many countries a spreadsheet splits fields at the semicolon, quoted or not. */
 const FORMULA = /(^|;)(\s*)(?=[=+\-@＝＋－＠])/g
 
-/** A spreadsheet runs what begins like a formula, and ids come from strangers: an apostrophe makes it text. */
+/** A spreadsheet runs text that begins like a formula, and buyers choose ids; an apostrophe in front makes it plain text. */
 export function csvField(value: string | boolean | null): string {
   const text = printableLine(value === null ? '' : String(value))
   const harmless = text.replace(FORMULA, "$1$2'")

@@ -25,7 +25,7 @@ function log(seqs: number[], at = 0) {
 
 const seqsOf = ({ entries }: { entries: LogEntry[] }) => entries.map(({ seq }) => seq)
 
-test('every entry comes once, and an entry that appears late still comes', async () => {
+test('every entry is returned once, also one that appears late', async () => {
   const { add, store, reads } = log([1, 2], 1_000_000)
   let nowMs = 1_000_000
   const follower = followLog(store, () => nowMs)
@@ -41,7 +41,7 @@ test('every entry comes once, and an entry that appears late still comes', async
   expect(seqsOf(await follower.next())).toEqual([5])
   expect(seqsOf(await follower.next())).toEqual([])
   expect(reads.at(-1), 'no gap is left').toBe(6)
-  // A number that a rolled-back transaction took never comes; after a while nobody waits for it.
+  // The seq of a rolled-back transaction never appears; after a while it is no longer waited for.
   add(8)
   await follower.next()
   nowMs += 11_000
@@ -50,7 +50,7 @@ test('every entry comes once, and an entry that appears late still comes', async
   expect(reads.at(-1)).toBe(8)
 })
 
-test('an entry that tells of the past is as young as when it was written: a gap before it may still fill', async () => {
+test('the age of an entry counts from when it was written, not from the event it reports: a gap before it may still be filled', async () => {
   const nowMs = 1_000_000_000
   const { add, store } = log([1], nowMs)
   const follower = followLog(store, () => nowMs)
@@ -61,7 +61,7 @@ test('an entry that tells of the past is as young as when it was written: a gap 
   expect(seqsOf(await follower.next())).toEqual([2])
 })
 
-test('a long history with holes is read once, page by page', async () => {
+test('a long history with gaps is read once, page by page', async () => {
   const seqs = Array.from({ length: 2500 }, (_, index) => index * 2 + 1)
   const { store, reads } = log(seqs)
   const follower = followLog(store, () => 1_000_000_000)

@@ -2,7 +2,7 @@ import type { AuditEntry, Store } from '../../ports.ts'
 
 export type LogEntry = AuditEntry & { seq: number }
 
-/** Reads the audit log to its end, again and again; every entry comes exactly once. */
+/** Reads what is new in the audit log; returns every entry exactly once. */
 export interface LogFollower {
   /** One page of what is new; `more` when the end was not reached. */
   next(): Promise<{ entries: LogEntry[]; more: boolean }>
@@ -10,17 +10,17 @@ export interface LogFollower {
   position(): number
 }
 
-/** Small enough that a payment hardly waits for one. */
+/** Small enough that a payment hardly has to wait while a page is read. */
 const PAGE = 500
-/** On Postgres an entry may appear after one with a higher seq, but not much later: its transaction would have ended. */
+/** On Postgres an entry may appear after one with a higher seq, but not much later: transactions are short. */
 const LATE_MS = 10_000
 const SETTLED_MS = 120_000
 
 export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFollower {
-  /** Nothing at or below it can still appear. */
+  /** No new entry can appear at or below this seq. */
   let solid = 0
   let from = 0
-  /** Read above a gap that may still fill, with the time until which it may. */
+  /** Entries read above a gap in the seqs, with the time until which the gap may still be filled. */
   const beyond = new Map<number, number>()
 
   function advance(): void {
@@ -39,7 +39,7 @@ export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFoll
         beyond.set(entry.seq, now() - writtenAt(entry) > SETTLED_MS ? 0 : now() + LATE_MS)
       advance()
       const more = page.length === PAGE
-      // At the end: the next look begins where a late entry could still appear.
+      // At the end of the log: read again next time from where a late entry could still appear.
       from = more ? page.at(-1)!.seq : solid
       return { entries: fresh, more }
     },
@@ -47,12 +47,12 @@ export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFoll
   }
 }
 
-/** Some entries are written later than what they tell of happened. */
+/** Some entries are written long after the event that they report, so `at` alone does not say how old they are. */
 function writtenAt({ at, details }: LogEntry): number {
   return typeof details?.loggedAt === 'number' ? details.loggedAt : at
 }
 
-/** About how many entries there are: the seq of the last one, found by a handful of looks. */
+/** About how many entries there are: the seq of the last one, found with a few queries. */
 export async function lastSeq(store: Pick<Store, 'log'>): Promise<number> {
   const isBeyond = async (seq: number): Promise<boolean> => (await store.log(seq, 1)).length === 0
   let high = 1024

@@ -20,7 +20,7 @@ export async function overview({ gateway, book, alerts, wallets }: AdminParts, r
     refunds: { waiting: waiting.length - failed.length, failed: failed.length },
     revenue,
     latencyMs,
-    // Without the chain the rest is still worth seeing.
+    // If the chain cannot be asked, the rest is still shown.
     wallets: await wallets.look(owedMicro).catch((): WatchedWallet[] => []),
     series,
     alerts: alerts.list(),

@@ -1,15 +1,15 @@
 import type { Dossier } from '../../backstage.ts'
 import type { ChallengeRow, Store } from '../../ports.ts'
 
-/** All that is stored of one challenge's money. */
+/** Everything stored about the money of one challenge. */
 export type LedgerEntry = Omit<Dossier, 'audit'>
 
 const PAGE = 1000
 const AT_ONCE = 50
 
 /**
- * Every challenge that a payment was ever claimed for, oldest first, one by one: also for a history that no memory could
- * hold. What nobody ever paid for, and was not delivered, is left out.
+ * Every challenge that a payment was ever claimed for, oldest first and one at a time: the history may be too long for
+ * memory. Challenges that were neither paid nor delivered are left out.
  */
 export async function* readLedger(store: Pick<Store, 'log' | 'get' | 'list'>): AsyncGenerator<LedgerEntry> {
   const known = new Set<string>()
@@ -39,8 +39,8 @@ async function entryOf(store: Pick<Store, 'list'>, row: ChallengeRow): Promise<L
   const { result: _result, ...challenge } = row
   return {
     challenge,
-    attempts: attempts.map(({ key, phase, reason, sends, auth }) => {
-      return { key, phase, reason, sends, payer: auth.from, value: auth.value }
+    attempts: attempts.map(({ key, phase, reason, sends, payer, value }) => {
+      return { key, phase, reason, sends, payer, value }
     }),
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),

@@ -1,10 +1,9 @@
 import { microToDollars } from '../../protocol/amount.ts'
+import { DAY_MS, HOUR_MS } from '../../protocol/duration.ts'
 
 export const RANGES = ['24h', '7d', '30d', 'all'] as const
 export type Range = (typeof RANGES)[number]
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** Hours are kept for a month; days for ever. */
 const HOURS_KEPT = 32 * 24
 const MAX_SAMPLES = 10_000
@@ -25,10 +24,10 @@ const newTally = (): Tally => {
   return { challenges: 0, paid: 0, delivered: 0, refunded: 0, micro: 0n, items: new Map() }
 }
 
-/** Sums over time. Revenue is what was delivered: money that is paid and not delivered goes back. */
+/** Sums over time. Only delivered sales are revenue: money for anything else is refunded. */
 export interface SaleFigures {
   count(step: Step, at: number, item: Item | undefined): void
-  /** The chain took the payment of a delivered sale back. */
+  /** A reorganisation of the chain removed the payment of a delivered sale. */
   lose(at: number, item: Item): void
   /** How long a settlement took. */
   sample(at: number, ms: number): void

@@ -2,20 +2,20 @@ import type { ChallengeRow } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import type { LogEntry } from './follow-log.ts'
 
-/** What the book keeps of a challenge. */
+/** What the sales book keeps about a challenge. */
 export interface Sale {
   challengeId: string
   requestId: string
   state: ChallengeRow['state']
-  /** Its place among all challenges, oldest first: the cursor of the list. */
+  /** Its position among all challenges, oldest first; the list is paged by it. */
   place: number
   claimedAt: number | null
   refundSince: number | null
-  /** A second payment of it goes back, or could not. */
+  /** A second payment for it waits to be refunded, or could not be refunded. */
   surplus: 'waiting' | 'failed' | null
-  /** Undefined: it was forgotten, because nothing ever happened to it. */
+  /** Undefined: the record was removed, as happens to challenges that nobody paid. */
   row: SaleRow | undefined
-  /** All that people search for, in lower case: made once, because a search goes through tens of thousands. */
+  /** Everything one can search for, in lower case; prepared, because a search reads tens of thousands of sales. */
   text: string
 }
 
@@ -45,7 +45,7 @@ export function newSale(
   return { challengeId, requestId, state: fromState ?? 'PENDING', place, ...open }
 }
 
-/** Takes over what a stored record says, unless the book knows a newer one. */
+/** Copies a stored record into the sale, unless the book already has a newer version. */
 export function updateSale(sale: Sale, row: ChallengeRow): void {
   if (sale.row && sale.row.version >= row.version) return
   const { version, transport, kind, itemId, resourceId, amount, network } = row
@@ -85,7 +85,7 @@ export function showSale(sale: Pick<Sale, 'challengeId' | 'requestId' | 'state'>
   }
 }
 
-/** Money that should go back and has not yet. */
+/** Whether money of this sale should be refunded and has not been yet. */
 export function awaitsRefund(sale: Sale): boolean {
   const { state, row, surplus } = sale
   if (state === 'REFUND_PENDING' || state === 'REFUND_FAILED') return true

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry, ChallengeRow, Store } from '../../ports.ts'
 import type { ChallengeState } from '../../protocol/access.ts'
+import { HOUR_MS } from '../../protocol/duration.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createSalesBook } from './sales-book.ts'
 
-const HOUR_MS = 3_600_000
 const NOW = Date.UTC(2030, 0, 15, 12, 30)
 
 function row(key: string, state: ChallengeState, change: Partial<ChallengeRow> = {}): ChallengeRow {
@@ -18,7 +18,7 @@ function row(key: string, state: ChallengeState, change: Partial<ChallengeRow> =
   } as ChallengeRow
 }
 
-/** Writes a challenge's life into a store: its events, then its record. */
+/** Stores the events of a challenge and its record. */
 async function live(
   store: Store,
   key: string,
@@ -42,7 +42,7 @@ const sold = (at: number): Array<[string, number, ChallengeState]> => [
   ['delivered', at, 'DELIVERED'],
 ]
 
-test('figures fall into their hours and days, and revenue is what was delivered', async () => {
+test('figures are counted by hour and day, and only delivered sales are revenue', async () => {
   const store = createMemoryStore()
   await live(store, 'a', sold(NOW - 1000))
   await live(store, 'b', sold(NOW - 30 * HOUR_MS), { kind: 'route', itemId: 'weather', amount: '10' })
@@ -84,7 +84,7 @@ test('figures fall into their hours and days, and revenue is what was delivered'
   expect(book.states()).toMatchObject({ DELIVERED: 3, REFUNDED: 1, PENDING: 0, PAID: 0 })
 })
 
-test('what ended unpaid is in the log, and not among the sales; what the operator cancelled is', async () => {
+test('a challenge that ended unpaid is not listed as a sale, unless the operator cancelled it', async () => {
   const store = createMemoryStore()
   const facts = { at: NOW, requestId: 'r', fromState: 'PENDING' as const }
   const created = { ...facts, event: 'created', fromState: null, toState: 'PENDING', actor: 'buyer' } as const
@@ -106,7 +106,7 @@ test('what ended unpaid is in the log, and not among the sales; what the operato
   expect(book.report('all').funnel.challenges).toBe(2)
 })
 
-test('reading again counts nothing twice, and shows what changed', async () => {
+test('reading again counts nothing twice and shows changes', async () => {
   const store = createMemoryStore()
   await live(store, 'a', [['payment-claimed', NOW, 'PENDING']])
   const book = createSalesBook(store, { now: () => NOW })
@@ -124,7 +124,7 @@ test('reading again counts nothing twice, and shows what changed', async () => {
   book.close()
 })
 
-test('memory is bounded: old sales leave the list, but not the sums, nor what must go back', async () => {
+test('memory is bounded: old sales leave the list, but still count in the sums and in the refunds due', async () => {
   const store = createMemoryStore()
   await live(store, 'owed', [
     ['payment-claimed', NOW, 'PENDING'],
@@ -137,7 +137,7 @@ test('memory is bounded: old sales leave the list, but not the sums, nor what mu
   expect(book.find({ limit: 100 })).toMatchObject({ total: 10, next: null })
   expect(book.report('all').funnel).toMatchObject({ challenges: 51, paid: 51, delivered: 50 })
   expect(book.awaitingRefund()).toMatchObject([{ challengeId: 'owed' }])
-  // Something happens to old ones: they are not counted as new, and end.
+  // Events of old sales: they are not counted as new sales, and leave the book when they end.
   const owed = { fromState: 'REFUND_PENDING', toState: 'REFUNDED', actor: 'gateway' } as const
   const old = { fromState: 'DELIVERED', toState: 'DELIVERED', actor: 'gateway' } as const
   const [stored] = await store.get('challenges', ['owed'])
@@ -155,7 +155,7 @@ test('memory is bounded: old sales leave the list, but not the sums, nor what mu
   expect(book.states()).toMatchObject({ DELIVERED: 50, REFUNDED: 1, REFUND_PENDING: 0 })
 })
 
-test('a long history is read on in the background, and says how far it is', async () => {
+test('a long history is read in the background, and the progress is shown', async () => {
   const store = createMemoryStore()
   const audit = Array.from({ length: 5000 }, (_, index): AuditEntry => {
     const ids = { challengeId: `c${index}`, requestId: 'r', event: 'payment-claimed' }
@@ -171,7 +171,7 @@ test('a long history is read on in the background, and says how far it is', asyn
     return store.log(afterSeq, limit)
   }
   const book = createSalesBook({ ...store, log })
-  // It does not wait for ever: the answer comes with what is known so far.
+  // refresh() resolves after its limit, with what has been read so far.
   await book.refresh()
   expect(book.reading()).toEqual({ done: 2000, total: 5000 })
   expect(book.report('all').funnel.challenges).toBe(2000)

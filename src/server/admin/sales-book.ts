@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { waitAtMost } from '../wait-at-most.ts'
 import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
 import { awaitsRefund, newSale, type Sale, type SaleRow, updateSale } from './sale.ts'
 import { createSaleFigures, type Range, type SaleFigures } from './sale-figures.ts'
@@ -9,27 +10,27 @@ export interface SaleQuery {
   q?: string | undefined
   state?: string | undefined
   kind?: string | undefined
-  /** A `next` of an earlier answer. */
+  /** The `next` of an earlier result: only older sales are returned. */
   before?: number | undefined
   limit: number
 }
 
 /**
- * What was sold, kept in memory by following the audit log: sums for all time, and the newest challenges for lists.
- * It reads only when somebody looks, so that a gateway that nobody watches does no work for it.
+ * What was sold: sums for all time and a list of the newest challenges, kept in memory and made from the audit log.
+ * The log is read only when somebody asks, so a gateway whose dashboard nobody uses does no work for it.
  */
 export interface SalesBook {
-  /** Reads what is new. Long histories are read on in the background: see `reading`. */
+  /** Reads what is new, for a second at most; the rest of a long history is read in the background, see `reading`. */
   refresh(): Promise<void>
   reading(): { done: number; total: number } | undefined
   report(range: Range): ReturnType<SaleFigures['report']>
   states(): Record<string, number>
   find(query: SaleQuery): { found: Array<Sale & { row: SaleRow }>; next: number | null; total: number }
-  /** Every sale whose money should go back and has not yet. */
+  /** Every sale of which money should be refunded and has not been yet. */
   awaitingRefund(): Array<Sale & { row: SaleRow }>
-  /** Told of changes, about a second late at most, until the answer is called. */
+  /** Calls the listener about a second after each change at most, until the returned function is called. */
   watch(listener: (challengeIds: readonly string[]) => void): () => void
-  /** Something changed: whoever watches is told soon. Challenges that nobody paid yet are only known from here. */
+  /** Reports a change, so that listeners are called soon. `unpaid` challenges are not in the log: they come only from here. */
   note(unpaid: readonly ChallengeRow[]): void
   close(): void
 }
@@ -37,15 +38,15 @@ export interface SalesBook {
 export type ReadStore = Pick<Store, 'get' | 'log' | 'onCommitted'>
 
 const KEPT = 50_000
-/** Unpaid challenges are many and soon forgotten; they must not push sales out of the list. */
+/** There are many unpaid challenges, and they must not push sales out of the list. */
 const KEPT_UNPAID = 1_000
-const PATIENCE_MS = 1_000
+const REFRESH_LIMIT_MS = 1_000
 const SOON_MS = 50
-/** What a challenge's log begins with. */
+/** The events with which the log of a challenge can begin. */
 const FIRST_EVENTS = new Set(['payment-claimed', 'cancelled'])
 const POLL_MS = 1_000
 
-/** Ended without a payment, and known from `note` while it was open: the list is for what was sold. */
+/** The end of a challenge that nobody paid: it is not a sale. While it was open it was known from `note`. */
 function isUnpaid({ event, details }: LogEntry): boolean {
   return event === 'created' || details?.unpaid === true
 }
@@ -57,7 +58,7 @@ export function createSalesBook(
   const log = followLog(store, now)
   const figures = createSaleFigures()
   const sales = new Map<string, Sale>()
-  /** Too old for the list, but money still has to go back. */
+  /** Too old for the list, but a refund is still due. */
   const unfinished = new Map<string, Sale>()
   const unpaid = new Map<string, Sale>()
   const states = new Map<string, number>(CHALLENGE_STATES.map((state) => [state, 0]))
@@ -73,7 +74,7 @@ export function createSalesBook(
   function saleOf(entry: LogEntry): Sale {
     const known = sales.get(entry.challengeId) ?? unfinished.get(entry.challengeId)
     if (known) return known
-    // Something happens to a sale that is no longer in the list: it was counted long ago.
+    // An event of a sale that is no longer in the list; it has been counted before.
     const open = unpaid.get(entry.challengeId)
     if (open) {
       unpaid.delete(open.challengeId)
@@ -97,7 +98,7 @@ export function createSalesBook(
     if (fromState !== null && toState !== null && fromState !== toState) {
       states.set(fromState, (states.get(fromState) ?? 0) - 1)
       states.set(toState, (states.get(toState) ?? 0) + 1)
-      // The record decides where there is one; see updateSale.
+      // Where there is a record, its state counts; see updateSale.
       if (!sale.row) sale.state = toState
     }
     switch (event) {
@@ -184,7 +185,7 @@ export function createSalesBook(
 
   async function readAll(): Promise<void> {
     if (total === 0) total = await lastSeq(store)
-    // Payments come first: between two pages everything else gets its turn.
+    // Payments are more important: give way to them between two pages.
     while (!closed && (await readPage())) await turn()
     total = Math.max(total, log.position())
   }
@@ -210,11 +211,7 @@ export function createSalesBook(
       pass ??= readAll().finally(() => {
         pass = undefined
       })
-      let patience: NodeJS.Timeout | undefined
-      const enough = new Promise<void>((done) => {
-        patience = setTimeout(done, PATIENCE_MS)
-      })
-      await Promise.race([pass, enough]).finally(() => clearTimeout(patience))
+      await waitAtMost(REFRESH_LIMIT_MS, pass)
     },
     reading: () => (pass && total > 0 ? { done: Math.min(log.position(), total), total } : undefined),
     report: (range) => figures.report(range, now()),
@@ -245,7 +242,7 @@ export function createSalesBook(
     },
     note(rows) {
       for (const row of rows) noteUnpaid(row)
-      // Only once until the next look: a busy shop must not push it ahead for ever.
+      // Rescheduled only once until the next read: otherwise a busy shop would postpone it for ever.
       if (watchers.size === 0 || hurried) return
       hurried = true
       clearTimeout(timer)

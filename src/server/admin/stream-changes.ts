@@ -4,7 +4,7 @@ import type { SalesBook } from './sales-book.ts'
 const LEAST_MS = 500
 const PING_MS = 20_000
 
-/** Server-sent events: that something changed, twice a second at most. The page asks for the rest by itself. */
+/** Server-sent events which only say that something changed, at most twice a second; the page then asks for the data. */
 export function streamChanges(book: SalesBook, closing: AbortSignal): Response {
   const encoder = new TextEncoder()
   let end = () => {}

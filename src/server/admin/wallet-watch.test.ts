@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { WalletBalance } from '../../backstage.ts'
+import { HOUR_MS } from '../../protocol/duration.ts'
 import { NETWORKS } from '../../protocol/network.ts'
 import { createWalletWatch } from './wallet-watch.ts'
 
-const HOUR_MS = 3_600_000
 const ETH = 10n ** 18n
 const network = NETWORKS[1]!
 
@@ -33,7 +33,7 @@ function watch(first: { ethWei: bigint; usdcMicro?: bigint }) {
   }
 }
 
-test('the chain is asked at most once a minute, and once for all who look at the same time', async () => {
+test('the chain is asked at most once a minute, and once for simultaneous calls', async () => {
   const { wallets, reads, pass, leave } = watch({ ethWei: ETH })
   await Promise.all([wallets.look(0n), wallets.look(0n), wallets.gasWallets()])
   pass(59_000)
@@ -47,7 +47,7 @@ test('the chain is asked at most once a minute, and once for all who look at the
   expect(await wallets.look(0n), 'what was true before').toHaveLength(2)
 })
 
-test('days left go by what was spent; filling the wallet up is no income', async () => {
+test('days left are computed from decreases only; sending ETH to the wallet does not count', async () => {
   const { wallets, holds, pass } = watch({ ethWei: 10n * ETH })
   const gas = async () => (await wallets.look(0n))[0]!
   expect(await gas()).toMatchObject({ daysLeft: null, level: 'ok', ethWei: String(10n * ETH) })
@@ -63,7 +63,7 @@ test('days left go by what was spent; filling the wallet up is no income', async
   expect((await gas()).explorerUrl).toBe('https://sepolia.basescan.org/address/0x1')
 })
 
-test('a refund wallet that cannot pay what waits is an error', async () => {
+test('a refund wallet that holds less than the refunds due is an error', async () => {
   const { wallets } = watch({ ethWei: ETH, usdcMicro: 5n })
   expect((await wallets.look(5n))[1]).toMatchObject({ level: 'ok', usdcMicro: '5' })
   expect((await wallets.look(6n))[1]).toMatchObject({ level: 'error' })

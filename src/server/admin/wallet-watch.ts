@@ -1,4 +1,5 @@
 import type { Backstage, WalletBalance } from '../../backstage.ts'
+import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
 
 export interface WatchedWallet {
   role: WalletBalance['role']
@@ -6,23 +7,22 @@ export interface WatchedWallet {
   explorerUrl: string | null
   usdcMicro?: string
   ethWei?: string
-  /** At the rate at which gas was burnt so far; null while that is not known. */
+  /** How long the balance lasts at the observed rate of spending; null while that is not known. */
   daysLeft?: number | null
   level: 'ok' | 'warn' | 'error'
   message?: string
 }
 
-/** What the seller's wallets hold, read from the chain at most once a minute and only when somebody looks. */
+/** The balances of the seller's wallets, read from the chain on demand and at most once a minute. */
 export interface WalletWatch {
-  /** `owedMicro`: refunds that wait. Rejects when the chain cannot be asked and was never asked. */
+  /** `owedMicro`: the sum of refunds due. Rejects if the chain cannot be reached and no earlier balances are known. */
   look(owedMicro: bigint): Promise<WatchedWallet[]>
   gasWallets(): Promise<Array<{ address: string; ethWei: bigint }>>
 }
 
-const FRESH_MS = 60_000
-const DAY_MS = 24 * 3_600_000
-/** A rate from less than this would be a guess. */
-const LEAST_OBSERVED_MS = 10 * 60_000
+const FRESH_MS = MINUTE_MS
+/** A rate observed for a shorter time would be a guess. */
+const LEAST_OBSERVED_MS = 10 * MINUTE_MS
 const WARN_DAYS = 7
 
 interface Burn {
@@ -46,7 +46,7 @@ export function createWalletWatch(
       for (const { address, ethWei } of wallets) if (ethWei !== undefined) observe(address, ethWei)
       return wallets
     } catch (cause) {
-      // What was true a while ago is better than nothing; the chain's absence has an alert of its own.
+      // Old balances are better than none; an alert of its own reports that the chain cannot be reached.
       if (!known) throw cause
       known = { at: now(), wallets: known.wallets }
       return known.wallets
@@ -61,7 +61,7 @@ export function createWalletWatch(
     return asking
   }
 
-  /** Only what goes out counts: a wallet that is filled up has not earned anything. */
+  /** Only decreases count as spending; an increase means that somebody sent ETH to the wallet. */
   function observe(address: string, ethWei: bigint): void {
     const burn = burns.get(address) ?? { since: now(), lastWei: ethWei, spentWei: 0n }
     const spent = burn.lastWei > ethWei ? burn.lastWei - ethWei : 0n

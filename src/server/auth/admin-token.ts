@@ -1,23 +1,23 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Compares without telling by its time how much of a guess was right; of unequal lengths as well. */
+/** Compares in constant time, also for different lengths, so that the time does not show how much of a guess is right. */
 export function sameSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))
 }
 
 export interface AdminToken {
-  /** The token of a URL that was printed; undefined while the operator has chosen one of its own. */
+  /** The one-time token in the printed URL; undefined if the operator has set `ADMIN_TOKEN`. */
   printed(): string | undefined
-  /** For a login. A printed token is used up by it, and the next one is printed. */
+  /** Checks the token of a login. A printed token can be used once; then the next one is printed. */
   redeem(token: string): boolean
-  /** For scripts: the operator's own token, as often as it is sent. */
+  /** Checks the bearer of a script: only `ADMIN_TOKEN`, which can be used any number of times. */
   matches(token: string): boolean
 }
 
 /**
- * What opens setup and dashboard: the operator's `ADMIN_TOKEN`, or, without it, a token that is made here, printed in the
- * log and good for one login.
+ * The token for setup and dashboard: the operator's `ADMIN_TOKEN` or, if that is not set, a random token that is printed in
+ * the log and can be used for one login.
  */
 export function createAdminToken(own: () => string | null, print: (token: string) => void): AdminToken {
   let oneTime = randomBytes(24).toString('base64url')

@@ -27,9 +27,9 @@ beforeEach(() => {
   auth = createAuth({
     token,
     sessions: createSessions(),
-    place: () => ({ basePath: '/pay', hosts: ['shop.example'], secure }),
+    pageLocation: () => ({ basePath: '/pay', hosts: ['shop.example'], secure }),
     describe: () => ({ configured: true }),
-    describeInside: () => ({ network: 'eip155:84532' }),
+    describeForOperator: () => ({ network: 'eip155:84532' }),
     now: () => now,
   })
 })
@@ -78,7 +78,7 @@ describe('login', () => {
     },
   )
 
-  test('a printed token is good for one login; the next one is printed then', async () => {
+  test('a printed token can be used for one login; then the next one is printed', async () => {
     own = null
     expect((await login(first)).status).toBe(200)
     expect((await login(first)).status).toBe(401)
@@ -87,7 +87,7 @@ describe('login', () => {
     expect((await login(printed[1])).status, 'not beside ADMIN_TOKEN').toBe(401)
   })
 
-  test('the eleventh try of a minute waits, whatever it says; other addresses do not', async () => {
+  test('the eleventh try in a minute is refused even with the right token; other addresses are not affected', async () => {
     for (let tries = 0; tries < 10; tries++) expect((await login('guess')).status).toBe(401)
     const held = await login(OWN)
     expect([held.status, Number(held.headers.get('retry-after')) > 0]).toEqual([429, true])
@@ -108,7 +108,7 @@ describe('login', () => {
 })
 
 describe('sessions', () => {
-  test('a session reads by its cookie and writes by its CSRF token', async () => {
+  test('the cookie is enough for reading; writing needs the CSRF token too', async () => {
     const { session: cookie, csrf } = await login(OWN)
     expect(await session(cookie)).toEqual({ loggedIn: true, configured: true, csrf, network: 'eip155:84532' })
     expect(auth.refuse(get({ cookie }), peer)).toBeUndefined()
@@ -119,7 +119,7 @@ describe('sessions', () => {
     expect(auth.refuse(post({ cookie, 'x-csrf-token': csrf, ...form }), peer)?.status).toBe(415)
   })
 
-  test('without one nothing but that is told', async () => {
+  test('without a session only that fact is shown', async () => {
     expect(await session('svc_admin=guess')).toEqual({ loggedIn: false, configured: true })
     for (const headers of [{}, { cookie: 'svc_admin=' }, { cookie: 'svc_admin=guess' }] as Record<
       string,
@@ -130,7 +130,7 @@ describe('sessions', () => {
     }
   })
 
-  test('it ends by logout and after twelve hours', async () => {
+  test('a session ends by logout and after twelve hours', async () => {
     const one = await login(OWN)
     const other = await login(OWN)
     const headers = { cookie: one.session, 'x-csrf-token': one.csrf }
@@ -171,7 +171,7 @@ describe('attack 40: other pages', () => {
     expect(await api('POST', headers)).toBe(403)
   })
 
-  test('our own pages, by the host that the browser used or by that of BASE_URL, and programs', async () => {
+  test('accepted: our own pages, under the host that the browser used or that of BASE_URL, and programs', async () => {
     for (const headers of [
       {},
       { 'sec-fetch-site': 'same-origin', origin: 'https://behind-a-proxy.example' },
@@ -192,24 +192,24 @@ describe('attack 40: other pages', () => {
 })
 
 describe('what needs the token again', () => {
-  test('the token itself, or a bearer that shows it; tries are counted', async () => {
-    const doubt = (given: unknown, headers: Record<string, string> = {}) =>
-      auth.doubt(post(headers), given, peer)
-    expect(doubt(undefined)).toEqual({ error: 'It is ADMIN_TOKEN.' })
-    expect(doubt(OWN)).toBeUndefined()
-    expect(doubt(undefined, { authorization: `Bearer ${OWN}` })).toBeUndefined()
-    for (let tries = 0; tries < 9; tries++) expect(doubt('guess')?.error).toMatch(/^This is not the token/)
-    expect(doubt(OWN)).toMatchObject({
+  test('the token in the body or as bearer is accepted; tries are counted', async () => {
+    const refusal = (given: unknown, headers: Record<string, string> = {}) =>
+      auth.refuseToken(post(headers), given, peer)
+    expect(refusal(undefined)).toEqual({ error: 'It is ADMIN_TOKEN.' })
+    expect(refusal(OWN)).toBeUndefined()
+    expect(refusal(undefined, { authorization: `Bearer ${OWN}` })).toBeUndefined()
+    for (let tries = 0; tries < 9; tries++) expect(refusal('guess')?.error).toMatch(/^This is not the token/)
+    expect(refusal(OWN)).toMatchObject({
       error: expect.stringContaining('Too many'),
       retryAfterSeconds: expect.any(Number),
     })
   })
 
-  test('a printed one is used up by it, and the next one is printed', () => {
+  test('a printed token can be used once, and then the next one is printed', () => {
     own = null
-    expect(auth.doubt(post(), first, peer)).toBeUndefined()
-    expect(auth.doubt(post(), first, peer)?.error).toContain('in the log')
-    expect(auth.doubt(post(), printed[0], peer)).toBeUndefined()
+    expect(auth.refuseToken(post(), first, peer)).toBeUndefined()
+    expect(auth.refuseToken(post(), first, peer)?.error).toContain('in the log')
+    expect(auth.refuseToken(post(), printed[0], peer)).toBeUndefined()
   })
 })
 
@@ -221,13 +221,13 @@ describe('scripts', () => {
     expect(auth.refuse(post({ authorization, 'content-type': 'text/plain' }), peer)?.status).toBe(415)
   })
 
-  test('guesses are counted, and do not hold up the right one', () => {
+  test('wrong tokens are counted, and do not block the right one', () => {
     const guess = () => auth.refuse(get({ authorization: 'Bearer guess' }), peer)?.status
     expect(Array.from({ length: 11 }, guess)).toEqual([...Array(10).fill(401), 429])
     expect(auth.refuse(get({ authorization: `Bearer ${OWN}` }), peer)).toBeUndefined()
   })
 
-  test('a printed token is for the login only', () => {
+  test('a printed token is accepted at the login only', () => {
     own = null
     expect(auth.refuse(get({ authorization: `Bearer ${first}` }), peer)?.status).toBe(401)
   })

@@ -10,61 +10,66 @@ export interface AuthOptions {
   token: AdminToken
   sessions: Sessions
   /** Where the pages are now: what their paths begin with, their hosts beside `Host`, and whether they are on https. */
-  place(request: Request): { basePath: string; hosts: readonly string[]; secure: boolean }
+  pageLocation(request: Request): { basePath: string; hosts: readonly string[]; secure: boolean }
   /** Shown to everybody by `GET /admin/api/session`. */
   describe(): Record<string, unknown>
-  /** Shown to those who are logged in. */
-  describeInside(): Record<string, unknown>
+  /** Shown there to those who are logged in, in addition. */
+  describeForOperator(): Record<string, unknown>
   now?(): number
 }
 
 export interface Auth {
-  /** Login, session and logout, and the refusal of pages that are not ours; undefined: another path. */
+  /** Answers login, session and logout, and refuses requests that pages of other sites made; undefined: another path. */
   answer(request: Request, path: string, peer: Peer): Promise<Response | undefined>
-  /** The refusal of whoever may not call the API; undefined lets the request pass. */
+  /** Undefined if the caller may use the API, otherwise the response that refuses it. */
   refuse(request: Request, peer: Peer): Response | undefined
   sessionOf(request: Request): Session | undefined
-  /** For what a session alone may not do: why this is not the operator with the token at hand. A bearer shows it anyway. */
-  doubt(request: Request, token: unknown, peer: Peer): Doubt | undefined
+  /**
+   * For what a login alone does not allow: undefined if the request has the operator's token, as `token` or as its bearer,
+   * otherwise why not.
+   */
+  refuseToken(request: Request, token: unknown, peer: Peer): TokenRefusal | undefined
 }
 
-export interface Doubt {
+export interface TokenRefusal {
   error: string
-  /** There when there were too many tries. */
+  /** Set when there were too many tries. */
   retryAfterSeconds?: number
 }
 
-/** The paths of the pages and of their APIs; no route of the seller's is below them. */
+/** The paths of the pages and of their APIs; no route of the seller can be below them. */
 const COOKIE_PATHS = ['/admin', '/setup']
 const TRIES_PER_MINUTE = 10
 const LOGIN_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
 
 /** Who may use /setup and /admin: a cookie with a CSRF token for browsers, the bearer `ADMIN_TOKEN` for scripts. */
 export function createAuth(options: AuthOptions): Auth {
-  const { token, sessions, place, now = Date.now } = options
+  const { token, sessions, pageLocation, now = Date.now } = options
   const limit = createRateLimit({ perMinute: TRIES_PER_MINUTE })
 
-  /** Counts a try; there is an answer when there were too many. */
-  function overLimit(peer: Peer): Required<Doubt> | undefined {
+  /** Counts a try; returns the refusal when there were too many. */
+  function overLimit(peer: Peer): Required<TokenRefusal> | undefined {
     const verdict = limit(peer.address ?? 'unknown', now())
     if (verdict.ok) return undefined
     const { retryAfterSeconds } = verdict
     return { error: `Too many tries from this address; wait ${retryAfterSeconds} s.`, retryAfterSeconds }
   }
 
-  function tried(peer: Peer): Response | undefined {
+  function countTry(peer: Peer): Response | undefined {
     const over = overLimit(peer)
     return over && apiReply(429, { error: over.error }, { 'retry-after': String(over.retryAfterSeconds) })
   }
 
-  const where = () => (token.printed() === undefined ? 'It is ADMIN_TOKEN.' : 'The newest one is in the log.')
+  const whereTokenIs = () =>
+    token.printed() === undefined ? 'It is ADMIN_TOKEN.' : 'The newest one is in the log.'
 
-  function doubt(request: Request, given: unknown, peer: Peer): Doubt | undefined {
+  function refuseToken(request: Request, given: unknown, peer: Peer): TokenRefusal | undefined {
     const bearer = bearerOf(request)
     if (bearer !== undefined && token.matches(bearer)) return undefined
-    if (typeof given !== 'string' || given === '') return { error: where() }
+    if (typeof given !== 'string' || given === '') return { error: whereTokenIs() }
     return (
-      overLimit(peer) ?? (token.redeem(given) ? undefined : { error: `This is not the token. ${where()}` })
+      overLimit(peer) ??
+      (token.redeem(given) ? undefined : { error: `This is not the token. ${whereTokenIs()}` })
     )
   }
 
@@ -76,9 +81,9 @@ export function createAuth(options: AuthOptions): Auth {
     return undefined
   }
 
-  /** A cookie has one path: it is set for the pages and their APIs, and is never sent with a call of a buyer's. */
+  /** Sets the cookie for the paths of the operator's pages and APIs only, so that browsers never send it with a buyer's call. */
   function withCookie(response: Response, request: Request, value: string, maxAgeSeconds: number): Response {
-    const { basePath, secure } = place(request)
+    const { basePath, secure } = pageLocation(request)
     for (const path of COOKIE_PATHS) {
       const parts = [`${OPERATOR_COOKIE}=${value}`, `Path=${basePath}${path}`, `Max-Age=${maxAgeSeconds}`]
       const rules = ['HttpOnly', 'SameSite=Strict', ...(secure ? ['Secure'] : [])]
@@ -88,24 +93,23 @@ export function createAuth(options: AuthOptions): Auth {
   }
 
   async function login(request: Request, peer: Peer): Promise<Response> {
-    const refused = notJson(request) ?? tried(peer)
+    const refused = notJson(request) ?? countTry(peer)
     if (refused) return refused
     const body = await readJsonObject(request, LOGIN_LIMITS)
     if (body instanceof Response) return body
     if (typeof body.token !== 'string' || !token.redeem(body.token)) {
-      return apiReply(401, { error: `This is not the token. ${where()}` })
+      return apiReply(401, { error: `This is not the token. ${whereTokenIs()}` })
     }
     const session = sessions.open(now())
-    const welcome = apiReply(200, { csrf: session.csrf })
-    return withCookie(welcome, request, session.id, SESSION_SECONDS)
+    return withCookie(apiReply(200, { csrf: session.csrf }), request, session.id, SESSION_SECONDS)
   }
 
   function refuse(request: Request, peer: Peer): Response | undefined {
     const bearer = bearerOf(request)
     if (bearer !== undefined) {
-      // A guess counts as a try, like one at the login; the right token is never held up.
+      // A wrong token counts as a try, as at the login; the right one is accepted even when there were too many tries.
       if (token.matches(bearer)) return needsJson(request)
-      return tried(peer) ?? apiReply(401, { error: 'This is not ADMIN_TOKEN.' })
+      return countTry(peer) ?? apiReply(401, { error: 'This is not ADMIN_TOKEN.' })
     }
     const session = sessionOf(request)
     if (!session) return apiReply(401, { error: 'Log in first.' })
@@ -119,9 +123,9 @@ export function createAuth(options: AuthOptions): Auth {
   return {
     refuse,
     sessionOf,
-    doubt,
+    refuseToken,
     async answer(request, path, peer) {
-      const { hosts } = place(request)
+      const { hosts } = pageLocation(request)
       if (comesFromElsewhere(request, hosts)) {
         return apiReply(403, {
           error: 'Only the pages of this server may ask this; open /admin and use them.',
@@ -132,8 +136,8 @@ export function createAuth(options: AuthOptions): Auth {
           return login(request, peer)
         case 'GET /admin/api/session': {
           const session = sessionOf(request)
-          const inside = session && { csrf: session.csrf, ...options.describeInside() }
-          return apiReply(200, { loggedIn: session !== undefined, ...options.describe(), ...inside })
+          const more = session && { csrf: session.csrf, ...options.describeForOperator() }
+          return apiReply(200, { loggedIn: session !== undefined, ...options.describe(), ...more })
         }
         case 'POST /admin/api/logout': {
           const refused = refuse(request, peer)
@@ -156,7 +160,7 @@ const isSafe = ({ method }: Request): boolean => method === 'GET' || method === 
 
 const needsJson = (request: Request): Response | undefined => (isSafe(request) ? undefined : notJson(request))
 
-/** A form of another site can send anything but this content type without asking us first. */
+/** Browsers let a form of another site send other content types without a preflight, but not this one. */
 function notJson(request: Request): Response | undefined {
   const type = request.headers.get('content-type') ?? ''
   if (/^application\/json\s*(;|$)/i.test(type)) return undefined

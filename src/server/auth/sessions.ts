@@ -10,14 +10,14 @@ export interface Sessions {
   open(nowMs: number): Session
   find(id: string, nowMs: number): Session | undefined
   end(id: string): void
-  /** Whoever knew an older token is out. */
+  /** Ends all sessions but this one. */
   endOthers(id: string | undefined): void
 }
 
 export const SESSION_SECONDS = 12 * 3600
 const MAX_SESSIONS = 100
 
-/** Logins, in memory: a restart ends them. */
+/** Sessions of logged-in operators, kept in memory: a restart ends them. */
 export function createSessions(): Sessions {
   const open = new Map<string, Session>()
   return {

@@ -15,7 +15,7 @@ function open() {
   return { book, told, counted, pass: (ms: number) => (nowMs += ms) }
 }
 
-test('the same alert is told once a minute, with the count of all', () => {
+test('the same alert is sent once a minute, with the total count', () => {
   const { book, told, counted, pass } = open()
   for (let turn = 0; turn < 100; turn++) {
     book.raise('job-failed', 'refunds: pw')
@@ -29,7 +29,7 @@ test('the same alert is told once a minute, with the count of all', () => {
   expect(book.list()).toMatchObject([{ kind: 'job-failed', count: 100 }])
 })
 
-test('others are told at once, the newest is first, and the book does not grow for ever', () => {
+test('different alerts are sent at once, the newest is listed first, and the number kept is bounded', () => {
   const { book, told } = open()
   for (let turn = 0; turn < 500; turn++) book.raise('delivery-failed', `challenge ${turn}`)
   expect(told).toHaveLength(500)

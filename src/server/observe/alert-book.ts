@@ -1,11 +1,11 @@
 import type { AlertKind } from '../../ports.ts'
 import type { AlertMessage } from './alert-webhook.ts'
 
-/** What the operator was told, for the banner on /admin; newest first. */
+/** The alerts that were raised, newest first, for the banner on /admin. */
 export interface AlertBook {
   raise(kind: AlertKind, message: string): void
   list(): AlertMessage[]
-  /** The operator has read them. */
+  /** Called when the operator has read them. */
   clear(): void
 }
 
@@ -22,15 +22,15 @@ const MAX_ENTRIES = 200
 const MAX_MESSAGE = 1000
 
 /**
- * Keeps every alert once, with a count. The same one is passed on (to the log and the webhook) at most once a minute,
- * so that a fault which repeats a thousand times a second does not hide all others.
+ * Keeps each alert once, with a count. The same alert is sent to the log and the webhook at most once a minute, so that a
+ * fault which repeats a thousand times a second does not hide the others.
  */
 export function createAlertBook(options: {
   now(): number
   clean(text: string): string
-  /** Every time. */
+  /** Called every time. */
   count(kind: AlertKind): void
-  /** At most once a minute for the same kind and message. */
+  /** Called at most once a minute for the same kind and message. */
   tell(alert: AlertMessage): void
 }): AlertBook {
   const entries = new Map<string, Entry>()
@@ -46,7 +46,7 @@ export function createAlertBook(options: {
       const known = entries.get(key)
       const toldAt = known && at - known.toldAt < QUIET_MS ? known.toldAt : at
       const entry = { kind, message, at, count: (known?.count ?? 0) + 1, toldAt }
-      // Insertion order is age: what repeats is young again, and the oldest goes when there are too many.
+      // The map is in order of age: an alert that repeats moves to its end, and the oldest is dropped when there are too many.
       entries.delete(key)
       const oldest = entries.keys().next().value
       if (entries.size >= MAX_ENTRIES && oldest !== undefined) entries.delete(oldest)

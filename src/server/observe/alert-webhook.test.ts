@@ -44,7 +44,7 @@ test('an alert arrives as JSON that chat services and programs both read; a 5xx 
   expect(failures).toEqual([])
 })
 
-test('one that hangs, redirects or is away is given up after three tries, and blocks nobody', async () => {
+test('a receiver that hangs, redirects or is down is given up after three tries, and blocks nothing', async () => {
   const hanging = await receiver(() => undefined)
   const redirecting = await receiver((_, response) =>
     response.writeHead(307, { location: 'http://127.0.0.1:9/' }).end(),
@@ -74,7 +74,7 @@ test('one that hangs, redirects or is away is given up after three tries, and bl
   ])
 })
 
-test('a queue that nobody empties keeps the newest hundred', async () => {
+test('a full queue keeps the newest hundred alerts', async () => {
   const { url, bodies } = await receiver((_, response) => response.writeHead(204).end())
   const webhook = createAlertWebhook({ url: () => url, onFailure: () => undefined })
   for (let count = 1; count <= 300; count++) webhook.send({ ...alert, count })

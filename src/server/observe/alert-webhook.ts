@@ -12,7 +12,7 @@ export interface AlertMessage {
 export interface AlertWebhook {
   /** Returns at once. */
   send(alert: AlertMessage): void
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void>
 }
 
@@ -20,8 +20,8 @@ const TRIES = 3
 const MAX_WAITING = 100
 
 /**
- * Posts alerts, one after the other, each tried three times. A receiver that is slow or away costs nothing but its
- * alerts: what does not fit into the queue is dropped, oldest first.
+ * Posts alerts one after the other, each with up to three tries. A receiver that is slow or down only loses alerts: what
+ * does not fit into the queue is dropped, oldest first.
  */
 export function createAlertWebhook(options: {
   url(): string | null

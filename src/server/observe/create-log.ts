@@ -13,7 +13,7 @@ export function createLog(level: string, redactor: Redactor, write: (line: strin
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // Nothing of ours logs these; should somebody log a whole request, they go at the source.
+      // No code logs these today; they are removed in case somebody logs a whole request.
       redact: {
         paths: ['headers', 'payment', 'signature', 'token', 'accessToken', 'authorization', 'req', 'request'],
         censor: '[redacted]',

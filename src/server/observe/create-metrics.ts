@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { waitAtMost } from '../wait-at-most.ts'
 
-/** Read when somebody scrapes; a source that fails or takes too long leaves its figures as they were. */
+/** Read at every scrape; if a source fails or takes too long, its figures keep their last values. */
 export interface GaugeSources {
   challenges(): Promise<Record<string, number>>
   gasWallets(): Promise<Array<{ address: string; ethWei: bigint }>>
@@ -66,7 +67,7 @@ export function createMetrics() {
     ])
   }
 
-  /** Offers are many: they are counted by hand, and handed over when somebody looks. */
+  /** There are many offers, so they are counted in a plain map and added to the counter at a scrape. */
   function flushOffers(): void {
     for (const [transport, counts] of offers)
       for (const [mode, count] of counts) payments.inc({ transport, mode, outcome: 'challenge' }, count)
@@ -84,7 +85,7 @@ export function createMetrics() {
     settlement,
     refunds,
     alerts,
-    /** Where gauges come from; a rebuilt gateway replaces them. The answer takes them away, if they are still these. */
+    /** Sets the sources of the gauges; the next gateway sets its own. The returned function removes them if they are still set. */
     setSources(next: GaugeSources): () => void {
       sources = next
       return () => {
@@ -92,12 +93,7 @@ export function createMetrics() {
       }
     },
     async text(): Promise<string> {
-      let timer: NodeJS.Timeout | undefined
-      const limit = new Promise<void>((done) => {
-        timer = setTimeout(done, SCRAPE_LIMIT_MS)
-      })
-      if (sources) await Promise.race([readGauges(sources), limit])
-      clearTimeout(timer)
+      if (sources) await waitAtMost(SCRAPE_LIMIT_MS, readGauges(sources))
       flushOffers()
       return registry.metrics()
     },

@@ -8,9 +8,9 @@ import {
 } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import type { Engine, Outcome } from '../../backstage.ts'
+import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry } from '../../ports.ts'
-import type { PaymentPayload } from '../../protocol/payment.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createObserver } from './create-observer.ts'
 
@@ -32,13 +32,13 @@ const entry = (event: string, at: number, more: Partial<AuditEntry> = {}): Audit
   ...more,
 })
 
-/** Only purchases are looked at; everything else passes through as it is. */
+/** Only `purchase` is used in these tests. */
 const engineOf = (purchase: Engine['purchase']): Engine => ({ purchase }) as Partial<Engine> as Engine
 
-const required = { challengeId: 'http-1', requestId: 'r-1' }
-const challenge = { kind: 'challenge', required } as unknown as Outcome
+const offer = { challengeId: 'http-1', requestId: 'r-1' }
+const challenge = { kind: 'challenge', offer } as unknown as Outcome
 
-test('committed steps become log lines and figures; a step that met a conflict does not', async () => {
+test('committed steps become log lines and metrics; a step with a conflict does not', async () => {
   const { observer, lines } = observe()
   const store = observer.watchStore(createMemoryStore())
   const row = { key: 'k', version: 0, ref: null, dueAt: null, receipt: 'r' }
@@ -59,7 +59,7 @@ test('committed steps become log lines and figures; a step that met a conflict d
   expect(metrics).toContain('svc_refunds_total{outcome="failed"} 1')
 })
 
-test('a log that breaks never looks like a broken store or a failed purchase', async () => {
+test('a failing log makes neither a commit nor a purchase fail', async () => {
   const observer = createObserver({
     logLevel: 'trace',
     alertWebhookUrl: null,
@@ -73,7 +73,7 @@ test('a log that breaks never looks like a broken store or a failed purchase', a
   expect(await engine.purchase({ transport: 'http' })).toBe(challenge)
 })
 
-test('purchases are counted by transport, mode and outcome, and throw as before', async () => {
+test('purchases are counted by transport, mode and outcome, and errors are passed on', async () => {
   const { observer, lines } = observe('info')
   const outcomes: Array<Outcome | Error> = [
     challenge,
@@ -114,7 +114,7 @@ test('purchases are counted by transport, mode and outcome, and throw as before'
   expect(lines).toHaveLength(3)
 })
 
-test('exactly the promised figures are offered', async () => {
+test('exactly the documented metrics are offered', async () => {
   const { observer } = observe()
   const names = [...(await observer.metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
   expect(names.sort()).toEqual([
@@ -127,7 +127,7 @@ test('exactly the promised figures are offered', async () => {
   ])
 })
 
-test('a scrape survives sources that fail, and keeps the last figures', async () => {
+test('a scrape works although sources fail, and keeps their last values', async () => {
   const { observer } = observe()
   let healthy = true
   observer.setGauges({
@@ -144,7 +144,7 @@ test('a scrape survives sources that fail, and keeps the last figures', async ()
   expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1"} 2.5')
 })
 
-test('with a tracer: purchase, settle, deliver and refund, those of a sale below its purchase', async () => {
+test('with a tracer there are spans for purchase, settle, deliver and refund, the later ones below their purchase', async () => {
   const spans: Array<{ name: string; parent: unknown; start: unknown; end?: unknown; error: boolean }> = []
   const provider: TracerProvider = {
     getTracer: () => ({
@@ -180,12 +180,11 @@ test('with a tracer: purchase, settle, deliver and refund, those of a sale below
       return challenge
     }),
   )
-  // An offer is no purchase.
+  // An offer has no span.
   await observer.watchEngine(engineOf(async () => challenge)).purchase({ transport: 'http', planId: 'basic' })
-  const payload = { signature: '0x', authorization: {} }
   await engine.purchase({
     transport: 'http',
-    payment: { x402Version: 2, payload } as unknown as PaymentPayload,
+    payment: { key: 'k', claims: [], echo: {} } as unknown as Payment,
   })
   await store.commit({ puts: [], audit: [entry('paid', 2000)] })
   await store.commit({ puts: [], audit: [entry('delivery-failed', 2500)] })

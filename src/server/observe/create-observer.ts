@@ -1,16 +1,16 @@
 import type { Engine, Instruments } from '../../backstage.ts'
 import type { AlertKind, ChallengeRow, Store } from '../../ports.ts'
-import { catchUp } from './afterwards.ts'
 import { type AlertBook, createAlertBook } from './alert-book.ts'
 import { createAlertWebhook } from './alert-webhook.ts'
 import { createLog, type Logger } from './create-log.ts'
 import { createMetrics, type GaugeSources } from './create-metrics.ts'
 import { createRedactor } from './create-redactor.ts'
 import { createSaleFollower } from './follow-sales.ts'
+import { observeNow } from './observe-later.ts'
 import { watchEngine } from './watch-engine.ts'
 import { watchStore } from './watch-store.ts'
 
-/** The eyes of one process: log, figures, traces and alerts of every gateway that it runs, one after the other. */
+/** Log, metrics, traces and alerts of one process, for every gateway that it runs one after the other. */
 export interface Observer {
   log: Logger
   alerts: AlertBook
@@ -19,22 +19,22 @@ export interface Observer {
   onAlert(kind: AlertKind, message: string): void
   watchStore(store: Store): Store
   watchEngine(engine: Engine): Engine
-  /** All of it, as `createGateway` takes it. */
+  /** All of it in the form that `createGateway` takes. */
   instruments: Instruments
   /** Values that must never be in the log or in an alert, such as the admin token. */
   conceal(secrets: readonly string[]): void
-  /** Told whenever this process changed something; with the challenges among it that nobody has paid yet. */
+  /** Calls the listener whenever this process has changed something, with the changed challenges that nobody has paid yet. */
   onChange(listener: (unpaid: readonly ChallengeRow[]) => void): () => void
-  /** Read at every scrape, until others replace them or the answer is called. */
+  /** Sources that are read at every scrape, until others replace them or the returned function is called. */
   setGauges(sources: GaugeSources): () => void
-  /** Another level or webhook, while running. */
+  /** Changes the log level or the webhook while the server runs. */
   configure(settings: { logLevel: string; alertWebhookUrl: string | null }): void
-  /** Writes down what is left, and resolves when every alert is delivered or given up. */
+  /** Writes what still waits, and resolves when every alert is delivered or given up. */
   close(): Promise<void>
 }
 
 /**
- * Made once per process; it outlives the gateways that it watches.
+ * Created once per process; it is kept when the gateway is swapped.
  *
  * @example
  * import { createGateway } from 'paystile'
@@ -77,7 +77,7 @@ export function createObserver(options: {
     log,
     alerts,
     metrics() {
-      catchUp()
+      observeNow()
       return metrics.text()
     },
     onAlert: alerts.raise,
@@ -105,14 +105,14 @@ export function createObserver(options: {
       concealUrl(alertWebhookUrl)
     },
     close() {
-      catchUp()
+      observeNow()
       return webhook.idle()
     },
   }
   return observer
 }
 
-/** Webhooks carry their secret in the path. */
+/** The secret of a webhook is usually a part of its path. */
 function longParts({ pathname, password }: URL): string[] {
   return [...pathname.split('/'), password].filter((part) => part.length >= 16)
 }

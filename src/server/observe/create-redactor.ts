@@ -1,4 +1,4 @@
-/** Takes secrets out of text: those that it was told of, and whatever looks like one. */
+/** Removes secrets from text: those given to `conceal`, and everything that looks like one. */
 export interface Redactor {
   /** Adds values that must never be shown. */
   conceal(secrets: readonly string[]): void
@@ -9,7 +9,7 @@ const HIDDEN = '[redacted]'
 
 /** A JWT or a payment header begins with the base64 of `{"`; a challenge id may contain that, but not begin with it. */
 const TOKENS = /(?<![\w-])eyJ[\w+/=-]{16,}(?:\.[\w-]+)*/g
-/** Two words or more of hex: a hash has one. */
+/** At least two 32-byte words of hex; a transaction hash has only one. */
 const SIGNATURES = /0x[0-9a-f]{128,}/gi
 const BEARERS = /\b(Bearer|Basic)\s+[^\s"\\,]+/gi
 const URL_USERS = /:\/\/[^/\s"@]+@/g
@@ -20,7 +20,7 @@ export function createRedactor(): Redactor {
   return {
     conceal(secrets) {
       for (const secret of secrets) if (secret !== '') known.add(secret)
-      // Longest first, so that a secret which contains another goes as a whole.
+      // Longest first, so that a secret which contains another one is removed as a whole.
       const longest = [...known].sort((a, b) => b.length - a.length).map(escaped)
       pattern = longest.length === 0 ? undefined : new RegExp(longest.join('|'), 'gi')
     },

@@ -4,7 +4,7 @@ import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
 
 interface Sale {
-  /** Of the purchase that claimed it, so that what happens later hangs below it in the trace. */
+  /** The trace context of the purchase, so that later spans of the same sale appear below it. */
   parent: Context
   claimedAt?: number
   paidAt?: number
@@ -47,7 +47,7 @@ export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Met
     return sale
   }
 
-  /** A span of the past: its beginning is known from an earlier entry. */
+  /** Records a span that has already ended; its beginning is known from an earlier entry. */
   function span(name: string, from: number | undefined, entry: AuditEntry, parent: Context): void {
     if (from === undefined) return
     const { at, challengeId, requestId, event, txHash } = entry

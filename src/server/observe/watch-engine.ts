@@ -1,14 +1,14 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Engine, Intent, Outcome } from '../../backstage.ts'
-import { afterwards } from './afterwards.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
+import { observeLater } from './observe-later.ts'
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
 const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 
-/** The same engine; every purchase becomes a figure and, once money is involved, a span and a log line. */
+/** The same engine, but every purchase is counted and, if it carries a payment, recorded as a span and a log line. */
 export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
   const tracer = trace.getTracer('paystile')
 
@@ -19,7 +19,7 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
     const ms = Math.round(performance.now() - startedMs)
     span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
     if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
-    afterwards(() => {
+    observeLater(() => {
       metrics.payments.inc({ transport, mode, outcome })
       log[level]({ ...ids, transport, mode, outcome, ms }, message)
     })
@@ -48,7 +48,7 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
     async purchase(intent) {
       const startedMs = performance.now()
       const attributes = { 'svc.transport': intent.transport, 'svc.mode': modeOf(intent) }
-      // Offers are many and cost nothing: a span for each would cost more than the offer.
+      // No span for an offer: there are many, and a span would cost more than the offer itself.
       const isPaying = intent.payment || intent.proof
       const span = isPaying ? tracer.startSpan('purchase', { attributes }) : undefined
       const watched: Watched = { intent, startedMs, span }
@@ -72,26 +72,26 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
 interface Watched {
   intent: Intent
   startedMs: number
-  /** Absent: nothing was to be paid. */
+  /** Absent if nothing had to be paid. */
   span?: Span | undefined
 }
 
-/** Whoever has paid gets an answer, even if nobody can write it down. */
+/** A buyer who has paid must get an answer even if the log fails. */
 function quietly(observe: () => void): void {
   try {
     observe()
   } catch {
-    // Nothing is left to tell it to.
+    // The log itself has failed, so there is nowhere to report it.
   }
 }
 
 function modeOf(intent: Intent): 'subscription' | 'pay-per-call' {
   const { routeId, call, embedded, payment } = intent
-  const route = routeId ?? payment?.accepted?.extra?.routeId
+  const route = routeId ?? payment?.echo.routeId
   return route !== undefined || call || embedded ? 'pay-per-call' : 'subscription'
 }
 
-/** A word for figures: `challenge` is a 402, failures are their codes. */
+/** The outcome as a metrics label: `challenge` for a 402, the error code for a failure. */
 function outcomeName(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'challenge':
@@ -118,7 +118,7 @@ function idsOf(intent: Intent, outcome?: Outcome): Ids {
   const asked = { challengeId: intent.challengeId, requestId: intent.requestId }
   switch (outcome?.kind) {
     case 'challenge':
-      return { challengeId: outcome.required.challengeId, requestId: outcome.required.requestId }
+      return { challengeId: outcome.offer.challengeId, requestId: outcome.offer.requestId }
     case 'granted':
       return { challengeId: outcome.grant.challengeId, requestId: outcome.grant.requestId }
     case 'resource':

@@ -1,13 +1,13 @@
 import type { AuditEntry, ChallengeRow, Put, Store } from '../../ports.ts'
-import { afterwards } from './afterwards.ts'
+import { observeLater } from './observe-later.ts'
 
 export interface SeenStep {
   entries: readonly AuditEntry[]
-  /** Challenges that nobody has paid yet, as they are stored now: the log says nothing of them. */
+  /** Changed challenges that nobody has paid yet: they are not in the audit log. */
   unpaid: readonly ChallengeRow[]
 }
 
-/** The same store; `seen` is told of what was applied, in its order, once whoever waits for it has gone on. */
+/** The same store, but `seen` is called with every applied step, in order and after the caller of `commit` has its result. */
 export function watchStore(store: Store, seen: (step: SeenStep) => void): Store {
   return {
     name: store.name,
@@ -17,7 +17,7 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
       if (committed.kind === 'applied') {
         const entries = step.audit ?? []
         const unpaid = step.puts.flatMap(unpaidOf)
-        if (entries.length + unpaid.length > 0) afterwards(() => seen({ entries, unpaid }))
+        if (entries.length + unpaid.length > 0) observeLater(() => seen({ entries, unpaid }))
       }
       return committed
     },

@@ -12,7 +12,7 @@ describe('candidateOf', () => {
     })
   })
 
-  test('what the environment sets is neither changed nor forgotten', () => {
+  test('values that the environment sets are neither changed nor removed', () => {
     const env = { AGENT_NAME: 'env', TOKEN_SECRET_FILE: '/x' }
     const body = {
       values: { AGENT_NAME: 'env', DATA_DIR: '/data' },
@@ -24,7 +24,7 @@ describe('candidateOf', () => {
     })
   })
 
-  test('blank is unset', () => {
+  test('a blank value counts as not set', () => {
     const body = { values: { AGENT_NAME: ' ', PLANS: [], ROUTES: null }, secrets: { TOKEN_SECRET: '' } }
     expect(candidateOf(body, {}, {})).toEqual({ values: {}, faults: [] })
   })

@@ -1,17 +1,18 @@
 import { SAVED_NAMES, type SavedValues, savedFault } from '../../config/config-file.ts'
-import type { Fault } from '../../config/name-fault.ts'
 import { type Env, isSet } from '../../config/read-variable.ts'
 import { isSecret } from '../../config/secret-variables.ts'
+import type { Fault } from '../../config/variable-fault.ts'
 
-/** What would be saved, and what of the form could not even be read. */
+/** The values that would be saved, and faults of what the form sent. */
 export interface Candidate {
   values: SavedValues
   faults: Fault[]
 }
 
 /**
- * Makes the next saved values of what the page sent: `values` replaces all that is no secret, `secrets` changes single
- * ones (null clears, absent keeps). What the environment sets stays in the file as it was: the form cannot change it.
+ * Makes the values to save from what the page sent: `values` replaces all values that are not secret, `secrets` changes
+ * single secrets (null removes one, a missing one is kept). Values that the environment sets stay in the file unchanged:
+ * the form cannot change them.
  */
 export function candidateOf(body: Record<string, unknown>, env: Env, saved: SavedValues): Candidate {
   const faults: Fault[] = []

@@ -1,9 +1,9 @@
 import { liveChecks } from '../../checks/live-checks.ts'
 import { type Finding, runChecks } from '../../checks/run-checks.ts'
-import { type Fault, nameFault } from '../../config/name-fault.ts'
-import { previewPayment } from '../../config/preview-payment.ts'
 import type { Configuration } from '../../config/read-configuration.ts'
+import { type Fault, variableFault } from '../../config/variable-fault.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
+import { previewPayment } from './preview-payment.ts'
 import { type Snippets, snippetsOf } from './snippets.ts'
 
 export interface CheckedCandidate {
@@ -16,13 +16,13 @@ export interface CheckedCandidate {
 
 const RANK = { ok: 0, warn: 1, error: 2 }
 
-/** Everything that can be said of a configuration before it is saved: by itself, and by asking what it names. */
+/** Checks a configuration before it is saved: its values, and the servers and wallets that it names. */
 export async function checkCandidate(
   configuration: Configuration,
   formFaults: readonly Fault[],
 ): Promise<CheckedCandidate> {
-  const faults = [...formFaults, ...configuration.faults.map(nameFault)]
-  const missing = configuration.missing.map(nameFault)
+  const faults = [...formFaults, ...configuration.faults.map(variableFault)]
+  const missing = configuration.missing.map(variableFault)
   const fields: CheckedCandidate['fields'] = {}
   const tell = (name: string, level: Finding['level'], message: string) => {
     const known = fields[name]
@@ -30,8 +30,8 @@ export async function checkCandidate(
     else if (level === known.level) known.message += ` ${message}`
   }
   for (const { name, message } of faults) if (name) tell(name, 'error', message)
-  for (const { name, level, message, mend } of await runChecks(liveChecks(configuration.options))) {
-    tell(name, level, mend ? `${sentence(message)} ${mend}` : sentence(message))
+  for (const { name, level, message, fix } of await runChecks(liveChecks(configuration.options))) {
+    tell(name, level, fix ? `${sentence(message)} ${fix}` : sentence(message))
   }
   return {
     fields,

@@ -1,36 +1,36 @@
 import type { SavedValues } from '../../config/config-file.ts'
-import type { Fault } from '../../config/name-fault.ts'
 import type { Configuration } from '../../config/read-configuration.ts'
 import type { Env } from '../../config/read-variable.ts'
+import type { Fault } from '../../config/variable-fault.ts'
 import type { Peer } from '../../transports/http/safeguards.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
-import type { Doubt } from '../auth/create-auth.ts'
+import type { TokenRefusal } from '../auth/create-auth.ts'
 import { candidateOf } from './candidate.ts'
 import type { SetupState } from './describe-state.ts'
 
-export type Saved =
+export type SaveResult =
   | { kind: 'saved'; url: string }
   | { kind: 'faulty'; faults: Fault[]; missing: Fault[] }
-  /** Right, but it would leave records behind: the operator must say that this is meant. */
+  /** Valid, but it would leave records behind: the operator must confirm that this is meant. */
   | { kind: 'unconfirmed'; reasons: string[] }
-  /** It changes what only the operator with the token at hand may change. */
-  | { kind: 'unproven'; names: string[]; doubt: Doubt }
+  /** It changes values for which a login is not enough: the operator's token must come with the request. */
+  | { kind: 'token-needed'; names: string[]; refusal: TokenRefusal }
   | { kind: 'failed'; error: string }
 
 export interface SetupApiParts {
   environment: Env
-  /** What is saved now. */
+  /** The values in the saved file. */
   saved(): SavedValues
   state(): Promise<SetupState>
-  /** These values under the environment. */
+  /** The configuration that these values and the environment make together. */
   read(values: SavedValues): Configuration
-  save(values: SavedValues, how: SaveHow): Promise<Saved>
+  save(values: SavedValues, options: SaveOptions): Promise<SaveResult>
 }
 
-export interface SaveHow {
-  /** What would be left behind is meant to be. */
+export interface SaveOptions {
+  /** The operator has confirmed that records may be left behind. */
   confirmed: boolean
-  /** As it was sent. */
+  /** The operator's token as the page sent it, unchecked. */
   token: unknown
   request: Request
   peer: Peer
@@ -53,7 +53,7 @@ export function createSetupApi(
   async function check(request: Request): Promise<Response> {
     const asked = await candidate(request)
     if (asked instanceof Response) return asked
-    // Loaded when it is needed: a server that only sells never needs it.
+    // Loaded only when it is needed: a server that is set up by its environment never needs it.
     const { checkCandidate } = await import('./check-candidate.ts')
     return apiReply(200, await checkCandidate(parts.read(asked.values), asked.faults))
   }
@@ -75,8 +75,8 @@ export function createSetupApi(
           needsConfirm: true,
           reasons: saved.reasons,
         })
-      case 'unproven':
-        return unproven(saved)
+      case 'token-needed':
+        return tokenNeeded(saved)
       case 'failed':
         return apiReply(503, { error: saved.error })
     }
@@ -96,9 +96,9 @@ export function createSetupApi(
   }
 }
 
-function unproven({ names, doubt }: Extract<Saved, { kind: 'unproven' }>): Response {
-  const error = `To change ${names.join(', ')}, send the operator's token again as token. ${doubt.error}`
-  const body = { error, needsToken: true, names, reason: doubt.error }
-  if (doubt.retryAfterSeconds === undefined) return apiReply(403, body)
-  return apiReply(429, body, { 'retry-after': String(doubt.retryAfterSeconds) })
+function tokenNeeded({ names, refusal }: Extract<SaveResult, { kind: 'token-needed' }>): Response {
+  const error = `To change ${names.join(', ')}, send the operator's token again as token. ${refusal.error}`
+  const body = { error, needsToken: true, names, reason: refusal.error }
+  if (refusal.retryAfterSeconds === undefined) return apiReply(403, body)
+  return apiReply(429, body, { 'retry-after': String(refusal.retryAfterSeconds) })
 }

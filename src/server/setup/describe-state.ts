@@ -18,7 +18,7 @@ export interface SetupState {
 
 const NETWORK_NAMES: Record<string, string> = { mainnet: 'Base', testnet: 'Base Sepolia (test money)' }
 
-/** What the page shows. Of secrets it says that they are set, and no more than a hint which one it is. */
+/** What the setup page shows. Of a secret it shows only that it is set, and a hint which one it is. */
 export function describeState(parts: {
   configured: boolean
   configuration: Configuration
@@ -45,8 +45,8 @@ export function describeState(parts: {
     locked: ['DATA_DIR', ...SAVED_NAMES.filter((name) => isSet(name, environment))],
     missing: configuration.missing,
     faults: [...parts.fileFaults, ...configuration.faults],
-    networks: NETWORKS.map(({ id, word, chainId, asset }) => {
-      return { id, word, name: NETWORK_NAMES[word] ?? word, chainId, asset }
+    networks: NETWORKS.map(({ id, word, chainId, token }) => {
+      return { id, word, name: NETWORK_NAMES[word] ?? word, chainId, asset: token.address }
     }),
   }
 }

@@ -4,7 +4,7 @@ import { guardedChanges } from './guarded-changes.ts'
 const before = { SVC_WALLET_ADDRESS: '0x1', BASE_URL: 'https://a', AGENT_NAME: 'a', TOKEN_SECRET: 's' }
 
 describe('guardedChanges', () => {
-  test('prices and names change with the session alone', () => {
+  test('for prices and names a login is enough', () => {
     const after = { ...before, AGENT_NAME: 'b', PLANS: [{}], LOG_LEVEL: 'debug' }
     expect(guardedChanges(before, after, true)).toEqual([])
   })
@@ -29,7 +29,7 @@ describe('guardedChanges', () => {
     expect(guardedChanges(before, after, true)).toEqual([name])
   })
 
-  test('before it sells, only what was set before needs it', () => {
+  test('before the server sells, only values that were set before need the token', () => {
     expect(guardedChanges({}, before, false)).toEqual([])
     expect(guardedChanges(before, { ...before, SVC_WALLET_ADDRESS: '0x2' }, false)).toEqual([
       'SVC_WALLET_ADDRESS',

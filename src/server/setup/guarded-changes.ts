@@ -1,7 +1,7 @@
 import { SAVED_NAMES, type SavedValues } from '../../config/config-file.ts'
 import { isSecret } from '../../config/secret-variables.ts'
 
-/** Beside every secret: whose money it is, which money it is, and where buyers, their calls and our keys are sent. */
+/** Besides all secrets: who gets the money, on which network, and where buyers, their calls and our keys are sent. */
 const GUARDED = new Set([
   'SVC_WALLET_ADDRESS',
   'SVC_NETWORK',
@@ -11,8 +11,8 @@ const GUARDED = new Set([
 ])
 
 /**
- * The changes that a session alone may not make: a browser that was left open, or a page that got hold of it, would be
- * enough to take the money. Before the first configuration there is nothing to take.
+ * The changes for which a login is not enough: otherwise a browser that was left open, or a page that gained control of it,
+ * could redirect the money. Before the first configuration there is nothing to protect.
  */
 export function guardedChanges(before: SavedValues, after: SavedValues, live: boolean): string[] {
   return SAVED_NAMES.filter((name) => {

@@ -39,7 +39,7 @@ function shell(script: string): string {
   return stdout
 }
 
-/** What `docker` would be given, by a shell that reads the line. */
+/** The arguments that a shell would pass to `docker`. */
 function dockerArguments(line: string): string[] {
   return shell(`docker() { printf '%s\\0' "$@"; }\n${line}`).split('\0').slice(0, -1)
 }
@@ -51,7 +51,7 @@ function fromShell(env: string, name: string): string {
 
 const fromCompose = (text: string) => {
   const environment = parse(text).services.paystile.environment as Record<string, string>
-  // What compose itself does with a doubled dollar; a single one it would replace.
+  // Compose turns a doubled dollar into one, and would replace a variable after a single dollar.
   return Object.fromEntries(
     Object.entries(environment).map(([name, value]) => {
       expect(value.replaceAll('$$', '')).not.toContain('$')
@@ -66,11 +66,11 @@ describe('snippetsOf', () => {
     expect(dockerArguments(dockerRun)).toContain(`AGENT_NAME=${value}`)
     expect(fromCompose(compose).AGENT_NAME).toBe(value)
     expect(fromShell(env, 'AGENT_NAME')).toBe(value)
-    // Node's own reader knows no escapes inside double quotes, so a value with both kinds of quotes is beyond it.
+    // Node's parser knows no escapes inside double quotes, so it cannot read a value with both kinds of quotes.
     if (!value.includes("'") || !/[\\"$`]/.test(value)) expect(parseEnv(env).AGENT_NAME).toBe(value)
   })
 
-  test('any text at all does', () => {
+  test('so does any other text', () => {
     const text = fc.string({ unit: 'binary', maxLength: 40 }).map((raw) => raw.replaceAll('\0', '').trim())
     fc.assert(
       fc.property(text, (value) => {

@@ -11,7 +11,7 @@ export interface Snippets {
 const IMAGE = 'paystile:latest'
 const SECRET = '<secret>'
 
-/** The same configuration for those who keep it elsewhere. Secrets are placeholders: nothing here gives one away. */
+/** The configuration as an env file, a docker command and a compose file. Secrets are replaced by placeholders. */
 export function snippetsOf(stated: Env, port: number): Snippets {
   const entries = SAVED_NAMES.flatMap((name): Array<[string, string]> => {
     const file = stated[`${name}_FILE`]?.trim()
@@ -19,7 +19,7 @@ export function snippetsOf(stated: Env, port: number): Snippets {
     const text = stated[name]?.trim()
     if (!text) return []
     if (isSecret(name)) return [[name, SECRET]]
-    // In JSON a quote has a second spelling, which spares every shell and parser the trouble.
+    // Inside JSON a quote can be written as an escape, which needs no quoting in shells and env files.
     return [[name, LISTS.has(name) ? text.replaceAll("'", '\\u0027') : text]]
   })
   return { env: envOf(entries), dockerRun: dockerRunOf(entries, port), compose: composeOf(entries, port) }
@@ -32,7 +32,7 @@ function envOf(entries: ReadonlyArray<[string, string]>): string {
   return `${['# For "docker compose" (env_file) or a shell.', ADVICE, ...lines].join('\n')}\n`
 }
 
-/** Single quotes are literal for every reader of such files; a value that holds one needs double quotes. */
+/** All readers of such files take single-quoted text literally; a value with a single quote needs double quotes. */
 function envQuoted(value: string): string {
   if (/^[A-Za-z0-9_./:@,+-]*$/.test(value)) return value
   if (!value.includes("'")) return `'${value}'`
@@ -44,7 +44,7 @@ function dockerRunOf(entries: ReadonlyArray<[string, string]>, port: number): st
     'docker run -d --name paystile --restart unless-stopped',
     `-p ${port}:${port} -e PORT=${port}`,
     '-v paystile-data:/data -e DATA_DIR=/data',
-    // Longer than the server's own grace, in which payments in flight are finished.
+    // Longer than the time in which the server finishes payments in flight.
     '--stop-timeout 40 --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges',
     ...entries.map(([name, value]) => `-e ${shellQuoted(`${name}=${value}`)}`),
     IMAGE,
@@ -79,7 +79,7 @@ function composeOf(entries: ReadonlyArray<[string, string]>, port: number): stri
   ].join('\n')
 }
 
-/** A JSON text is a YAML text, but for characters that YAML breaks lines at; compose itself would replace what follows a dollar. */
+/** JSON strings are YAML strings, except for characters at which YAML breaks lines; compose would replace what follows a dollar. */
 function yamlQuoted(value: string): string {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value)

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../errors.ts'
 import type { RedisConnection } from './connect-redis.ts'
 
-/** `lossy`: ways in which a payment could be forgotten. `unchecked`: what the server would not tell. */
+/** `lossy`: settings with which a payment could be lost. `unchecked`: settings that the server does not show. */
 export interface ServerCheck {
   lossy: string[]
   unchecked: string[]
@@ -10,8 +10,8 @@ export interface ServerCheck {
 const OLDEST = [6, 2] as const
 
 /**
- * Looks whether the server keeps what it is given. INFO tells most, also where CONFIG is forbidden, as it is on managed
- * servers. Throws ConfigError if the server is too old.
+ * Checks whether the server is durable. INFO shows most of it, also on managed servers, where CONFIG is forbidden. Throws
+ * ConfigError if the server is too old.
  */
 export async function checkServer(connection: Pick<RedisConnection, 'call'>): Promise<ServerCheck> {
   const facts = await readFacts(connection)
@@ -31,7 +31,7 @@ export async function checkServer(connection: Pick<RedisConnection, 'call'>): Pr
   )
   const appendonly = yesNo(facts.get('aof_enabled')) ?? (await readSetting(connection, 'appendonly'))
   expect('appendonly', appendonly, 'yes', 'a restart forgets the payments since the last snapshot.')
-  // Without the file it does not matter when it is written.
+  // Without the append-only file, its fsync setting does not matter.
   if (appendonly !== 'no') {
     const appendfsync = await readSetting(connection, 'appendfsync')
     expect(
@@ -66,7 +66,7 @@ async function readSetting(
   return typeof value === 'string' ? value : undefined
 }
 
-/** A refusal is an answer; a server that does not answer is not. */
+/** Undefined if the server refuses the command; rejects if it does not answer. */
 async function tell(ask: () => Promise<unknown>): Promise<unknown> {
   try {
     return await ask()

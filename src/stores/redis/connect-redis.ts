@@ -4,10 +4,10 @@ import { gatewayTag } from './gateway-tag.ts'
 import { locateMaster, type Place } from './locate-master.ts'
 import { parseRedisUrl, type RedisAddress } from './parse-redis-url.ts'
 
-/** All that we need of a driver. A call that rejects may still have run, or may yet run. */
+/** The part of a driver that we use. A call that rejects may nevertheless have run, or may still run. */
 export interface RedisConnection {
   call(command: string, ...args: string[]): Promise<unknown>
-  /** Calls back whenever the connection is ready, now and after each reconnect. */
+  /** Calls the listener whenever the connection is ready: now, and after each reconnect. */
   onReady(listener: () => void): void
   onMessage(listener: (message: string) => void): void
   close(): void
@@ -16,11 +16,11 @@ export interface RedisConnection {
 export interface RedisPlace {
   /** See parseRedisUrl. */
   url: string
-  /** PEM of the authority that signed the server's certificate, where it is not a public one. */
+  /** PEM of the authority that signed the server's certificate, if it is not a public one. */
   ca?: string | undefined
-  /** Gateways that share a server keep apart by their names; instances of one gateway share one. Default `default`. */
+  /** The name of the gateway: gateways on one server need different names, instances of one gateway the same. Default `default`. */
   gateway?: string | undefined
-  /** Within this time every call has its answer or is given up as unknown. */
+  /** A call without an answer after this time is given up; whether it ran is not known. */
   timeoutMs?: number | undefined
 }
 
@@ -28,10 +28,10 @@ const TIMEOUT_MS = 5_000
 const LONGEST_RETRY_MS = 1_000
 
 /**
- * Connects, and stays connected: a lost connection is made again until `close`. What was sent on a lost one is never sent
- * again, and without a connection calls are refused at once: the caller alone knows whether a second write is right.
+ * Connects, and reconnects after a lost connection until `close`. A command that was sent on a lost connection is never sent
+ * again, and without a connection calls fail at once: only the caller knows whether a second write is right.
  *
- * @param whenAbsent `fail`: UnavailableError if no server answers in time. `wait`: go on trying in the background.
+ * @param whenAbsent `fail`: UnavailableError if no server answers in time. `wait`: keep trying in the background.
  */
 export async function connectRedis(
   { url, ca, gateway, timeoutMs = TIMEOUT_MS }: RedisPlace,
@@ -40,10 +40,10 @@ export async function connectRedis(
   const address = parseRedisUrl(url)
   const options: RedisOptions = {
     ...driverOptions(address, ca),
-    // RESP2 is what every server, proxy and managed offer speaks; nothing here needs more.
+    // Every server, proxy and managed service supports RESP2, and nothing more is needed.
     protocol: 2,
     commandTimeout: timeoutMs,
-    // A server that is silent is left: otherwise a dead network would hold every later call for its full time.
+    // Disconnect from a server that does not answer: otherwise every later call would wait for its full timeout.
     socketTimeout: timeoutMs,
     connectTimeout: timeoutMs,
     sentinelCommandTimeout: timeoutMs,
@@ -53,10 +53,10 @@ export async function connectRedis(
     maxRetriesPerRequest: 0,
     retryStrategy: (times) => Math.min(times * 50, LONGEST_RETRY_MS),
     sentinelRetryStrategy: (times) => Math.min(times * 50, LONGEST_RETRY_MS),
-    // The master became a replica, or gave the slot away: look for the new one. 1: without sending the command again.
+    // The master became a replica or moved the slot: find the new one. 1: reconnect without sending the command again.
     reconnectOnError: (error) => (/READONLY|^MOVED /.test(error.message) ? 1 : false),
   }
-  // Each connection to a cluster begins with the question which node it goes to.
+  // Each connection to a cluster begins by finding the node that has our slot.
   const asking = address.cluster && { lazyConnect: true, retryStrategy: () => null }
   const client = new Redis({ ...options, ...asking })
   let closed = false
@@ -65,7 +65,7 @@ export async function connectRedis(
     client.disconnect()
   }
   client.on('error', (error: DriverError) => {
-    // ioredis would go on in database 0, which may be another gateway's.
+    // ioredis would continue in database 0, which may belong to another gateway.
     if (error.command?.name === 'select' && !closed) client.disconnect(true)
     withoutArguments(error)
   })
@@ -79,16 +79,16 @@ export async function connectRedis(
       client.emit('error', error)
       return reachLater()
     }
-    // A connection that cannot be made ends as one that is lost does.
+    // A failed attempt to connect is handled like a lost connection.
     await client.connect().catch(() => {})
   }
   async function goToMaster(): Promise<void> {
     const master = await locateMaster(nodes, gatewayTag(gateway), options)
     Object.assign(client.options, master)
-    // The nodes of the URL may all be replaced in time.
+    // Remember the known nodes: those in the URL may all be replaced over time.
     if (!nodes.some(({ host, port }) => host === master.host && port === master.port)) nodes.push(master)
   }
-  // ioredis gives up where a failover is announced while it looks for the master; on a cluster it is told to.
+  // ioredis stops reconnecting if a failover is announced while it looks for the master; for clusters we tell it to.
   client.on('end', reachLater)
   if (nodes.length > 0) void reach()
   try {
@@ -119,7 +119,7 @@ export async function connectRedis(
 
 type DriverError = Error & { command?: { name?: string } }
 
-/** The driver hangs what was sent on its errors: signatures, passwords. Errors end in logs. */
+/** Removes the command from the driver's errors: it may hold signatures and passwords, and errors are logged. */
 function withoutArguments(error: DriverError): Error {
   delete error.command
   return error
@@ -141,7 +141,7 @@ function driverOptions(address: RedisAddress, ca: string | undefined) {
   }
 }
 
-/** Wrong credentials or a wrong database number will not mend themselves: these end the wait. */
+/** Wrong credentials or a wrong database number do not go away by waiting, so these errors end the wait. */
 function firstReady(client: Redis, label: string, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let lastError: Error | undefined

@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors.ts'
 
-/** The start of all of a gateway's keys. What is in braces decides the cluster slot, so all of them share one. */
+/** The prefix of all keys of a gateway. The text in braces decides the cluster slot, so all keys are in the same one. */
 export function gatewayTag(gateway = 'default'): string {
   if (!/^[\w.-]{1,64}$/.test(gateway)) {
     throw new ConfigError([

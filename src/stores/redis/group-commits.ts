@@ -10,15 +10,15 @@ interface Waiting {
 
 export interface CommitGroups {
   commit(step: PreparedStep): Promise<Committed>
-  /** Settles when everything that waits now has its answer. */
+  /** Resolves when all steps that wait now have their results. */
   idle(): Promise<void>
 }
 
-/** A script stops the server for as long as it runs (some 40 µs a step), so it gets no more than this at once. */
+/** A script blocks the server while it runs (about 40 µs per step), so a group has at most this many steps. */
 const MAX_STEPS = 128
 const MAX_CHARACTERS = 4_000_000
 
-/** Gathers steps while the group before them is on its way; one script call and one wait for the disk serve them all. */
+/** Collects steps while the group before them is being committed; they share one script call and one wait for the disk. */
 export function createCommitGroups(
   commitGroup: (steps: PreparedStep[]) => Promise<Committed[]>,
 ): CommitGroups {
@@ -26,7 +26,7 @@ export function createCommitGroups(
   let flushed: Promise<void> | undefined
 
   async function flush(): Promise<void> {
-    // Whoever else was woken by the same turn joins in.
+    // Other callers that continue in the same tick join this group.
     await nextTurn()
     while (waiting.length > 0) {
       const group = waiting.splice(0, countThatFit(waiting))
@@ -51,7 +51,7 @@ export function createCommitGroups(
   }
 }
 
-/** At least one, however large. */
+/** At least one step, even if it is larger than the limit. */
 function countThatFit(waiting: readonly Waiting[]): number {
   let characters = 0
   let count = 0

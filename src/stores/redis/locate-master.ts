@@ -6,9 +6,9 @@ export interface Place {
 }
 
 /**
- * Which node of a cluster holds this key now. All keys of a gateway share one slot, so one plain connection to that node is
- * all we need: a client that follows the cluster by itself would also send a step again after a lost connection, and run
- * it on a node that has only part of the rows while the slot moves there (ASK).
+ * Finds the node of a cluster that holds this key now. All keys of a gateway are in one slot, so one plain connection to that
+ * node is enough. A cluster client is not used: it would send a step again after a lost connection, and would run it on a
+ * node that has only a part of the rows while the slot is being moved (ASK).
  */
 export async function locateMaster(
   nodes: readonly Place[],
@@ -28,7 +28,7 @@ export async function locateMaster(
       const range = ranges.find(([first, last]) => first <= slot && slot <= last)
       if (range === undefined) throw new Error(`no node of the cluster holds slot ${slot}`)
       const [host, port] = range[2]
-      // A node that was never told its own address leaves it out.
+      // A node that does not know its own address leaves it empty.
       return { host: host || node.host, port }
     } catch (error) {
       failure ??= error

@@ -1,7 +1,7 @@
 import { ConfigError } from '../../errors.ts'
 import type { Place } from './locate-master.ts'
 
-/** Where a Redis is, in the words of ioredis' options. */
+/** Where a Redis is, in the form of ioredis' options. */
 export interface RedisAddress {
   host?: string
   port?: number
@@ -27,7 +27,7 @@ const SENTINEL_PORT = 26379
  * Reads `redis://user:password@host:6379/0`, `rediss://…` for TLS, and
  * `redis+sentinel://user:password@host:26379,host:26379/masterName/0` (`rediss+sentinel` for TLS to both). Credentials
  * are the master's; those of the sentinels go in `?sentinelPassword=`. `redis+cluster://host:6379,host:6379` names some
- * nodes of a cluster, which tell of the others. Throws ConfigError, which never shows the URL.
+ * nodes of a cluster, from which the others are learnt. Throws ConfigError, which never shows the URL.
  */
 export function parseRedisUrl(url: string): RedisAddress {
   const [, scheme, kind, credentials, hosts, path = '', query] = SHAPE.exec(url) ?? []

@@ -9,18 +9,18 @@ import { runScript, scripts } from './scripts.ts'
 import { decodeAudit, decodeRow, encodeAudit, encodeDue, encodeRef, encodeRow } from './stored-value.ts'
 
 export interface RedisStoreOptions extends RedisPlace {
-  /** Where the server could forget a payment: `warn` (default) tells, `require` refuses to open. */
+  /** If the server could lose a payment: `warn` (default) reports it, `require` refuses to open the store. */
   durability?: 'warn' | 'require' | undefined
   /** Default: console.warn. */
   onWarning?: ((message: string) => void) | undefined
 }
 
-/** Of the keys and values below a tag. Instances of two versions may share a store, so it changes only with a plan. */
+/** The format of keys and values. Instances of two versions may share a store, so a change needs a migration plan. */
 const LAYOUT = '1'
 
 /**
- * The store on a Redis server, for any number of instances. Nothing in it expires by itself: what may be forgotten is a
- * decision of the engine, and rows that belong together must vanish in one step, with their indexes.
+ * The store on a Redis server, for any number of instances. No key has an expiry: the engine decides what may be removed, and
+ * rows that belong together must be removed in one step, with their indexes.
  *
  * @example
  * const store = await openRedisStore({ url: 'redis://localhost:6379/0', durability: 'require' })
@@ -49,7 +49,7 @@ export async function redisHoldsRecords(place: RedisPlace): Promise<boolean> {
   }
 }
 
-/** What a user may not do, and where nothing may be written, will not change by waiting. */
+/** Missing rights and read-only servers do not go away by waiting. */
 function explain(error: unknown): Error {
   if (error instanceof ConfigError) return error
   return error instanceof Error && /^(NOPERM|READONLY) /.test(error.message)
@@ -65,7 +65,7 @@ async function admit(
   const { lossy, unchecked } = await checkServer(connection)
   if (durability === 'require' && lossy.length > 0) throw new ConfigError(lossy)
   for (const message of [...lossy, ...unchecked]) onWarning(message)
-  // A write, so that a replica or a user who may only read is found now and not with the first payment.
+  // A write, so that a replica or a read-only user is noticed now and not at the first payment.
   await connection.call('set', `${tag}:layout`, LAYOUT, 'NX')
   const layout = await connection.call('get', `${tag}:layout`)
   if (layout === LAYOUT) return
@@ -113,7 +113,7 @@ function createRedisStore(connection: RedisConnection, tag: string): Store {
       return (await pairs('list', table, ref)).map(([key, value]) => fromStored(decodeRow(key, value)))
     },
     takeDue: async (table, nowMs, untilMs, limit) => {
-      // Redis takes a negative count for "all".
+      // For Redis a negative count means "all".
       if (limit < 1) return []
       const args = [table, String(nowMs), String(untilMs), String(Math.min(limit, Number.MAX_SAFE_INTEGER))]
       return (await pairs('takeDue', ...args)).map(([key, value]) => fromStored(decodeRow(key, value)))

@@ -7,7 +7,7 @@ interface Script {
   sha: string
 }
 
-/** Each file says at its top what it takes and returns. */
+/** The head of each file describes its arguments and its result. */
 export const scripts = {
   commit: readScript('commit.lua'),
   takeDue: readScript('take-due.lua'),
@@ -16,7 +16,7 @@ export const scripts = {
   endTurn: readScript('end-turn.lua'),
 }
 
-/** Runs a script by its hash; a server that does not know it (restarted, failed over) is given the text. */
+/** Runs a script by its hash; if the server does not know it (after a restart or failover), sends the text. */
 export async function runScript(
   connection: Pick<RedisConnection, 'call'>,
   { source, sha }: Script,
@@ -26,7 +26,7 @@ export async function runScript(
   try {
     return await connection.call('evalsha', sha, '1', key, ...args)
   } catch (error) {
-    // This answer alone says that nothing ran; after any other the script may have.
+    // Only this error means that nothing ran; after any other the script may have run.
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
     return connection.call('eval', source, '1', key, ...args)
   }

@@ -1,8 +1,8 @@
 import type { StoredAudit, StoredRow } from '../prepare-step.ts'
 
 /**
- * A row is one string: version, dueAt (empty: none), ref (empty: none, else `=` and the ref) and the body, parted by
- * NUL, which none of them can hold. A string takes 250 bytes less than a hash with the same fields, one MGET reads many
+ * A row is one string: version, dueAt (empty: none), ref (empty: none, else `=` and the ref) and the body, separated by
+ * NUL, which none of them can contain. A string takes 250 bytes less than a hash with the same fields, one MGET reads many
  * rows, one SET writes one, and scripts compare the head without parsing the body.
  */
 export function encodeRow({ version, dueAt, ref, body }: StoredRow): string {
@@ -13,7 +13,7 @@ export function encodeDue(dueAt: number | null): string {
   return dueAt === null ? '' : String(dueAt)
 }
 
-/** The sign tells an empty ref from none. */
+/** The `=` distinguishes an empty ref from none. */
 export function encodeRef(ref: string | null): string {
   return ref === null ? '' : `=${ref}`
 }
@@ -34,7 +34,7 @@ export function decodeRow(key: string, value: string): StoredRow {
   }
 }
 
-/** The challengeId stands beside it in the stream. */
+/** Without the challengeId, which is a field of its own in the stream. */
 export function encodeAudit({ challengeId: _, ...entry }: StoredAudit): string {
   return JSON.stringify(entry)
 }

@@ -1,5 +1,5 @@
 -- take-due: takes the rows that are due, the oldest first, equals by the bytes of their keys (the order of a sorted
--- set), postpones each and gives it a new version: whoever held it before can no longer write it.
+-- set), postpones each and gives it a new version, so that an earlier holder can no longer write it.
 --
 -- KEYS[1]  the gateway's hash tag; row and due keys are made from it as in commit.lua
 -- ARGV[1]  table
@@ -23,7 +23,7 @@ for _, key in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', ARGV[2], 'LIMIT', 
     taken[#taken + 1] = key
     taken[#taken + 1] = value
   else
-    -- Only a server that evicts can have lost the row; its neighbours must not wait behind it for ever.
+    -- Only a server that evicts keys can have lost the row; the rows after it must not wait for ever.
     redis.call('ZREM', due, key)
   end
 end

@@ -5,15 +5,15 @@ import { connectRedis, type RedisPlace } from './connect-redis.ts'
 import { gatewayTag } from './gateway-tag.ts'
 import { runScript, scripts } from './scripts.ts'
 
-/** Frees the turn of an instance that died, or never wrote what it wanted to. */
+/** After this time a turn ends, in case its instance has died or never wrote. */
 const TURN_MS = 1_000
-/** Whoever has waited so long goes on without: the store decides. */
-const PATIENCE_MS = 500
+/** After this time a caller continues without a turn; the store's versions keep it safe. */
+const TIMEOUT_MS = 500
 const RETRY_MS = 5
 
 const nothing = () => {}
 
-/** Turns by a key that expires. Nobody waits for the server itself: while it is away, everybody goes at once. */
+/** Turns by means of a key that expires. While the server cannot be reached, nobody waits for a turn. */
 export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {}): Turns {
   const tag = gatewayTag(place.gateway)
   const connecting = connectRedis({ url, ...place }, 'wait')
@@ -22,7 +22,7 @@ export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {
   async function queue(name: string): Promise<() => void> {
     const key = `${tag}:turn:${name}`
     const token = randomBytes(16).toString('hex')
-    const giveUpAt = performance.now() + PATIENCE_MS
+    const giveUpAt = performance.now() + TIMEOUT_MS
     try {
       const connection = await connecting
       while (performance.now() < giveUpAt) {
@@ -32,7 +32,7 @@ export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {
         await sleep(RETRY_MS)
       }
     } catch {
-      // Nobody can be asked.
+      // Redis cannot be reached, so continue without a turn.
     }
     return nothing
   }
@@ -40,11 +40,11 @@ export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {
   return {
     async take(name) {
       const inTime = new AbortController()
-      const patience = sleep(PATIENCE_MS, nothing, { signal: inTime.signal }).catch(() => nothing)
+      const waited = sleep(TIMEOUT_MS, nothing, { signal: inTime.signal }).catch(() => nothing)
       const turn = queue(name)
-      const end = await Promise.race([turn, patience])
+      const end = await Promise.race([turn, waited])
       inTime.abort()
-      // An answer that comes too late must not hold up the others.
+      // A turn that is granted too late is ended at once, so that others need not wait for it.
       if (end === nothing) void turn.then((late) => late())
       return end
     },

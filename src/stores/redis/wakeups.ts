@@ -3,19 +3,19 @@ import { connectRedis, type RedisPlace } from './connect-redis.ts'
 import { gatewayTag } from './gateway-tag.ts'
 
 /**
- * Tells the other instances that something changed. A hint only: it may be lost with a connection, so whoever waits
- * must also look by itself now and then.
+ * Tells the other instances that something changed. It is only a hint and may be lost with a connection, so those who wait
+ * must also poll.
  */
 export interface Wakeups {
-  /** All ids of one turn go out together. Never throws. */
+  /** Publishes ids; those of one tick are sent together. Never throws. */
   publish(ids: readonly string[]): void
-  /** Calls back with what other instances published; returns the undo. */
+  /** Calls the listener with what other instances published; returns a function that ends it. */
   subscribe(listener: (ids: string[]) => void): () => void
   close(): void
 }
 
 /**
- * Wake-ups by pub/sub. Starts also while the server is away, and then works once it is back.
+ * Wake-ups by pub/sub. Can be created while the server is down, and works once it is up.
  *
  * @example
  * const wakeups = await createRedisWakeups('redis://localhost:6379')
@@ -23,7 +23,7 @@ export interface Wakeups {
  */
 export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'url'> = {}): Promise<Wakeups> {
   const channel = `${gatewayTag(place.gateway)}:wake`
-  // A connection that subscribes can do nothing else.
+  // A connection that subscribes cannot be used for other commands.
   const [sender, receiver] = await Promise.all([
     connectRedis({ url, ...place }, 'wait'),
     connectRedis({ url, ...place }, 'wait'),
@@ -35,7 +35,7 @@ export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'u
   receiver.onReady(() => void receiver.call('subscribe', channel).catch(() => {}))
   receiver.onMessage((message) => {
     const heard = read(message)
-    // What we said ourselves, our own waiters have heard already.
+    // Our own messages: this instance has been notified already.
     if (heard !== undefined && heard.from !== self) for (const listener of listeners) listener(heard.ids)
   })
 
@@ -61,7 +61,7 @@ export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'u
   }
 }
 
-/** Another version of us, or anybody else with access, may say something else. */
+/** Checked, because another version, or anybody with access, may have published something else. */
 function read(message: string): { from: unknown; ids: string[] } | undefined {
   try {
     const { from, ids } = JSON.parse(message)

@@ -5,36 +5,36 @@ import { type Queries, TABLE_NAMES } from './queries.ts'
 
 /**
  * Applies steps in order inside one transaction. The versions of all rows are read once, under lock; each step
- * is then judged against what the steps before it left, and nothing of a refused step is ever written.
+ * is then compared with what the steps before it left, and nothing of a refused step is ever written.
  *
- * `trusting`: the versions are taken from the steps instead of being read. Where one is wrong, a write changes no row
- * and the whole group fails with LostRaceError, for the caller to apply it again with open eyes.
+ * `optimistic`: the versions are taken from the steps instead of being read. Where one is wrong, a write changes no row
+ * and the whole group fails with LostRaceError; the caller then applies it again, reading the versions.
  */
 export function* commitGroup(
   queries: Queries,
   steps: readonly PreparedStep[],
-  trusting = false,
+  optimistic = false,
 ): Script<Committed[]> {
-  // A step names each of its rows once: nothing is left to weigh.
-  if (trusting && steps.length === 1) {
+  // A step names each of its rows once, so a single step cannot contradict itself.
+  if (optimistic && steps.length === 1) {
     yield* write(queries, [steps[0]!.writes], steps[0]!.audit)
     return [{ kind: 'applied' }]
   }
   const all = steps.flatMap((step) => step.writes)
-  const found = trusting ? expectedVersions(all) : yield* lockVersions(queries, all)
+  const found = optimistic ? expectedVersions(all) : yield* lockVersions(queries, all)
   const versions = new Map(found)
   const last = new Map<string, Write>()
   const passing = new Map<string, Write>()
   const log: StoredAudit[] = []
   const results = steps.map(({ writes, audit }): Committed => {
     const stale = writes.find((write) => (versions.get(rowId(write)) ?? 0) !== write.version)
-    // What a refused step expects is never written, so that nothing would prove it.
-    if (stale !== undefined && trusting) throw new LostRaceError('steps that contradict each other')
+    // A refused step writes nothing, so no write would show that the version it expects is wrong.
+    if (stale !== undefined && optimistic) throw new LostRaceError('steps that contradict each other')
     if (stale !== undefined) return { kind: 'conflict', table: stale.table, key: stale.key }
     for (const write of writes) {
       const id = rowId(write)
       versions.set(id, write.row?.version ?? 0)
-      // However often the group changes a row, the database sees the last of it, from the version it has now.
+      // If the group changes a row several times, only the last change is written, from the version that is stored now.
       const stored = found.get(id) ?? 0
       if (stored > 0 || write.row !== null) {
         last.set(id, { ...write, version: stored })
@@ -44,25 +44,25 @@ export function* commitGroup(
     log.push(...audit)
     return { kind: 'applied' }
   })
-  // A row that came and went within the group is written all the same: the insert is what keeps others away.
+  // A row that is inserted and removed within the group is still written: the insert is what excludes other writers.
   yield* write(queries, [[...last.values()], [...passing.values()]], log)
   return results
 }
 
-/** One batch of writes after the other, each of one row at most once; then the log. */
+/** Writes the batches one after the other, each with one change per row at most; then the log. */
 function* write(queries: Queries, batches: readonly Write[][], log: readonly StoredAudit[]): Script<void> {
   const changes = [
     ...batches.flatMap(byTable).flatMap(({ rows }) => queries.writes(rows)),
     ...queries.appendAudit(log),
   ]
   const done = yield changes.map(({ query }) => query)
-  // A row that was absent cannot be locked: where writers do not take turns, another may insert it meanwhile.
+  // An absent row cannot be locked: if writers do not take turns, another one may insert it meanwhile.
   if (changes.some(({ rows }, index) => done[index]!.changes !== rows)) {
     throw new LostRaceError('a row appeared while it was being inserted')
   }
 }
 
-/** What the first write of each row expects to find. */
+/** The version that the first write of each row expects. */
 function expectedVersions(writes: readonly Write[]): Map<string, number> {
   const versions = new Map<string, number>()
   for (const write of writes) {
@@ -86,7 +86,7 @@ function* lockVersions(queries: Queries, writes: readonly Write[]): Script<Map<s
   return versions
 }
 
-/** In one order everywhere: two writers of the same rows wait in line, and not for each other. */
+/** Always in the same order, so that two writers of the same rows cannot deadlock. */
 function byTable(writes: readonly Write[]): Array<{ table: TableName; rows: Write[] }> {
   return (Object.keys(TABLE_NAMES) as TableName[]).flatMap((table) => {
     const rows = writes.filter((write) => write.table === table)

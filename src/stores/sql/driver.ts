@@ -1,16 +1,16 @@
 export type Param = string | number | null
 
-/** Parameters stand as `?`; a driver whose database numbers them rewrites the text. */
+/** Parameters are written as `?`; a driver whose database numbers them rewrites the text. */
 export interface Query {
   sql: string
   params: Param[]
-  /** It finds one row at most: some drivers then need not go through a list. */
+  /** It returns one row at most, which some drivers can read faster. */
   single?: boolean
 }
 
 export interface Result {
   rows: Array<Record<string, unknown>>
-  /** Rows that an INSERT, UPDATE or DELETE touched. */
+  /** The number of rows that an INSERT, UPDATE or DELETE changed. */
   changes: number
 }
 
@@ -21,25 +21,25 @@ export interface Result {
  */
 export type Script<T> = Generator<Query[], T, Result[]>
 
-/** Another transaction was faster. Nothing is written; a script that is run again sees what the other one did. */
+/** Another transaction was faster. Nothing was written; running the script again sees the changes of the other one. */
 export class LostRaceError extends Error {}
 
 /** Where SQL dialects differ. */
 export interface Dialect {
-  /** Follows a column: is it in the parameter, a JSON array of strings? One statement for any number of keys. */
+  /** Follows a column: tests whether it is in the parameter, a JSON array of strings. One statement for any number of keys. */
   readonly inKeys: string
   /** Ends a SELECT whose rows must not change before the transaction ends; empty where writers take turns. */
   readonly forUpdate: string
-  /** The same, passing over rows that another transaction holds. */
+  /** The same, but skips rows that another transaction has locked. */
   readonly skipLocked: string
   /**
-   * The parameter, a JSON array of objects, as a table called `new` with these columns. Absent where single rows are
-   * written faster one by one.
+   * The parameter, a JSON array of objects, as a table called `new` with these columns. Absent if rows are written
+   * faster one by one.
    */
   readonly records?: (columns: Readonly<Record<string, 'text' | 'bigint'>>) => string
   /** Type of a text column that sorts by bytes. */
   readonly text: string
-  /** Type of a primary key that the database counts up and never gives twice. */
+  /** Type of a primary key that the database increments and never uses twice. */
   readonly counter: string
   /** Makes the database itself refuse to change or delete rows of this table. */
   appendOnly(table: string, counterColumn: string): string[]
@@ -54,9 +54,12 @@ export interface Driver {
   query(query: Query): Promise<Result>
   /**
    * All that the script did is durable when this resolves, and undone when it rejects, unless COMMIT got lost. May
-   * run the script again as long as nothing of it can have been committed. A driver's patience counts from `sinceMs`
-   * (of `performance.now`), when the caller began to wait. `soft`: a power cut may take it.
+   * run the script again as long as nothing of it can have been committed. A driver's timeout counts from `sinceMs`
+   * (of `performance.now`), when the caller began to wait. `deferred`: a power failure may undo it.
    */
-  transaction<T>(script: () => Script<T>, how?: { sinceMs?: number | undefined; soft?: boolean }): Promise<T>
+  transaction<T>(
+    script: () => Script<T>,
+    how?: { sinceMs?: number | undefined; deferred?: boolean },
+  ): Promise<T>
   close(): Promise<void>
 }

@@ -36,7 +36,7 @@ describe('migrations', () => {
     expect(await rows('SELECT name FROM sqlite_master')).toEqual([])
   })
 
-  test('that an older version does not know stop it only if they break it', () => {
+  test('stop an older version that does not know them only if they are breaking', () => {
     run([adding(1, 'one'), adding(2, 'two')])
     run([adding(1, 'one')])
     run([
@@ -56,7 +56,7 @@ describe('migrations', () => {
     expect(MIGRATIONS.map((migration) => migration.id)).toEqual(MIGRATIONS.map((_, index) => index + 1))
   })
 
-  // A released migration has run in someone's database. Add a line here with each new one; change none.
+  // Released migrations have run in someone's database. Add a line for each new one, and change none.
   test('never change once released', () => {
     const digest = ({ up }: Migration, dialect: Dialect) => {
       return createHash('sha256').update(up(dialect).join('\n')).digest('hex').slice(0, 16)

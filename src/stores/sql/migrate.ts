@@ -3,8 +3,8 @@ import type { Dialect, Script } from './driver.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 
 /**
- * Brings the database up to date. A newer version may have been here first: during an upgrade both share it, so
- * what it only added is tolerated, and what it broke ends this process before it misreads anything.
+ * Brings the database up to date. A newer version may have migrated it already, since both share it during an
+ * upgrade: what that version only added is tolerated, and a breaking migration ends this process before it misreads anything.
  */
 export function* migrate(
   database: string,
@@ -20,7 +20,7 @@ export function* migrate(
   const applied = new Set(stored!.rows.map((row) => Number(row.id)))
 
   const knownIds = new Set(known.map((migration) => migration.id))
-  // The newest one tells the version that knows all of them.
+  // The newest migration names the version that knows all of them.
   const broken = stored!.rows.findLast((row) => Number(row.breaking) === 1 && !knownIds.has(Number(row.id)))
   if (broken !== undefined) {
     throw new ConfigError([

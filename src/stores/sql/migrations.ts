@@ -3,14 +3,14 @@ import type { Dialect } from './driver.ts'
 export interface Migration {
   id: number
   name: string
-  /** The version of paystile that brought it: what an older one must be replaced with if it cannot go on. */
+  /** The version of paystile that introduced it: an older one that cannot continue must be upgraded to it. */
   since: string
-  /** Versions that do not know it can no longer use the database. Anything that only adds is not breaking. */
+  /** Older versions can no longer use the database. A migration that only adds something is not breaking. */
   breaking: boolean
   up(dialect: Dialect): string[]
 }
 
-/** Only ever appended to, with names spelled out: what was released has run in someone's database. */
+/** Only append to this list, and write names out: released migrations have run in someone's database. */
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: 'first-tables', since: '0.1.0', breaking: true, up: firstTables },
   { id: 2, name: 'holds', since: '0.2.0', breaking: false, up: (dialect) => rowTable('holds', dialect) },

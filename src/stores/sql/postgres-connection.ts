@@ -4,23 +4,23 @@ import postgres from 'postgres'
 import type { Query, Result } from './driver.ts'
 import type { PostgresTarget } from './postgres-url.ts'
 
-/** One session with the server. Once broken it stays so: whoever needs another opens another. */
+/** One session with the server. Once broken it stays broken; a new one must be created. */
 export interface PostgresConnection {
-  /** Sends all at once and answers in order. Rejects with PostgresFault at the first that fails. */
+  /** Sends all queries at once; results are in order. Rejects with the PostgresFault of the first that fails. */
   run(queries: readonly Query[]): Promise<Answer[]>
   readonly broken: boolean
-  /** Says goodbye and waits for the server to hang up, though not for long. */
+  /** Terminates the session and waits a short time for the server to close the connection. */
   end(): Promise<void>
-  /** Hangs up. Everything unanswered rejects. */
+  /** Closes the connection at once. Calls without an answer reject. */
   destroy(): void
 }
 
 export interface Answer extends Result {
-  /** As the server names what it did: COMMIT is answered by ROLLBACK if the transaction had failed. */
+  /** What the server says it did: COMMIT is answered with ROLLBACK if the transaction had failed. */
   command: string
 }
 
-/** What went wrong, without the statement and its values: these hold signatures. */
+/** What went wrong, without the statement and its values, which contain signatures. */
 export class PostgresFault extends Error {
   /** The server's SQLSTATE, or a code of the network. */
   readonly code: string
@@ -35,7 +35,7 @@ export class PostgresFault extends Error {
 export interface PostgresSettings {
   target: PostgresTarget
   schema: string
-  /** The server gives up a statement after so long. */
+  /** The server cancels a statement after this time. */
   statementTimeoutMs: number
 }
 
@@ -47,9 +47,8 @@ export interface ConnectionEvents {
 const END_LIMIT_SECONDS = 1
 
 /**
- * A connection that is opened by its first query. The client library would open a lost connection again and send
- * there what had queued up, which takes the rest of a transaction for statements of their own: each client here is
- * given one socket, once.
+ * A connection that is opened by its first query. After a lost connection the client library would reconnect and send what is
+ * queued, so that the rest of a transaction would run as separate statements. Therefore each client gets one socket, once.
  */
 export function createConnection(
   { target, schema, statementTimeoutMs }: PostgresSettings,
@@ -57,7 +56,7 @@ export function createConnection(
 ): PostgresConnection {
   let socket: Socket | undefined
   let fault: PostgresFault | undefined
-  /** Of calls without an answer: the library forgets some of them when a connection ends. */
+  /** Rejects the calls without an answer: the library forgets some of them when a connection ends. */
   const unanswered = new Set<(reason: PostgresFault) => void>()
 
   function fail(reason: PostgresFault): void {
@@ -74,7 +73,7 @@ export function createConnection(
     const { host, port } = target
     socket = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port })
     socket.setNoDelay(true)
-    // Its later errors reach us through the library; one in between must not end the process.
+    // The library reports later errors of the socket; an error before that must not end the process.
     socket.on('error', () => {})
     Object.assign(socket, { host })
     await once(socket, 'connect')
@@ -105,7 +104,7 @@ export function createConnection(
       application_name: 'paystile',
       search_path: `"${schema}"`,
       statement_timeout: statementTimeoutMs,
-      // An instance that stops in mid-transaction must let go of its rows before others give up waiting for them.
+      // If an instance stops in the middle of a transaction, its row locks must end before others give up waiting for them.
       idle_in_transaction_session_timeout: Math.floor(statementTimeoutMs / 2),
     },
     socket: openSocket,
@@ -132,7 +131,7 @@ export function createConnection(
             (results) => resolve(results.map(toAnswer)),
             (error: unknown) => {
               const reason = toFault(error)
-              // The server refused a statement and goes on; any other fault ends the session.
+              // After a refused statement the session continues; any other fault ends it.
               if ((error as { severity?: unknown }).severity !== 'ERROR') fail(reason)
               reject(reason)
             },

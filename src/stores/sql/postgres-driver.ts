@@ -5,7 +5,7 @@ import { createPool } from './postgres-pool.ts'
 const RACES = 10
 
 export const postgresDialect: Dialect = {
-  // The parameter is text: the client library would encode a json one a second time.
+  // The parameter is declared as text, because the client library would encode a json parameter a second time.
   inKeys: '= ANY (ARRAY(SELECT json_array_elements_text(?::text::json)))',
   forUpdate: 'FOR UPDATE',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
@@ -20,19 +20,19 @@ export const postgresDialect: Dialect = {
       AS 'BEGIN RAISE EXCEPTION ''${table} is append-only''; END'`,
     `CREATE TRIGGER ${table}_refuses_change BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}
       FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuses_change()`,
-    // ALWAYS: also in a session that calls itself a replica.
+    // ALWAYS: also in a session with session_replication_role = replica.
     `ALTER TABLE ${table} ENABLE ALWAYS TRIGGER ${table}_refuses_change`,
   ],
 }
 
-// Said in full, whatever the server's defaults are: each statement must see what was committed before it began.
+// Explicit, so that the server's defaults do not matter: each statement must see what was committed before it began.
 const BEGIN = command('BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE')
 const COMMIT = command('COMMIT')
 const ROLLBACK = command('ROLLBACK')
 
-/** Many transactions at once, one connection each; the server's row locks put them in order. */
+/** Runs many transactions at once, one connection each; the server's row locks put them in order. */
 export function createPostgresDriver(
-  settings: PostgresSettings & { patienceMs: number; max: number },
+  settings: PostgresSettings & { timeoutMs: number; max: number },
 ): Driver {
   const pool = createPool(settings)
   return {
@@ -61,7 +61,7 @@ async function runOnce<T>(connection: PostgresConnection, script: () => Script<T
     const steps = script()
     let turn = steps.next()
     let opening = [BEGIN]
-    // What goes out together with BEGIN is run even if BEGIN is refused; so it may only look, and lock.
+    // Queries that are sent together with BEGIN run even if BEGIN fails, so they may only read and lock.
     if (!turn.done && !turn.value.every(({ sql }) => sql.startsWith('SELECT '))) {
       await connection.run(opening)
       opening = []
@@ -76,7 +76,7 @@ async function runOnce<T>(connection: PostgresConnection, script: () => Script<T
     await connection.run([ROLLBACK]).catch(connection.destroy)
     throw error
   }
-  // From here on nobody but the database knows: an error is passed on as it is and never leads to a second try.
+  // From here on only the database knows the outcome: an error is passed on and never leads to a second try.
   try {
     const [answer] = await connection.run([COMMIT])
     if (answer!.command !== 'COMMIT') throw new Error(`COMMIT was answered by ${answer!.command}`)
@@ -87,7 +87,7 @@ async function runOnce<T>(connection: PostgresConnection, script: () => Script<T
   }
 }
 
-/** Nothing is committed, and the same again may succeed: a row appeared, a deadlock, a serialization failure. */
+/** Nothing was committed, and a second try may succeed: a row appeared, a deadlock, a serialization failure. */
 function lostRace(error: unknown): boolean {
   return (
     error instanceof LostRaceError || (error instanceof PostgresFault && /^40(P01|001)$/.test(error.code))

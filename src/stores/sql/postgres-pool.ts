@@ -5,20 +5,20 @@ import {
   type PostgresSettings,
 } from './postgres-connection.ts'
 
-/** Connections that are lent to one caller at a time. */
+/** A pool of connections, each used by one caller at a time. */
 export interface PostgresPool {
   /**
-   * Lends a connection until `work` is done. After `patienceMs` from `sinceMs` on, whatever hangs (the wait for a
-   * connection, the server, the network) is given up: the connection is cut and the call rejects.
+   * Gives `work` a connection until it is done. If it takes longer than `timeoutMs` from `sinceMs` on, whether it waits for a
+   * connection, the server or the network, the connection is cut and the call rejects.
    */
   use<T>(sinceMs: number, work: (connection: PostgresConnection) => Promise<T>): Promise<T>
-  /** Waits for what is lent out. */
+  /** Waits until connections in use are returned. */
   close(): Promise<void>
 }
 
-export function createPool(settings: PostgresSettings & { patienceMs: number; max: number }): PostgresPool {
-  const { patienceMs, max } = settings
-  /** The one used last is on top, and is lent first: the server keeps its caches warm. */
+export function createPool(settings: PostgresSettings & { timeoutMs: number; max: number }): PostgresPool {
+  const { timeoutMs, max } = settings
+  /** The connection used last is used first, since the server's caches for it are warm. */
   let idle: PostgresConnection[] = []
   let count = 0
   let waiters: Array<(connection: PostgresConnection | undefined) => void> = []
@@ -36,7 +36,7 @@ export function createPool(settings: PostgresSettings & { patienceMs: number; ma
     return connection
   }
 
-  /** An idle connection, or leave to open one (undefined). */
+  /** An idle connection, or undefined if a new one may be opened. */
   function acquire(giveUp: AbortSignal): Promise<PostgresConnection | undefined> {
     const connection = idle.pop()
     if (connection !== undefined) return Promise.resolve(connection)
@@ -69,8 +69,8 @@ export function createPool(settings: PostgresSettings & { patienceMs: number; ma
   return {
     async use(sinceMs, work) {
       if (closing) throw new PostgresFault('08003', 'the connection is closed')
-      const leftMs = sinceMs + patienceMs - performance.now()
-      const late = new PostgresFault('timeout', `no answer within ${patienceMs} ms`)
+      const leftMs = sinceMs + timeoutMs - performance.now()
+      const late = new PostgresFault('timeout', `no answer within ${timeoutMs} ms`)
       if (leftMs <= 0) throw late
       const giveUp = new AbortController()
       const timer = setTimeout(() => giveUp.abort(late), leftMs)
@@ -103,13 +103,13 @@ export function createPool(settings: PostgresSettings & { patienceMs: number; ma
   }
 }
 
-/** What a session must be before it is used. */
+/** Checks a session before it is used. */
 async function greet(connection: PostgresConnection): Promise<void> {
   const sql = `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
     CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`
   try {
     const [answer] = await connection.run([{ sql, params: [] }])
-    // A standby lags behind: what it does not know yet would look like "never paid".
+    // A standby lags behind the primary: payments that it does not have yet would look unpaid.
     if (answer!.rows[0]?.standby) throw new PostgresFault('25006', 'the server is a read-only standby')
   } catch (error) {
     connection.destroy()

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ConfigError } from '../../errors.ts'
 import { parsePostgresUrl } from './postgres-url.ts'
 
-test('every part may hold odd characters, and the label never holds the password', () => {
+test('every part may contain special characters, and the label never contains the password', () => {
   const password = 'p@ss:w/rd?#% é'
   const text = `postgresql://us%40er:${encodeURIComponent(password)}@db.example:6543/my%2Fdb?pgbouncer=true`
   expect(parsePostgresUrl(text)).toEqual({

@@ -65,7 +65,7 @@ function tlsOf(host: string, mode: string, rootCertFile: string | null): Postgre
   if (mode === 'allow' || mode === 'prefer') return 'prefer'
   const checked = mode !== 'require' || (rootCertFile !== null && rootCertFile !== 'system')
   return {
-    // Named here: over an existing socket Node would otherwise compare the certificate with "localhost".
+    // Set explicitly: over an existing socket Node would compare the certificate with "localhost".
     host,
     ...(isIP(host) === 0 && { servername: host }),
     rejectUnauthorized: checked,

@@ -4,21 +4,21 @@ import { createConnection, type PostgresConnection, type PostgresSettings } from
 
 export type CommittedListener = (challengeIds: readonly string[]) => void
 
-/** Tells other instances which challenges changed. Only hints: some get lost, and whoever waits polls as well. */
+/** Tells other instances which challenges changed. Only a hint, which may be lost; those who wait also poll. */
 export interface Wakeups {
   /** Listens to the other instances until the returned function is called. */
   listen(listener: CommittedListener): () => void
-  /** Tells them, soon. Does nothing until somebody here listens: then nobody elsewhere does either. */
+  /** Publishes ids soon. Does nothing until this instance listens itself: if it does not, other instances do not either. */
   tell(challengeIds: readonly string[]): void
   close(): Promise<void>
 }
 
-/** The server takes 8,000 bytes per message; ids are of ASCII. */
+/** The server accepts 8,000 bytes per message; ids are ASCII. */
 const MESSAGE_LIMIT = 7_500
 const BACKLOG_LIMIT = 10_000
 const RECONNECT_MS = 1_000
 const CHECK_MS = 15_000
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeups {
   const me = randomUUID()
@@ -30,17 +30,17 @@ export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeu
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  function hear(_channel: string, payload: string): void {
+  function onNotify(_channel: string, payload: string): void {
     const [sender, ...ids] = payload.split('\n')
     if (sender !== me) for (const listener of listeners) listener(ids)
   }
 
-  /** Keeps one connection listening. It is asked now and then: a line that went dead says nothing by itself. */
+  /** Keeps one connection listening. It is queried regularly, because a dead connection would not be noticed otherwise. */
   async function keepListening(): Promise<void> {
     clearTimeout(timer)
     if (closed || listeners.size === 0) return
-    const current = line?.broken === false ? line : createConnection(settings, { onNotify: hear })
-    const limit = setTimeout(current.destroy, PATIENCE_MS)
+    const current = line?.broken === false ? line : createConnection(settings, { onNotify })
+    const limit = setTimeout(current.destroy, TIMEOUT_MS)
     try {
       if (current !== line) await current.run([{ sql: `LISTEN ${channel}`, params: [] }])
       else await current.run([{ sql: 'SELECT 1', params: [] }])
@@ -55,7 +55,7 @@ export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeu
     timer.unref()
   }
 
-  /** One message is under way at a time; what happens meanwhile goes with the next. */
+  /** Sends one message at a time; ids that come meanwhile go into the next one. */
   async function tellAll(): Promise<void> {
     telling = true
     while (untold.size > 0) {
@@ -66,10 +66,10 @@ export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeu
         untold.delete(id)
       }
       try {
-        // After the commit and not within: NOTIFY makes the commits of all instances wait in one line.
+        // After the commit and not within it: NOTIFY in a transaction would serialize the commits of all instances.
         await driver.query({ sql: 'SELECT pg_notify(?, ?)', params: [channel, message] })
       } catch {
-        // They find out by polling.
+        // The other instances notice the change by polling.
       }
     }
     telling = false

@@ -9,24 +9,24 @@ import { parsePostgresUrl } from './postgres-url.ts'
 import { type CommittedListener, createWakeups } from './postgres-wakeups.ts'
 import { createSqlStore } from './sql-store.ts'
 
-/** A server that hangs is unavailable after so long; it gives up a statement a little earlier by itself. */
-const PATIENCE_MS = 5_000
+/** After this time a server that does not answer counts as unavailable; it cancels a statement itself a little earlier. */
+const TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 4_000
-/** A migration may rebuild a table, or wait for another instance that does. */
-const MIGRATION_PATIENCE_MS = 600_000
+/** A migration may rebuild a table, or wait for another instance that is doing so. */
+const MIGRATION_TIMEOUT_MS = 600_000
 
 export interface PostgresOptions {
   url: string
-  /** Everything of ours is in this schema, which is made if it is absent. Default `paystile`. */
+  /** The schema of all tables; created if it is absent. Default `paystile`. */
   schema?: string
-  /** Default 10; one more where `onCommitted` is used. */
+  /** Default 10; one more if `onCommitted` is used. */
   maxConnections?: number
 }
 
 export interface PostgresStore extends Store {
   /**
-   * Calls back with challenges that other instances changed, soon after they did. A hint only: it may be lost or come
-   * twice, and says nothing of what changed. Returns a function that ends it.
+   * Calls the listener with challenges that other instances changed, soon after they did. It is only a hint: it may be lost or
+   * come twice, and does not say what changed. Returns a function that ends it.
    */
   onCommitted(listener: CommittedListener): () => void
 }
@@ -35,9 +35,9 @@ export interface PostgresStore extends Store {
  * Opens a store that many instances share, and brings its tables up to date first. Throws ConfigError with one line if
  * the database cannot be used as it is, and UnavailableError if it does not answer.
  *
- * `seq` of audit entries is given when a step is written: within a challenge it is the order in which steps were
- * committed, since each waits for the version that the one before it left. Between challenges of different instances a
- * lower number may appear later than a higher one.
+ * The `seq` of an audit entry is assigned when its step is written. Within a challenge it is the order of the commits, since
+ * each step needs the version that the step before it left. Between challenges of different instances a lower number may
+ * appear later than a higher one.
  *
  * @example
  * const store = await openPostgresStore({ url: 'postgres://paystile:secret@localhost:5432/shop' })
@@ -50,7 +50,7 @@ export async function openPostgresStore({
   const target = parsePostgresUrl(url)
   checkSchema(schema)
   const settings = { target, schema, statementTimeoutMs: STATEMENT_TIMEOUT_MS }
-  const driver = createPostgresDriver({ ...settings, patienceMs: PATIENCE_MS, max: maxConnections })
+  const driver = createPostgresDriver({ ...settings, timeoutMs: TIMEOUT_MS, max: maxConnections })
   try {
     if (!(await isUpToDate(driver))) await migratePostgres(url, { schema })
   } catch (error) {
@@ -76,8 +76,8 @@ export async function openPostgresStore({
 }
 
 /**
- * Brings the tables up to date. Any number of instances may do so at once: one of them works, the others wait and
- * find it done. Where nothing is left to do no right to create anything is needed.
+ * Brings the tables up to date. Any number of instances may do so at once: one of them does the work, the others wait
+ * and find it done. If nothing is left to do, no right to create anything is needed.
  */
 export async function migratePostgres(
   url: string,
@@ -86,7 +86,7 @@ export async function migratePostgres(
   const target = parsePostgresUrl(url)
   checkSchema(schema)
   const within = async <T>(limitMs: number, work: (driver: Driver) => Promise<T>): Promise<T> => {
-    const limits = { statementTimeoutMs: limitMs, patienceMs: limitMs, max: 1 }
+    const limits = { statementTimeoutMs: limitMs, timeoutMs: limitMs, max: 1 }
     const driver = createPostgresDriver({ target, schema, ...limits })
     try {
       return await work(driver)
@@ -96,8 +96,8 @@ export async function migratePostgres(
       await driver.close()
     }
   }
-  if (await within(PATIENCE_MS, isUpToDate)) return
-  await within(MIGRATION_PATIENCE_MS, (driver) => {
+  if (await within(TIMEOUT_MS, isUpToDate)) return
+  await within(MIGRATION_TIMEOUT_MS, (driver) => {
     return driver.transaction(() => migrateAlone(target.label, schema, driver))
   })
 }
@@ -108,7 +108,7 @@ export async function postgresHoldsRecords(
   { schema = 'paystile' }: { schema?: string } = {},
 ): Promise<boolean> {
   const target = parsePostgresUrl(url)
-  const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, patienceMs: PATIENCE_MS, max: 1 }
+  const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, timeoutMs: TIMEOUT_MS, max: 1 }
   const driver = createPostgresDriver({ target, schema, ...limits })
   try {
     return (await driver.query({ sql: 'SELECT 1 FROM audit LIMIT 1', params: [] })).rows.length > 0
@@ -158,7 +158,7 @@ async function checkEncoding(driver: Driver): Promise<void> {
 
 function explain(label: string, error: unknown): Error {
   if (error instanceof ConfigError || error instanceof UnavailableError) return error
-  // The server spoke, and would say the same again: a wrong password, no such database, no right to create tables.
+  // The server answered, and would give the same answer again: wrong password, no such database, no right to create tables.
   if (error instanceof PostgresFault && /^(0A|22|28|3D|42)/.test(error.code)) {
     return new ConfigError([`${label} cannot be used as a store: ${error.message}`])
   }

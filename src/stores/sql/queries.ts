@@ -3,7 +3,7 @@ import type { StoredAudit, StoredRow } from '../prepare-step.ts'
 import type { Dialect, Query, Result } from './driver.ts'
 import { AUDIT_ROW_COLUMNS, createWriteQueries, ROW_COLUMNS } from './write-queries.ts'
 
-/** In the order in which a transaction locks them: the same everywhere, so that no two wait for each other. */
+/** In the order in which transactions lock them: always the same, so that there are no deadlocks. */
 export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   challenges: 'challenges',
   requests: 'requests',
@@ -62,7 +62,7 @@ export function createQueries(dialect: Dialect) {
 export function readRow(row: Result['rows'][number]): StoredRow {
   return {
     key: row.key as string,
-    // Some drivers answer 64-bit integers as text.
+    // Some drivers return 64-bit integers as text.
     version: Number(row.version),
     ref: row.ref as string | null,
     dueAt: row.due_at === null ? null : Number(row.due_at),

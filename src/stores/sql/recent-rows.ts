@@ -4,15 +4,15 @@ import { rowId, type StoredRow, type Write } from '../prepare-step.ts'
 const MAX_ROWS = 4096
 
 /**
- * The rows that were written last, for a store that nobody else writes: a purchase reads what it has just written
- * several times over.
+ * A cache of the rows written last, for a store with one writer: a purchase reads rows that it has just written several
+ * times.
  */
 export interface RecentRows {
-  /** Undefined: not known here. */
+  /** Undefined: not in the cache. */
   get(table: TableName, key: string): StoredRow | undefined
-  /** In the order in which they were committed. */
+  /** Adds rows, in the order in which they were committed. */
   committed(writes: readonly Write[]): void
-  /** Nobody knows what was stored. */
+  /** Called when it is not known what was stored. */
   forget(): void
 }
 
@@ -23,7 +23,7 @@ export function createRecentRows(): RecentRows {
     committed(writes) {
       for (const write of writes) {
         const id = rowId(write)
-        // Newest last, so that the oldest goes first.
+        // Newest last, so that the oldest is removed first.
         rows.delete(id)
         if (write.row !== null) rows.set(id, write.row)
       }

@@ -62,7 +62,7 @@ afterEach(async () => {
 const put = (key: string, version = 0) => samplePut('requests', { key, version })
 const versions = async (...keys: string[]) => (await store.get('requests', keys)).map((row) => row?.version)
 
-test('all that gathers in one tick is one transaction', async () => {
+test('all steps of one tick are one transaction', async () => {
   const steps = [[put('a')], [put('b'), put('a', 1)], [put('a', 2)]]
   const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
   expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'flush'])
@@ -70,7 +70,7 @@ test('all that gathers in one tick is one transaction', async () => {
   expect(await versions('a', 'b')).toEqual([3, 1])
 })
 
-test('of steps that contradict each other each gets its own answer', async () => {
+test('steps that contradict each other each get their own result', async () => {
   const steps = [[put('a')], [put('b'), put('a', 1)], [put('c'), put('a', 1)], [put('a', 2)]]
   const results = await Promise.all(steps.map((puts) => store.commit({ puts })))
   expect(executed.filter((sql) => sql === 'COMMIT')).toHaveLength(1)
@@ -78,28 +78,31 @@ test('of steps that contradict each other each gets its own answer', async () =>
   expect(await versions('a', 'b', 'c')).toEqual([3, 1, undefined])
 })
 
-test('a step that contradicts what is stored is refused, and its neighbours are not', async () => {
+test('a step that contradicts the stored rows is refused, and other steps are not', async () => {
   await store.commit({ puts: [put('a')] })
   const group = [put('a'), put('b'), put('a', 1)].map((one) => store.commit({ puts: [one] }))
   expect((await Promise.all(group)).map(({ kind }) => kind)).toEqual(['conflict', 'applied', 'applied'])
   expect(await versions('a', 'b')).toEqual([2, 1])
 })
 
-test('a soft step does not wait for the disk; whatever is committed after it does, for both', async () => {
-  await store.commit({ puts: [put('a')], soft: true })
+test('a step with deferred durability does not wait for the disk; whatever is committed after it does, for both', async () => {
+  await store.commit({ puts: [put('a')], durability: 'deferred' })
   expect(executed).toEqual(['BEGIN IMMEDIATE', 'COMMIT'])
-  await Promise.all([store.commit({ puts: [put('b')], soft: true }), store.commit({ puts: [put('c')] })])
+  await Promise.all([
+    store.commit({ puts: [put('b')], durability: 'deferred' }),
+    store.commit({ puts: [put('c')] }),
+  ])
   expect(executed.slice(2)).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'flush'])
 })
 
-test('a disk that cannot be flushed is an outage, though the step may have happened', async () => {
+test('if the disk cannot be flushed, the store is unavailable, although the step may have been committed', async () => {
   failing = ['flush']
   await expect(store.commit({ puts: [put('a')] })).rejects.toBeInstanceOf(UnavailableError)
   expect(await versions('a')).toEqual([1])
   expect(await store.commit({ puts: [put('a')] })).toMatchObject({ kind: 'conflict' })
 })
 
-test('callers that an answer wakes gather again', async () => {
+test('steps of callers that continue after a result are grouped again', async () => {
   const caller = async (name: string) => {
     for (let round = 0; round < 5; round++) await store.commit({ puts: [put(`${name}-${round}`)] })
   }
@@ -115,7 +118,7 @@ test('a row that is removed in a group can be inserted later in the group', asyn
   expect(await versions('a')).toEqual([1])
 })
 
-test('when COMMIT fails every step of the group is unavailable, and none of it is seen', async () => {
+test('if COMMIT fails, every step of the group is unavailable, and none of it is visible', async () => {
   failing = ['COMMIT']
   const audit = [sampleAudit('x', 'opened')]
   const group = ['a', 'b'].map((key) => store.commit({ puts: [put(key)], audit }))
@@ -128,7 +131,7 @@ test('when COMMIT fails every step of the group is unavailable, and none of it i
   expect(await store.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
 })
 
-test('as long as a failed transaction cannot be rolled back nothing is read or written', async () => {
+test('as long as a failed transaction cannot be rolled back, nothing is read or written', async () => {
   failing = ['COMMIT', 'ROLLBACK', 'ROLLBACK', 'ROLLBACK']
   await expect(store.commit({ puts: [put('a')] })).rejects.toThrow(UnavailableError)
   await expect(store.get('requests', ['a'])).rejects.toThrow(UnavailableError)

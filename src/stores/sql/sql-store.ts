@@ -18,11 +18,11 @@ interface Waiting {
 /** The store over any SQL database whose migrations have run. */
 export function createSqlStore(driver: Driver): Store {
   const queries = createQueries(driver.dialect)
-  // Only where nobody else can change them.
+  // Only if no other process can change the rows.
   const recent = driver.exclusive ? createRecentRows() : undefined
   let waiting: Waiting[] = []
   let lastSize = 0
-  /** Settles when everything that waits now has its answer. */
+  /** Resolves when all steps that wait now have their results. */
   let flushed = Promise.resolve()
   let closed: Promise<void> | undefined
 
@@ -38,16 +38,16 @@ export function createSqlStore(driver: Driver): Store {
   }
 
   async function flush(): Promise<void> {
-    // Whoever else was woken by the same turn joins in: one wait for the disk serves all of them. Who came alone the last
-    // time comes alone now, mostly.
+    // Steps of the same tick join this group and share one wait for the disk. If the last group had a single step, this one
+    // probably has a single step too, so do not wait for others.
     if (lastSize !== 1) await nextTurn()
     const group = waiting
     waiting = []
     lastSize = group.length
     try {
       const steps = group.map(({ step }) => step)
-      const soft = steps.every((step) => step.soft)
-      const results = await apply(steps, { sinceMs: group[0]?.sinceMs, soft })
+      const deferred = steps.every((step) => step.deferred)
+      const results = await apply(steps, { sinceMs: group[0]?.sinceMs, deferred })
       recent?.committed(steps.flatMap(({ writes }, index) => (isApplied(results[index]!) ? writes : [])))
       for (const [index, { resolve }] of group.entries()) resolve(results[index]!)
     } catch (cause) {
@@ -103,11 +103,11 @@ export function createSqlStore(driver: Driver): Store {
     },
     takeDue: (table, nowMs, untilMs, limit) => {
       return ask(async () => {
-        // A negative LIMIT means "all" to one database and is an error to another.
+        // A negative LIMIT means "all" in one database and is an error in another.
         if (limit < 1) return []
-        // A lease: what a power cut takes, it takes together with the work under it.
+        // A lease need not be durable: a power failure that undoes it also ends the work under it.
         const take = () => takeDueRows(queries, table, nowMs, untilMs, limit)
-        const taken = await driver.transaction(take, { soft: true })
+        const taken = await driver.transaction(take, { deferred: true })
         recent?.committed(taken.map((row) => ({ table, key: row.key, version: row.version - 1, row })))
         return taken.map((row) => fromStored(row))
       })
@@ -142,7 +142,7 @@ function readLog({ rows }: Result) {
   })
 }
 
-/** No step with any other text is accepted, and a database may refuse even to look for it: it is simply not there. */
+/** Keys with other text are never stored, and a database may refuse a query for them, so they count as absent. */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }

@@ -1,6 +1,6 @@
 import type { Dialect, Driver, Query, Result, Script } from './driver.ts'
 
-/** What we use of `libsql`, which is what better-sqlite3 offers too. */
+/** The part of `libsql` that we use; better-sqlite3 has the same interface. */
 export interface SqliteDatabase {
   readonly inTransaction: boolean
   exec(sql: string): unknown
@@ -16,8 +16,8 @@ interface SqliteStatement {
 }
 
 export interface SqliteDriver extends Driver {
-  /** As `transaction`, without giving way to anything else. */
-  transactionNow<T>(script: () => Script<T>, how?: { soft?: boolean }): T
+  /** Like `transaction`, but synchronous. */
+  transactionNow<T>(script: () => Script<T>, how?: { deferred?: boolean }): T
 }
 
 const sqlite: Dialect = {
@@ -29,14 +29,14 @@ const sqlite: Dialect = {
   appendOnly: (table, counterColumn) => [
     `CREATE TRIGGER ${table}_refuses_update BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
     `CREATE TRIGGER ${table}_refuses_delete BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
-    // REPLACE deletes without asking the trigger above.
+    // REPLACE deletes rows without running the trigger above.
     `CREATE TRIGGER ${table}_refuses_replace BEFORE INSERT ON ${table}
       WHEN EXISTS (SELECT 1 FROM ${table} WHERE ${counterColumn} = NEW.${counterColumn})
       BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
   ],
 }
 
-/** How what was committed comes to last. A later `flush` brings all earlier commits there too: they share one log. */
+/** Makes commits durable. A `flush` includes all earlier commits, since they share one log. */
 export interface Disk {
   flush(): void
   close(): void
@@ -47,7 +47,7 @@ const COMMIT: Query = { sql: 'COMMIT', params: [] }
 
 const NO_DISK: Disk = { flush: () => {}, close: () => {} }
 
-/** Runs each transaction in one go on one connection: no read can come in between and see half of it. */
+/** Runs each transaction synchronously on one connection, so that no read can see half of it. */
 export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DISK): SqliteDriver {
   const statements = new Map<string, (params: unknown[]) => Result>()
 
@@ -66,16 +66,16 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
     return execute(params)
   }
 
-  /** Throws as long as a failed transaction cannot be undone, for what it wrote would be seen as committed. */
+  /** Throws as long as a failed transaction cannot be rolled back: its writes would look committed. */
   function rollBack(): void {
     if (database.inTransaction) database.exec('ROLLBACK')
   }
 
-  function transactionNow<T>(script: () => Script<T>, { soft = false }: { soft?: boolean } = {}): T {
+  function transactionNow<T>(script: () => Script<T>, { deferred = false }: { deferred?: boolean } = {}): T {
     rollBack()
     const value = committed(script)
-    // Should this fail, the transaction stays, and may be lost with the power: its caller learns that nothing is known.
-    if (!soft) disk.flush()
+    // If this fails, the transaction is committed but may be lost in a power failure: the caller learns that the outcome is unknown.
+    if (!deferred) disk.flush()
     return value
   }
 
@@ -91,7 +91,7 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
       try {
         rollBack()
       } catch {
-        // The first error says more, and whatever comes next tries again before it looks at anything.
+        // The first error is more useful; the next call tries to roll back again before it does anything.
       }
       throw error
     }
@@ -113,8 +113,8 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
         rollBack()
         disk.flush()
         disk.close()
-        // The connection outlives close() until its statements are collected, and would keep the lock. Leaving WAL
-        // checkpoints it into the one file and lets the lock go at the next read.
+        // The connection lives on after close() until its statements are garbage-collected, and would keep the lock. Leaving WAL
+        // mode checkpoints the log into the database file and releases the lock at the next read.
         database.exec('PRAGMA journal_mode = DELETE')
         database.exec('PRAGMA locking_mode = NORMAL')
         database.exec('SELECT count(*) FROM migrations')

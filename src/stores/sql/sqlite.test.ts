@@ -22,7 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 const put = (key: string) => samplePut('requests', { key })
 
 describe('one process owns the file', () => {
-  test('another process is refused by one line until the owner closes', async () => {
+  test('another process is refused with one line until the owner closes the store', async () => {
     const store = openSqliteStore({ path })
     await store.commit({ puts: [put('a')] })
     const refusal = await runChild(openOnce)
@@ -32,7 +32,7 @@ describe('one process owns the file', () => {
     expect(await runChild(openOnce)).toBe('opened')
   })
 
-  test('a second open in the same process is refused and leaves the first in possession', async () => {
+  test('a second open in the same process is refused and does not affect the first', async () => {
     const store = openSqliteStore({ path })
     expect(() => openSqliteStore({ path })).toThrow(
       expect.objectContaining({ name: 'ConfigError', message: expect.stringContaining(`${path} is in use`) }),
@@ -42,7 +42,7 @@ describe('one process owns the file', () => {
     await store.close()
   })
 
-  test('what the collector frees of a closed store does not touch the lock or data of the next', async () => {
+  test('garbage collection of a closed store does not affect the lock or the data of the next one', async () => {
     const first = openSqliteStore({ path })
     await first.commit({ puts: [put('a')] })
     await first.close()
@@ -55,7 +55,7 @@ describe('one process owns the file', () => {
     await second.close()
   })
 
-  test('kill -9 leaves no lock behind and loses nothing that was answered', async () => {
+  test('kill -9 leaves no lock behind and loses no committed step', async () => {
     const child = startChild(commitForever)
     const answered: string[] = []
     for await (const line of createInterface({ input: child.stdout! })) {
@@ -74,7 +74,7 @@ describe('one process owns the file', () => {
 describe('the file', () => {
   const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8)
 
-  test('belongs to this user alone, with its folder', async () => {
+  test('and its folder are accessible to this user only', async () => {
     const store = openSqliteStore({ path })
     await store.commit({ puts: [put('a')] })
     expect([join(folder, 'data'), path, `${path}-wal`].map(modeOf)).toEqual(['700', '600', '600'])
@@ -85,7 +85,7 @@ describe('the file', () => {
     await again.close()
   })
 
-  test('that is no database, or cannot be reached, is refused by one line', () => {
+  test('that is not a database, or cannot be reached, is refused with one line', () => {
     const text = join(folder, 'notes.txt')
     writeFileSync(text, 'not a database, though long enough to have a header\n'.repeat(99))
     expect(() => openSqliteStore({ path: text })).toThrow(
@@ -96,7 +96,7 @@ describe('the file', () => {
     )
   })
 
-  test('is the whole store once closed', async () => {
+  test('contains the whole store after close', async () => {
     const store = openSqliteStore({ path })
     await store.commit({ puts: [put('a')] })
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
@@ -105,7 +105,7 @@ describe('the file', () => {
   })
 })
 
-test('close answers what is queued, and then everything is refused', async () => {
+test('close finishes queued steps, and then every call is refused', async () => {
   const store = openSqliteStore({ path })
   const queued = [store.commit({ puts: [put('a')] }), store.commit({ puts: [put('a')] })]
   await Promise.all([store.close(), store.close()])
@@ -146,7 +146,7 @@ const commitForever = `
     }))
   }`
 
-/** Runs code beside the built store: `npm test` builds before it tests. */
+/** Runs code that imports the built store: `npm test` builds before it tests. */
 function startChild(code: string): ChildProcess {
   const built = new URL('../../../dist/stores/sql/sqlite.js', import.meta.url)
   const source = `import { openSqliteStore } from '${built}'; const path = ${JSON.stringify(path)}; ${code}`

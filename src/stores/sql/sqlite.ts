@@ -8,12 +8,12 @@ import { migrate } from './migrate.ts'
 import { createSqlStore } from './sql-store.ts'
 import { createSqliteDriver, type Disk } from './sqlite-driver.ts'
 
-/** Long enough for the process before us to finish its shutdown. */
+/** Long enough for a previous process to finish its shutdown. */
 const LOCK_WAIT_MS = 1000
 
 /**
- * Opens the embedded store, creating the file and its folder for this user alone. This process owns the file
- * until `close` or its own end, however sudden; throws ConfigError with one line if another one does.
+ * Opens the embedded store; creates the file and its folder for this user only. This process owns the file until `close` or
+ * until it ends in any way. Throws ConfigError with one line if another process owns it.
  *
  * @example
  * const store = openSqliteStore({ path: './data/paystile.db' })
@@ -25,12 +25,12 @@ export function openSqliteStore({ path }: { path: string }): Store {
     const database = new Database(path)
     let disk: Disk | undefined
     try {
-      // Set by exec throughout: a prepared statement keeps the connection alive beyond close, until collected.
+      // Always set with exec: a prepared statement would keep the connection alive after close, until it is garbage-collected.
       database.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
-      // A lock of the operating system, taken by the first use and kept: it dies with the process.
+      // A lock of the operating system, taken at the first use and kept; it ends with the process.
       database.exec('PRAGMA locking_mode = EXCLUSIVE')
       database.exec('PRAGMA journal_mode = WAL')
-      // Flushed to the disk before a checkpoint only: for every commit that must last, the driver does it (see logOf).
+      // SQLite flushes only before a checkpoint; for every durable commit the driver flushes the log itself (see logOf).
       database.exec('PRAGMA synchronous = NORMAL')
       database.exec('PRAGMA fullfsync = ON')
       // Opens the log.
@@ -50,12 +50,12 @@ export function openSqliteStore({ path }: { path: string }): Store {
 }
 
 /**
- * The write-ahead log, which is one file as long as the store is open. Flushed here and not by `synchronous = FULL`: that
- * flushes the file's times as well, which takes twice as long, and cannot be asked for by each commit on its own.
+ * The write-ahead log, which is one file while the store is open. Flushed here and not with `synchronous = FULL`, which also
+ * flushes the file's times and so takes twice as long, and which cannot be chosen per commit.
  */
 function logOf(path: string): Disk {
   const log = openSync(`${path}-wal`, 'r+')
-  // Else the file itself, which may be new, could be lost with the power.
+  // Otherwise a new file could be lost in a power failure.
   syncFolder(dirname(path))
   return { flush: () => fdatasyncSync(log), close: () => closeSync(log) }
 }
@@ -67,9 +67,9 @@ export function sqliteHoldsRecords(path: string): boolean {
     const database = new Database(path, { readonly: true })
     try {
       database.exec(`PRAGMA busy_timeout = ${LOCK_WAIT_MS}`)
-      // Otherwise SQLite makes a file for readers to share.
+      // Otherwise SQLite creates a shared-memory file.
       database.exec('PRAGMA locking_mode = EXCLUSIVE')
-      // An error is the only answer of exec, and a prepared statement would keep the file locked beyond close.
+      // exec can answer only with an error; a prepared statement would keep the file locked after close.
       database.exec('SELECT CASE WHEN EXISTS (SELECT 1 FROM audit) THEN abs(-9223372036854775808) END')
       return false
     } finally {
@@ -84,8 +84,8 @@ export function sqliteHoldsRecords(path: string): boolean {
 }
 
 /**
- * SQLite gives its other files the mode of this one. An existing file is never opened here: closing it again
- * would drop the lock of a store that this process holds on it already (POSIX).
+ * SQLite gives its other files the mode of this one. An existing file is not opened here: closing it would release a lock that
+ * this process already holds on it (POSIX).
  */
 function createPrivateFile(path: string): void {
   try {

@@ -3,7 +3,7 @@ import type { StoredRow } from '../prepare-step.ts'
 import type { Script } from './driver.ts'
 import { type Queries, readRow } from './queries.ts'
 
-/** Takes the rows that wait longest and fences off whoever held them before, as `Store.takeDue` promises. */
+/** Takes the rows that have been due longest; earlier holders can no longer write them, as `Store.takeDue` promises. */
 export function* takeDueRows(
   queries: Queries,
   table: TableName,

@@ -2,16 +2,16 @@ import type { TableName } from '../../ports.ts'
 import type { StoredAudit, Write } from '../prepare-step.ts'
 import type { Dialect, Param, Query } from './driver.ts'
 
-/** A query that changes rows, and how many: fewer means that somebody else was faster. */
+/** A query that changes rows, and how many it must change: fewer means that another writer was faster. */
 export interface Change {
   query: Query
   rows: number
 }
 
 export interface WriteQueries {
-  /** Of one table, each row at most once; the rows are written in this order. */
+  /** Changes of one table, each row at most once; written in this order. */
   writes(writes: readonly Write[]): Change[]
-  /** Numbered in this order. */
+  /** The entries get their numbers in this order. */
   appendAudit(entries: readonly StoredAudit[]): Change[]
 }
 
@@ -38,7 +38,7 @@ export function createWriteQueries(
   return records === undefined ? oneByOne(tableNames) : inBulk(tableNames, records)
 }
 
-/** For a database within the process: a prepared statement per row costs less than unpacking a list. */
+/** For a database in this process: a prepared statement per row costs less than unpacking a list. */
 function oneByOne(tableNames: Readonly<Record<TableName, string>>): WriteQueries {
   const texts = new Map(Object.entries(tableNames).map(([table, name]) => [table, textsOf(name)]))
   const append = `INSERT INTO audit (${AUDIT_ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`

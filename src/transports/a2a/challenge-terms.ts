@@ -1,17 +1,13 @@
-import { randomBytes } from 'node:crypto'
-import type { Dossier } from '../../engine/outcome.ts'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
+import type { Engine, Offer } from '../../engine/outcome.ts'
 import { microToDollars } from '../../protocol/amount.ts'
-import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
-import type { Network } from '../../protocol/network.ts'
-import type { PaymentRequired } from '../../protocol/payment.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
-import { paymentRequired } from '../../rules/requirements.ts'
 
 /** What is the same in all terms of this gateway. */
 export interface Sale {
-  network: Network
+  x402: X402
   baseUrl: string
-  discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'>
+  offerAgain: Engine['offerAgain']
 }
 
 /** The data part beside the text: the terms for who does not speak x402. */
@@ -33,40 +29,30 @@ export interface X402Challenge {
   description: string
 }
 
-export function x402Challenge(required: PaymentRequired, { chainId }: Network): X402Challenge {
-  const { amount, asset, network, payTo, extra } = required.accepts[0]!
-  const { planId, routeId, resourceId, description } = extra
-  const parsed = parseChallengeId(required.challengeId)
+/** It has room for one way to pay: the seller's preferred one. */
+export function x402Challenge(offer: Offer): X402Challenge {
+  const { challengeId, requestId, kind, itemId, resourceId, description, rails } = offer
+  const { network, amount, payTo } = rails[0]!
+  const parsed = parseChallengeId(challengeId)
   return {
     type: 'X402Challenge',
-    challengeId: required.challengeId,
-    requestId: required.requestId,
-    ...(planId !== undefined && { planId }),
-    ...(routeId !== undefined && { routeId }),
-    ...(resourceId !== undefined && { resourceId }),
+    challengeId,
+    requestId,
+    ...(kind === 'plan' ? { planId: itemId } : { routeId: itemId }),
+    resourceId,
     amount,
     unitAmount: microToDollars(BigInt(amount)),
-    asset,
-    network,
-    chainId,
+    asset: network.token.address,
+    network: network.id,
+    chainId: network.chainId,
     destination: payTo,
     ...(parsed && { expiresAt: new Date(parsed.expiresAt).toISOString() }),
     description,
   }
 }
 
-/** The terms of a stored challenge once more, under a salt of their own like every other 402. */
-export function termsAgain(challenge: Dossier['challenge'], sale: Sale, error: string): PaymentRequired {
-  const { plans, routes } = sale.discovery
-  const item =
-    challenge.kind === 'plan'
-      ? plans.find(({ planId }) => planId === challenge.itemId)
-      : routes.find(({ routeId }) => routeId === challenge.itemId)
-  const description = item?.description ?? challenge.itemId
-  return paymentRequired(challenge, sale, description, randomBytes(16).toString('base64url'), error)
-}
-
-export function priceText(required: PaymentRequired): string {
-  const { amount, network, extra } = required.accepts[0]!
-  return `${microToDollars(BigInt(amount))} in USDC on ${network} for ${extra.description}`
+export function priceText({ rails, description }: Offer): string {
+  const { network, amount } = rails[0]!
+  const { id, token } = network
+  return `${microToDollars(BigInt(amount))} in ${token.symbol} on ${id} for ${description}`
 }

@@ -23,13 +23,13 @@ export async function completeIntent(
   }
   if (challenge.kind === 'plan' || challenge.resource === null || call) return completed
   const { itemId, resourceId, resource } = challenge
-  const bare = {
+  const withoutBody = {
     kind: 'route' as const,
     routeId: itemId,
     resourceId,
     resource: { ...resource, bodyHash: '' },
   }
-  const hash = resourceHash(bare)
+  const hash = resourceHash(withoutBody)
   if (fingerprint({ kind: 'route', itemId, resourceId, resourceHash: hash }) !== challenge.fingerprint) {
     return new GatewayError(
       'RESOURCE_REQUIRED',

@@ -20,7 +20,7 @@ export interface A2a {
 export function createA2a(
   config: CardConfig,
   switches: { streaming: boolean; transferProofs: boolean },
-  engine: Pick<Engine, 'purchase' | 'status' | 'inspect' | 'watch' | 'cancel'>,
+  engine: Pick<Engine, 'purchase' | 'status' | 'inspect' | 'watch' | 'cancel' | 'offerAgain'>,
   discovery: DiscoveryCatalog,
   servesRoutes: boolean,
 ): A2a {
@@ -35,12 +35,13 @@ export function createA2a(
   let purchases: Purchases | undefined
 
   return {
-    mount(desk) {
-      const { report } = desk.safe
-      const sale = { network: config.network, baseUrl: config.baseUrl, discovery }
+    mount(context) {
+      const { report } = context
+      const sale = { x402: context.x402, baseUrl: config.baseUrl, offerAgain: engine.offerAgain }
       purchases = createPurchases(engine, sale, report)
       const handler = createRequestHandler({
         ...switches,
+        x402: context.x402,
         engine,
         purchases,
         sale,
@@ -48,7 +49,7 @@ export function createA2a(
         catalogMessage: (contextId) => catalogMessage(sold, contextId),
       })
       return {
-        '/a2a': { POST: createRpcEndpoint(desk, handler) },
+        '/a2a': { POST: createRpcEndpoint(context, handler) },
         '/.well-known/agent.json': { GET: card },
         '/.well-known/agent-card.json': { GET: card },
       }

@@ -1,19 +1,13 @@
 import type { Message } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
 import { z } from 'zod'
-import type { Intent, OfferedTerms } from '../../engine/outcome.ts'
-import { GatewayError } from '../../errors.ts'
+import { PAYLOAD_KEY, paymentOfMessage, STATUS_KEY, termsOfMessage } from '../../dialects/a2a-metadata.ts'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
+import type { Intent, OfferedTerms, Payment } from '../../engine/outcome.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
 import { Bytes32Schema, SignatureSchema } from '../../protocol/hex.ts'
-import {
-  AcceptedSchema,
-  type PaymentPayload,
-  PaymentPayloadSchema,
-  paymentIdOf,
-} from '../../protocol/payment.ts'
+import { nameFault } from '../../protocol/name-fault.ts'
 import { accessIntent } from '../http/decode-access.ts'
-import { nameFault } from '../http/name-fault.ts'
-import { chooseRequestId } from '../http/request-id.ts'
 import { isUnopened } from './render-purchase.ts'
 
 /** What a message wants. */
@@ -27,9 +21,6 @@ export type Ask =
   /** `taskId`: the task that it says it continues. */
   | { kind: 'purchase'; intent: Intent; taskId: string | undefined }
 
-export const STATUS_KEY = 'x402.payment.status'
-export const PAYLOAD_KEY = 'x402.payment.payload'
-
 const ProofSchema = z.object({
   challengeId: z.string().max(160).optional(),
   txHash: Bytes32Schema,
@@ -37,7 +28,10 @@ const ProofSchema = z.object({
 })
 
 /** Throws RequestMalformedError. Payload and proof never enter a message: they are as good as money. */
-export function decodeMessage(message: Message, { transferProofs }: { transferProofs: boolean }): Ask {
+export function decodeMessage(
+  message: Message,
+  { transferProofs, x402 }: { transferProofs: boolean; x402: X402 },
+): Ask {
   const status: unknown = message.metadata?.[STATUS_KEY]
   // The translation of 0.3 passes on whatever it is given.
   const named: Record<string, unknown> = { taskId: message.taskId, contextId: message.contextId }
@@ -46,8 +40,8 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
   }
   const taskId = message.taskId === '' || isUnopened(message.taskId) ? undefined : message.taskId
   if (status === 'payment-rejected') {
-    const offered = offeredIn(message.metadata, () => callIn(message))
-    const rejected = taskId ?? offered?.accepted.extra?.challengeId
+    const offered = offeredIn(x402, message.metadata, () => callIn(message))
+    const rejected = taskId ?? offered?.echo.challengeId
     if (rejected === undefined) {
       refuse(
         `payment-rejected needs message.taskId, or ${PAYLOAD_KEY} with the terms (accepted) that are not to be paid`,
@@ -55,7 +49,7 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
     }
     return { kind: 'reject', taskId: rejected, offered }
   }
-  const payment = paymentIn(message)
+  const payment = paymentIn(x402, message)
   const { access, proof } = partsOf(message)
   if (status === 'payment-submitted' && !payment && !proof) {
     refuse(`${STATUS_KEY} is payment-submitted, but metadata has no ${PAYLOAD_KEY}`)
@@ -73,19 +67,17 @@ export function decodeMessage(message: Message, { transferProofs }: { transferPr
   return { kind: 'purchase', intent, taskId }
 }
 
-const OfferSchema = z.object({ accepted: AcceptedSchema })
-
-/** A payload need not be signed to say which terms are not accepted. */
+/** The terms that the message repeats, and the call that they were offered for. */
 export function offeredIn(
+  x402: X402,
   metadata: Record<string, unknown> | undefined,
   call: () => OfferedTerms['call'] = () => undefined,
 ): OfferedTerms | undefined {
-  const value: unknown = metadata?.[PAYLOAD_KEY]
-  if (value === undefined || value === null) return undefined
-  const parsed = OfferSchema.safeParse(value)
-  if (!parsed.success) refuse(`${PAYLOAD_KEY} is malformed: ${nameFault(parsed.error)}`)
+  const terms = termsOfMessage(x402, metadata)
+  if (terms === undefined) return undefined
+  if ('fault' in terms) refuse(`${PAYLOAD_KEY} ${terms.fault}`)
   const called = call()
-  return { accepted: parsed.data.accepted, ...(called && { call: called }) }
+  return { ...terms, ...(called && { call: called }) }
 }
 
 /** The call of a route, where the message repeats it. */
@@ -94,10 +86,8 @@ function callIn(message: Message): OfferedTerms['call'] {
   return access?.resource ? intentOf(access, undefined).call : undefined
 }
 
-function intentOf(request: AccessRequest, payment: PaymentPayload | undefined): Intent {
-  const requestId = chooseRequestId(request.requestId, null, paymentIdOf(payment))
-  if (requestId instanceof GatewayError) refuse(requestId.message)
-  const decoded = accessIntent({ ...request, requestId }, payment, 'a2a')
+function intentOf(request: AccessRequest, payment: Payment | undefined): Intent {
+  const decoded = accessIntent(request, payment, 'a2a')
   switch (decoded.kind) {
     case 'intent':
       return decoded.intent
@@ -108,11 +98,9 @@ function intentOf(request: AccessRequest, payment: PaymentPayload | undefined): 
   }
 }
 
-function paymentIn({ metadata }: Message): PaymentPayload | undefined {
-  const value: unknown = metadata?.[PAYLOAD_KEY]
-  if (value === undefined || value === null) return undefined
-  const parsed = PaymentPayloadSchema.safeParse(value)
-  return parsed.success ? parsed.data : refuse(`${PAYLOAD_KEY} is malformed: ${nameFault(parsed.error)}`)
+function paymentIn(x402: X402, { metadata }: Message): Payment | undefined {
+  const payment = paymentOfMessage(x402, metadata)
+  return payment && 'fault' in payment ? refuse(`${PAYLOAD_KEY} ${payment.fault}`) : payment
 }
 
 interface Parts {

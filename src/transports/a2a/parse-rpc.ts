@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type PaymentPayload, PaymentPayloadSchema } from '../../protocol/payment.ts'
-import { PAYLOAD_KEY, STATUS_KEY } from './decode-message.ts'
+import { paymentOfMessage, STATUS_KEY } from '../../dialects/a2a-metadata.ts'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
+import type { Payment } from '../../engine/outcome.ts'
 
 export type RpcRequest = {
   jsonrpc: '2.0'
@@ -41,11 +42,12 @@ export function parseRpc(text: string): RpcParse {
 const SENDS = new Set(['message/send', 'message/stream', 'SendMessage', 'SendStreamingMessage'])
 
 /** The payment that it carries. Those are limited where they fail; whatever merely looks like one is none. */
-export function paymentIn({ method, params }: RpcRequest): PaymentPayload | undefined {
+export function paymentIn(x402: X402, { method, params }: RpcRequest): Payment | undefined {
   if (!SENDS.has(method) || !isRecord(params) || !isRecord(params.message)) return undefined
   const { metadata } = params.message
   if (!isRecord(metadata) || metadata[STATUS_KEY] === 'payment-rejected') return undefined
-  return PaymentPayloadSchema.safeParse(metadata[PAYLOAD_KEY]).data
+  const found = paymentOfMessage(x402, metadata)
+  return found && !('fault' in found) ? found : undefined
 }
 
 /**

@@ -4,8 +4,8 @@ import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
-import { explainReason } from '../../rules/check-payment.ts'
-import { priceText, type Sale, termsAgain, x402Challenge } from './challenge-terms.ts'
+import { explainReason } from '../../rules/explain-reason.ts'
+import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
 import type { TaskView } from './task-view.ts'
 import { settlementError } from './x402-error.ts'
 
@@ -97,11 +97,12 @@ function failures({ challenge, attempts }: Dossier) {
 
 function unpaid(dossier: Dossier, sale: Sale) {
   const { challenge } = dossier
-  const required = termsAgain(challenge, sale, 'Payment required')
-  const terms = { state: 'input-required' as const, required, data: x402Challenge(required, sale.network) }
+  const offer = sale.offerAgain(challenge, 'Payment required')
+  const required = sale.x402.paymentRequired(offer)
+  const terms = { state: 'input-required' as const, required, data: x402Challenge(offer) }
   const last = failures(dossier).at(-1)
   if (!last) {
-    const text = `Not paid yet: ${priceText(required)}. ${HOW_TO_PAY} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
+    const text = `Not paid yet: ${priceText(offer)}. ${HOW_TO_PAY} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
     return { ...terms, payment: 'payment-required' as const, text }
   }
   return {

@@ -1,5 +1,5 @@
 import type { Engine, Intent, Outcome } from '../../engine/outcome.ts'
-import { concealed } from '../http/safeguards.ts'
+import { publicFault } from '../http/safeguards.ts'
 import type { Sale } from './challenge-terms.ts'
 import { challengeIdOf, renderPurchase } from './render-purchase.ts'
 import type { TaskView } from './task-view.ts'
@@ -10,8 +10,8 @@ const MAX_UNWATCHED = 1000
 export interface Purchases {
   /** What became of an intent. Never throws: a fault is a task that says to send the same again. */
   run(intent: Intent): Promise<TaskView>
-  /** Room for one that nobody waits for. */
-  roomy(): boolean
+  /** Whether one more may run that nobody waits for. */
+  hasRoom(): boolean
   /** A payment for this task is under way here. */
   settling(taskId: string): boolean
   /** Undefined when none is. */
@@ -35,7 +35,7 @@ export function createPurchases(
       outcome = await engine.purchase(intent)
     } catch (error) {
       report(error)
-      outcome = { kind: 'failed', error: concealed(error, challengeId) }
+      outcome = { kind: 'failed', error: publicFault(error, challengeId) }
     }
     const id = challengeIdOf(outcome, intent)
     // The history decorates the answer; that it cannot be read must not cost the buyer the grant.
@@ -54,7 +54,7 @@ export function createPurchases(
       running.set(work, paying ? intent.challengeId : undefined)
       return work.finally(() => running.delete(work))
     },
-    roomy: () => running.size < MAX_UNWATCHED,
+    hasRoom: () => running.size < MAX_UNWATCHED,
     settling: (taskId) => of(taskId).length > 0,
     settled(taskId) {
       const works = of(taskId)

@@ -18,7 +18,7 @@ export function isUnopened(taskId: string): boolean {
 export function challengeIdOf(outcome: Outcome, intent: Intent): string | undefined {
   switch (outcome.kind) {
     case 'challenge':
-      return outcome.required.challengeId
+      return outcome.offer.challengeId
     case 'granted':
       return outcome.grant.challengeId
     case 'resource':
@@ -28,7 +28,7 @@ export function challengeIdOf(outcome: Outcome, intent: Intent): string | undefi
     case 'failed': {
       const { code, details } = outcome.error
       if (code === 'CHALLENGE_NOT_FOUND') return undefined
-      return outcome.required?.challengeId ?? details.challengeId ?? intent.challengeId
+      return outcome.offer?.challengeId ?? details.challengeId ?? intent.challengeId
     }
   }
 }
@@ -43,18 +43,19 @@ export function renderPurchase(
   const shared = {
     id: challengeIdOf(outcome, intent) ?? `${UNOPENED}${randomBytes(12).toString('base64url')}`,
     requestId: dossier?.challenge.requestId ?? intent.requestId,
-    receipts: historyOf(outcome, intent, dossier),
+    receipts: historyOf(outcome, intent, dossier, sale),
     at: dossier?.audit.at(-1)?.at,
   }
   switch (outcome.kind) {
     case 'challenge': {
-      const { required } = outcome
+      const { offer } = outcome
+      const required = sale.x402.paymentRequired(offer)
       // Paid already: the task says so, and the terms are there for a payer that lost the payload and signs another.
       if (dossier && dossier.challenge.state !== 'PENDING') {
         return { ...projectTask(dossier, sale), text: required.error, required }
       }
-      const text = `Pay ${priceText(required)}. ${HOW_TO_PAY}`
-      const data = x402Challenge(required, sale.network)
+      const text = `Pay ${priceText(offer)}. ${HOW_TO_PAY}`
+      const data = x402Challenge(offer)
       return { ...shared, state: 'input-required', payment: 'payment-required', text, data, required }
     }
     case 'granted': {
@@ -82,14 +83,15 @@ export function renderPurchase(
 }
 
 function failure(
-  { error, required }: Extract<Outcome, { kind: 'failed' }>,
+  { error, offer }: Extract<Outcome, { kind: 'failed' }>,
   intent: Intent,
   dossier: Dossier | undefined,
-  { network, baseUrl }: Sale,
+  { x402, baseUrl }: Sale,
 ) {
   const { state } = ERROR_CODES[error.code].a2a
   const { challengeId } = error.details
   const statusUrl = challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${challengeId}`
+  const required = offer && x402.paymentRequired(offer)
   const told = { text: error.message, data: error.toBody(statusUrl), required }
   // Working says: the same payload again. A word of failure would make the buyer sign, and pay, anew.
   if (state === 'working') {
@@ -102,21 +104,26 @@ function failure(
     ...told,
     state: over ? ('failed' as const) : state,
     payment: 'payment-failed' as const,
-    error: x402Error(error, network.id, intent.payment),
+    error: x402Error(error, intent.payment),
   }
 }
 
 /** All that is stored, and this outcome's own receipt where it is not among it. */
-function historyOf(outcome: Outcome, intent: Intent, dossier: Dossier | undefined): SettleResponse[] {
+function historyOf(
+  outcome: Outcome,
+  { payment }: Intent,
+  dossier: Dossier | undefined,
+  { x402 }: Sale,
+): SettleResponse[] {
   const stored = dossier ? receiptsOf(dossier) : []
-  const own = 'receipt' in outcome ? outcome.receipt : undefined
-  if (!own) return stored
-  const nonce = intent.payment?.payload.authorization.nonce
+  const settled = 'settled' in outcome ? outcome.settled : undefined
+  if (!settled) return stored
+  const own = x402.settleResponse(settled)
   const known = own.success
     ? stored.some(({ transaction }) => transaction === own.transaction)
     : [
         ...(dossier?.challenge.refused ?? []),
         ...(dossier?.attempts ?? []).filter(({ phase }) => phase !== 'RELEASED'),
-      ].some(({ key }) => key.endsWith(`:${nonce}`))
+      ].some(({ key }) => key === payment?.key)
   return known ? stored : [...stored, own]
 }

@@ -9,10 +9,11 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Engine, Intent, OfferedTerms } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
-import { concealed } from '../http/safeguards.ts'
+import { publicFault } from '../http/safeguards.ts'
 import type { Sale } from './challenge-terms.ts'
 import { completeIntent } from './complete-intent.ts'
 import { type Ask, decodeMessage, offeredIn } from './decode-message.ts'
@@ -33,6 +34,7 @@ export interface RequestHandlerParts {
   engine: Pick<Engine, 'status' | 'inspect' | 'watch' | 'cancel'>
   purchases: Purchases
   sale: Sale
+  x402: X402
   streaming: boolean
   transferProofs: boolean
   /** For whoever names nothing to buy. */
@@ -101,7 +103,7 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     const intent: Intent = { ...prepared.intent, address: state.get(ADDRESS) as string | undefined }
     const { open } = prepared
     if (open && stream) return yield* streamPurchase({ ...parts, intent, contextId, open })
-    if (open && configuration?.returnImmediately && purchases.roomy()) {
+    if (open && configuration?.returnImmediately && purchases.hasRoom()) {
       void purchases.run(intent)
       return yield task(submitted(open))
     }
@@ -109,18 +111,18 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
   }
 
   /** Whatever the store or a bug throws: the operator is told all of it, the client what it may know. */
-  function told(context: ServerCallContext, error: unknown): unknown {
+  function publicError(context: ServerCallContext, error: unknown): unknown {
     if (error instanceof A2AError) return error
     context.state.set(FAULT, true)
     if (!(error instanceof GatewayError)) parts.report(error)
-    return new Error(error instanceof GatewayError ? error.message : concealed(error).message)
+    return new Error(error instanceof GatewayError ? error.message : publicFault(error).message)
   }
 
   async function guarded<T>(context: ServerCallContext, ask: () => Promise<T>): Promise<T> {
     try {
       return await ask()
     } catch (error) {
-      throw told(context, error)
+      throw publicError(context, error)
     }
   }
 
@@ -133,7 +135,7 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     try {
       yield* events
     } catch (error) {
-      throw told(context, error)
+      throw publicError(context, error)
     }
   }
 
@@ -148,7 +150,9 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     sendMessageStream: (params, context) => streamed(context, respond(params, context, signalOf(context))),
     getTask: ({ id }, context) => guarded(context, async () => toTask(await look(taskIdIn(id)), undefined)),
     cancelTask: ({ id, metadata }, context) =>
-      guarded(context, async () => toTask(await cancel(taskIdIn(id), offeredIn(metadata)), undefined)),
+      guarded(context, async () =>
+        toTask(await cancel(taskIdIn(id), offeredIn(parts.x402, metadata)), undefined),
+      ),
     resubscribe: ({ id }, context) =>
       streamed(
         context,

@@ -2,7 +2,7 @@ import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { VersionNotSupportedError } from '@a2a-js/sdk/errors'
 import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server'
 import { GatewayError } from '../../errors.ts'
-import type { Desk, Endpoint } from '../http/endpoint.ts'
+import type { Endpoint, EndpointContext } from '../http/endpoint.ts'
 import { PAID_HEADERS } from '../http/headers.ts'
 import { readBody } from '../http/read-body.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
@@ -20,7 +20,10 @@ type RpcId = string | number | null
 type RpcAnswer = { id: RpcId; error?: { code: number; message: string; data?: unknown } }
 
 /** Serves both generations of the protocol over POST: 0.3 (`message/send`) and 1.0 (`SendMessage`). */
-export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARequestHandler): Endpoint {
+export function createRpcEndpoint(
+  { x402, limits, render, admit }: EndpointContext,
+  handler: A2ARequestHandler,
+): Endpoint {
   const current = new JsonRpcTransportHandler(handler)
   const legacy = new LegacyJsonRpcTransportHandler(handler)
   let streams = 0
@@ -28,16 +31,17 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
   return async (request, peer) => {
     const read = await readBody(request, limits)
     if (read.kind === 'fault') {
-      return rpcFailure(safe.limit(peer) ?? render.failure(read.error, { httpStatus: read.httpStatus }), null)
+      return rpcFailure(admit(peer, read.error, { httpStatus: read.httpStatus }), null)
     }
     const rpc = parseRpc(read.text)
     if ('fault' in rpc) {
-      return rpcFailure(safe.limit(peer) ?? malformed(rpc.fault), rpc.id, rpc.code)
+      const error = new GatewayError('INVALID_REQUEST', rpc.fault)
+      return rpcFailure(admit(peer, error, { httpStatus: 200 }), rpc.id, rpc.code)
     }
     const { id = null } = rpc
     // A payment that comes to nothing on its way to the engine stays counted.
-    const limited = safe.limit(peer, paymentIn(rpc))
-    if (limited) return rpcFailure(limited, id)
+    const admitted = admit(peer, { payment: paymentIn(x402, rpc) })
+    if ('status' in admitted) return rpcFailure(admitted, id)
     const version = request.headers.get('a2a-version')
     const isLegacy = speaksLegacy(version, rpc)
     const headers = { ...PAID_HEADERS, ...activated(request.headers, isLegacy === true) }
@@ -53,11 +57,12 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
         [ADDRESS, peer.address],
       ]),
     })
-    const told = (answer: RpcAnswer): Reply => jsonReply(200, headers, mend(answer, context))
+    const rendered = (answer: RpcAnswer): Reply =>
+      jsonReply(200, headers, rewriteInternalError(answer, context))
     const answer = isLegacy
       ? await legacy.handle(withDefaults(rpc), context)
       : await current.handle(rpc, context)
-    if (!(Symbol.asyncIterator in answer)) return told(answer as RpcAnswer)
+    if (!(Symbol.asyncIterator in answer)) return rendered(answer as RpcAnswer)
     if (streams >= MAX_STREAMS) {
       const message = 'too many clients are listening; use message/send and tasks/get, or come back later'
       const error = new GatewayError('RATE_LIMITED', message, { retryAfterSeconds: 30 })
@@ -80,12 +85,8 @@ export function createRpcEndpoint({ limits, render, safe }: Desk, handler: A2ARe
       return sseResponse(startingWith(first, events), { headers, stop: () => stop.abort(), failed })
     } catch (error) {
       stop.abort()
-      return told(failed(error))
+      return rendered(failed(error))
     }
-  }
-
-  function malformed(message: string): Reply {
-    return render.failure(new GatewayError('INVALID_REQUEST', message), { httpStatus: 200 })
   }
 }
 
@@ -115,8 +116,8 @@ async function* startingWith(
   yield* rest
 }
 
-/** What the translation of a message stumbles over is the message's fault, and not told in the words of our own code. */
-function mend(answer: RpcAnswer, { state }: ServerCallContext): RpcAnswer {
+/** The library reports a message that it cannot translate as an internal error. It is the client's error, and told as such. */
+function rewriteInternalError(answer: RpcAnswer, { state }: ServerCallContext): RpcAnswer {
   if (answer.error?.code !== RPC.internal || state.has(FAULT)) return answer
   const message =
     'params are malformed; a message has parts such as {"kind": "data", "data": {…}} or {"kind": "text", "text": "…"}'

@@ -49,7 +49,7 @@ async function isPaid(
     if (state === 'PENDING') continue
     if (state !== 'PAID') return false
     const dossier = await engine.inspect(challengeId)
-    return dossier?.challenge.payer === payment.payload.authorization.from
+    return dossier?.challenge.payer === payment.payer
   }
   return false
 }

@@ -9,6 +9,7 @@ import {
   type TaskStatus,
   TaskState as WireState,
 } from '@a2a-js/sdk'
+import { ERROR_KEY, RECEIPTS_KEY, REQUIRED_KEY, STATUS_KEY } from '../../dialects/a2a-metadata.ts'
 import type { AccessGrant, ResourceResponse } from '../../protocol/access.ts'
 import type { PaymentRequired, SettleResponse } from '../../protocol/payment.ts'
 
@@ -127,10 +128,10 @@ function statusOf(view: TaskView, contextId: string | undefined): TaskStatus {
 
 function metadataOf({ payment, required, receipts = [], error }: TaskView): Record<string, unknown> {
   return {
-    'x402.payment.status': payment,
-    ...(required && { 'x402.payment.required': required }),
-    ...(receipts.length > 0 && { 'x402.payment.receipts': receipts }),
-    ...(error !== undefined && { 'x402.payment.error': error }),
+    [STATUS_KEY]: payment,
+    ...(required && { [REQUIRED_KEY]: required }),
+    ...(receipts.length > 0 && { [RECEIPTS_KEY]: receipts }),
+    ...(error !== undefined && { [ERROR_KEY]: error }),
   }
 }
 

@@ -1,5 +1,6 @@
+import type { Offer } from '../../engine/outcome.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
-import { PAYMENT_IDENTIFIER, type PaymentRequired } from '../../protocol/payment.ts'
+import { PAYMENT_IDENTIFIER } from '../../protocol/payment.ts'
 import { accessSchemas } from './access-schemas.ts'
 import { bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
 import { basePathOf } from './request-target.ts'
@@ -24,7 +25,7 @@ export interface ChallengeExtensions {
   /** Of the header: every client echoes it with its payment, so it stays small. */
   header: { [PAYMENT_IDENTIFIER]: object }
   /** Of the body, already JSON: the catalogs' metadata and the schemas as well. */
-  bodyJson(required: PaymentRequired): { json: string; isAscii: boolean }
+  bodyJson(offer: Pick<Offer, 'kind' | 'itemId'>): { json: string; isAscii: boolean }
 }
 
 /** Builds the extensions of every 402, once per plan and route. */
@@ -53,9 +54,7 @@ export function challengeExtensions(
   const [anyPlan, anyRoute] = [written(schemas.plan), written(ofRoutes)]
   return {
     header: { [PAYMENT_IDENTIFIER]: OFFER },
-    bodyJson({ accepts: [terms] }) {
-      const { planId, routeId } = terms?.extra ?? {}
-      return routeId === undefined ? (plans.get(planId ?? '') ?? anyPlan) : (routes.get(routeId) ?? anyRoute)
-    },
+    bodyJson: ({ kind, itemId }) =>
+      kind === 'plan' ? (plans.get(itemId) ?? anyPlan) : (routes.get(itemId) ?? anyRoute),
   }
 }

@@ -1,23 +1,16 @@
 import { describe, expect, test, vi } from 'vitest'
+import {
+  sampleOffer,
+  samplePayload,
+  samplePaymentHeader,
+  sampleX402,
+} from '../../../test/transports/sample-x402.ts'
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
 import { decodeJsonObject, encodeJson } from '../../protocol/base64.ts'
-import type { PaymentRequired } from '../../protocol/payment.ts'
 import { type ChargeRouteOptions, createChargeRoute } from './charge-route.ts'
 
-const required: PaymentRequired = {
-  x402Version: 2,
-  error: 'Payment required',
-  resource: {
-    url: 'https://api.example/pay/x',
-    method: 'GET',
-    description: '',
-    mimeType: 'application/json',
-  },
-  accepts: [{ extra: { routeId: 'weather' } }] as never,
-  challengeId: 'http-1',
-  requestId: 'r-1',
-}
+const offer = sampleOffer({ kind: 'route', itemId: 'weather', resource: { method: 'GET', path: '/x' } })
 const payment = {
   txHash: '0xab',
   explorerUrl: 'https://scan/tx/0xab',
@@ -28,27 +21,14 @@ const payment = {
   challengeId: 'http-1',
   requestId: 'r-1',
 }
+const settled = { txHash: '0xab', network: 'eip155:84532' }
 const receipt = { success: true, transaction: '0xab', network: 'eip155:84532' }
 const notice = {
   refund: { state: 'SCHEDULED', when: '2026-11-16T10:00:00.000Z' },
   statusUrl: 'https://api.example/pay/x402/challenges/http-1',
 } as const
-const paid: Outcome = { kind: 'paid', payment, receipt, lease: 3, notice }
-const header = encodeJson({
-  x402Version: 2,
-  payload: {
-    signature: `0x${'ab'.repeat(65)}`,
-    authorization: {
-      from: `0x${'11'.repeat(20)}`,
-      to: `0x${'22'.repeat(20)}`,
-      value: '1',
-      validAfter: '0',
-      validBefore: '1900000000',
-      nonce: `0x${'cd'.repeat(32)}`,
-    },
-  },
-  accepted: { extra: { challengeId: 'http-1' } },
-})
+const paid: Outcome = { kind: 'paid', payment, settled, lease: 3, notice }
+const header = samplePaymentHeader({ extra: { challengeId: 'http-1' } })
 
 function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> = {}) {
   const intents: Intent[] = []
@@ -67,6 +47,7 @@ function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> 
         return renewed.length < 3
       },
     },
+    x402: sampleX402('https://api.example/pay'),
     leaseMs: 30,
     baseUrl: 'https://api.example/pay',
     discovery: { plans: [], routes: [] },
@@ -85,7 +66,7 @@ async function responseOf(charged: Awaited<ReturnType<ReturnType<typeof charging
 
 describe('an unpaid call', () => {
   test('gets the 402 of exactly this call, at the address that was called', async () => {
-    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { ask, intents } = charging({ kind: 'challenge', offer })
     const { response, body } = await responseOf(await ask('/weather/paris?u=c'))
     expect(response.status).toBe(402)
     expect(body.resource).toMatchObject({ url: 'https://api.example/weather/paris?u=c', method: 'GET' })
@@ -105,14 +86,14 @@ describe('an unpaid call', () => {
   })
 
   test('below the base path is sold by its path there', async () => {
-    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { ask, intents } = charging({ kind: 'challenge', offer })
     const { body } = await responseOf(await ask('/pay/weather/paris'))
     expect(intents[0]?.call?.path).toBe('/weather/paris')
     expect(body.resource.url).toBe('https://api.example/pay/weather/paris')
   })
 
   test('by HEAD asks for the terms of GET, and gets them without a body', async () => {
-    const { ask, intents } = charging({ kind: 'challenge', required })
+    const { ask, intents } = charging({ kind: 'challenge', offer })
     const { response, body } = await responseOf(await ask('/weather/paris', {}, 'HEAD'))
     expect([response.status, body]).toEqual([402, undefined])
     expect(intents[0]?.call?.method).toBe('GET')
@@ -120,7 +101,7 @@ describe('an unpaid call', () => {
 
   test('counts against the limit; a header that only pretends to be a payment does, too', async () => {
     const rateLimit = () => ({ ok: false, retryAfterSeconds: 9 }) as const
-    const { ask, intents } = charging({ kind: 'challenge', required }, { rateLimit })
+    const { ask, intents } = charging({ kind: 'challenge', offer }, { rateLimit })
     expect((await responseOf(await ask('/x'))).response.status).toBe(429)
     expect((await responseOf(await ask('/x', { 'payment-signature': 'x' }))).response.status).toBe(429)
     expect(intents).toEqual([])
@@ -148,7 +129,11 @@ describe('a paid call', () => {
       'payment-response': encodeJson(receipt),
       'cache-control': 'no-store, private',
     })
-    expect(intents[0]).toMatchObject({ requestId: 'k-1', embedded: true, payment: { x402Version: 2 } })
+    expect(intents[0]).toMatchObject({
+      requestId: 'k-1',
+      embedded: true,
+      payment: { payer: samplePayload.payload.authorization.from },
+    })
     await charged.finish(200)
     await charged.finish(500)
     expect(finished).toEqual([

@@ -1,9 +1,8 @@
-import type { Engine, Intent, Outcome } from '../../engine/outcome.ts'
-import { GatewayError } from '../../errors.ts'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
+import type { Engine, Intent, Offer, Outcome } from '../../engine/outcome.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
-import type { PaymentRequired } from '../../protocol/payment.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import { undeliveredHeaders } from './headers.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
@@ -24,19 +23,31 @@ export type Charged =
       /** Of an answer with this status: one that is no delivery also says that the payment goes back, and when. */
       headersFor(status: number): Record<string, string>
       /**
-       * Told once the head is ready, before body bytes: a client that goes away later is not refunded. Whether its
-       * status is a delivery is the route's word. Rejects when a delivery cannot be recorded: it then counts as none, so
+       * Call it once the head is ready, before body bytes: a client that goes away later is not refunded. Whether the
+       * status is a delivery is decided by the route's `delivered`. Rejects when a delivery cannot be recorded: it then counts as none, so
        * that answer must not go out.
        */
       finish(status: number): Promise<void>
     }
 
-/** Charges for one call of a route that the seller's own handler answers. */
-export type ChargeRoute = (request: Request, routeId: string, peer?: { address?: string }) => Promise<Charged>
+/**
+ * Charges for one call of a route that the seller's own handler answers.
+ *
+ * @example
+ * async function weather(request: Request, chargeRoute: ChargeRoute): Promise<Response> {
+ *   const charged = await chargeRoute(request, 'weather')
+ *   if (charged.kind === 'respond') return charged.response
+ *   // Before the first byte goes out: should this reject, the payment goes back, and so the answer must not go out.
+ *   await charged.finish(200)
+ *   return Response.json({ sky: 'clear' }, { headers: charged.headersFor(200) })
+ * }
+ */
+export type ChargeRoute = (request: Request, routeId: string, peer?: Peer) => Promise<Charged>
 
 export interface ChargeRouteOptions extends SafeguardOptions {
   engine: Pick<Engine, 'purchase' | 'finish' | 'renew'>
-  /** How long a delivery may go on without a word; renewed while a handler runs. */
+  x402: X402
+  /** How long a delivery may take before it counts as lost; renewed while a handler runs. */
   leaseMs: number
   baseUrl: string
   discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'>
@@ -52,12 +63,12 @@ type Paid = Extract<Outcome, { kind: 'paid' }>
  * whole path.
  */
 export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
-  const { engine } = options
+  const { engine, x402 } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const { origin } = new URL(baseUrl)
   const basePath = basePathOf(baseUrl)
-  const render = createOutcomeRenderer(baseUrl, { embedded: true, discovery: options.discovery })
-  const safe = createSafeguards(options, render)
+  const render = createOutcomeRenderer(x402, baseUrl, { embedded: true, discovery: options.discovery })
+  const { admit, catchFaults, report } = createSafeguards(options, render)
 
   const deliveredOf = new Map(options.routes?.map(({ routeId, delivered }) => [routeId, delivered]))
 
@@ -65,22 +76,17 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     const isGood = status >= 200 && status <= 299
     try {
       const delivered = deliveredOf.get(routeId)
-      // Whatever else untyped code returns, a promise for example, is no yes.
+      // Untyped code may return anything, a promise for example: only true means delivered.
       return delivered ? delivered(status) === true : isGood
     } catch (error) {
-      safe.report(error)
+      report(error)
       return isGood
     }
   }
 
   async function charge(request: Request, routeId: string, peer: Peer): Promise<Paid | Reply> {
-    const limited = request.headers.has('payment-signature') ? undefined : safe.limit(peer)
-    if (limited) return limited
-    const decoded = decodeCallHeaders(request)
-    // A header that is no payment must not be a way around the limit.
-    if (decoded instanceof GatewayError) return safe.limit(peer) ?? render.failure(decoded)
-    const failing = decoded.payment && safe.limit(peer, decoded.payment)
-    if (failing) return failing
+    const admitted = admit(peer, decodeCallHeaders(x402, request))
+    if ('status' in admitted) return admitted
     const target = requestTarget(request)
     const path = belowBasePath(target, basePath) ?? target
     const call = { method: soldMethod(request.method), path, headers: {}, body: null }
@@ -90,13 +96,13 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       call,
       embedded: true,
       address: peer.address,
-      ...decoded,
+      ...admitted,
     }
-    return safe.guard<Paid>(async () => {
+    return catchFaults<Paid>(async () => {
       const outcome = await engine.purchase(intent)
       if (outcome.kind === 'paid') return outcome
       return render.outcome(withUrl(outcome, origin + target))
-    }, decoded.payment?.accepted?.extra?.challengeId)
+    }, admitted.payment?.echo.challengeId)
   }
 
   return async (request, routeId, peer = {}) => {
@@ -105,10 +111,13 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       const reply = request.method === 'HEAD' ? { ...charged, body: null } : charged
       return { kind: 'respond', response: toResponse(reply, request) }
     }
-    const { payment, receipt, lease, notice } = charged
-    const headers = { 'payment-response': encodeJson(receipt), 'cache-control': 'no-store, private' }
+    const { payment, settled, lease, notice } = charged
+    const headers = {
+      'payment-response': encodeJson(x402.settleResponse(settled)),
+      'cache-control': 'no-store, private',
+    }
     const { challengeId } = payment
-    const letGo = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
+    const stopRenewing = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
     const headersFor = (status: number) =>
       isDelivered(routeId, status) ? headers : { ...headers, ...undeliveredHeaders(notice) }
     const finish = async (status: number) => {
@@ -116,15 +125,15 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       else {
         const result = { ok: false, reason: `the handler answered ${status}` } as const
         // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
-        await engine.finish(challengeId, lease, result).catch(safe.report)
+        await engine.finish(challengeId, lease, result).catch(report)
       }
-      letGo()
+      stopRenewing()
     }
     return { kind: 'paid', payment, headers, headersFor, finish }
   }
 }
 
-/** A handler that is still silent after so many leases will not speak any more. */
+/** A handler that has not answered after so many renewals is given up. */
 const MAX_RENEWALS = 60
 
 /** A slow handler must not be run again, or its payment sent back, while it works. */
@@ -140,11 +149,8 @@ function keepLease(renew: () => Promise<boolean>, leaseMs: number): () => void {
 
 /** The seller's own route may lie beside the gateway's base path: the 402 names where the call was made. */
 function withUrl(outcome: Outcome, url: string): Outcome {
-  const named = (required: PaymentRequired): PaymentRequired => ({
-    ...required,
-    resource: { ...required.resource, url },
-  })
-  if (outcome.kind === 'challenge') return { ...outcome, required: named(outcome.required) }
-  if (outcome.kind === 'failed' && outcome.required) return { ...outcome, required: named(outcome.required) }
+  const named = (offer: Offer): Offer => ({ ...offer, url })
+  if (outcome.kind === 'challenge') return { ...outcome, offer: named(outcome.offer) }
+  if (outcome.kind === 'failed' && outcome.offer) return { ...outcome, offer: named(outcome.offer) }
   return outcome
 }

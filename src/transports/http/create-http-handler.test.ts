@@ -1,19 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { sampleOffer, samplePaymentHeader, sampleX402 } from '../../../test/transports/sample-x402.ts'
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
-import { encodeJson } from '../../protocol/base64.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
 
-const required = {
-  x402Version: 2,
-  error: 'Payment required',
-  resource: { url: '', method: 'POST', description: '', mimeType: 'application/json' },
-  accepts: [],
-  challengeId: 'http-1',
-  requestId: 'r-1',
-} as const
-const challenge: Outcome = { kind: 'challenge', required: { ...required, accepts: [] } }
+const challenge: Outcome = { kind: 'challenge', offer: sampleOffer() }
 
 interface Script {
   answer?: Outcome | Error
@@ -24,7 +16,7 @@ interface Script {
 function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {}) {
   const intents: Intent[] = []
   const errors: unknown[] = []
-  const handler = createHttpHandler({
+  const { fetch, handle } = createHttpHandler({
     engine: {
       offer: () => undefined,
       async purchase(intent) {
@@ -38,6 +30,7 @@ function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {})
         return script.status
       },
     },
+    x402: sampleX402('https://api.example.com'),
     discovery: {
       agentName: 'Demo',
       description: 'demo',
@@ -59,30 +52,14 @@ function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {})
     ...options,
   })
   const call = (method: string, path: string, init: RequestInit = {}, peer?: { address?: string }) =>
-    handler(new Request(new URL(path, 'http://internal').href, { method, ...init }), peer)
+    fetch(new Request(new URL(path, 'http://internal').href, { method, ...init }), peer)
   const buy = (body: string, headers: Record<string, string> = {}) =>
     call('POST', '/x402/access', { headers, body })
-  return { call, buy, intents, errors }
+  return { call, buy, handle, intents, errors }
 }
 
 const plan = JSON.stringify({ planId: 'basic' })
-const paying = {
-  'payment-signature': encodeJson({
-    x402Version: 2,
-    payload: {
-      signature: `0x${'ab'.repeat(65)}`,
-      authorization: {
-        from: `0x${'11'.repeat(20)}`,
-        to: `0x${'22'.repeat(20)}`,
-        value: '1000000',
-        validAfter: '0',
-        validBefore: '1900000000',
-        nonce: `0x${'cd'.repeat(32)}`,
-      },
-    },
-    accepted: { extra: { challengeId: 'http-1' } },
-  }),
-}
+const paying = { 'payment-signature': samplePaymentHeader({ extra: { challengeId: 'http-1' } }) }
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 
 describe('POST /x402/access', () => {
@@ -213,6 +190,16 @@ describe('the other endpoints', () => {
       'GET /ready',
       'GET /x402/challenges/:challengeId',
     ])
+  })
+
+  test('on a shared host, paths that are not its own stay unanswered', async () => {
+    const { handle } = gateway()
+    const ask = async (path: string, method = 'GET') =>
+      (await handle(new Request(`https://api.example.com${path}`, { method })))?.status
+    for (const path of ['/', '/constructor', '/discover/more', '/robots.txt', '/robots.txt?a'])
+      expect([await ask(path), await ask(path, 'OPTIONS')]).toEqual([undefined, undefined])
+    expect([await ask('/discover'), await ask('/x402/access', 'OPTIONS')]).toEqual([200, 204])
+    expect([await ask('/x402/access'), await ask('/x402/challenges/http-1')]).toEqual([405, 404])
   })
 
   test.each([

@@ -1,8 +1,11 @@
+import type { X402 } from '../../dialects/x402/create-x402.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { soldHere } from '../sold-here.ts'
-import { type DecodedAccess, decodeAccess, paymentOf } from './decode-access.ts'
-import type { Desk, Endpoint, Methods, Mount } from './endpoint.ts'
+import { WITHOUT_PAYMENT } from './admit.ts'
+import { type DecodedAccess, decodeAccess } from './decode-access.ts'
+import { decodePaymentHeader } from './decode-call.ts'
+import type { Endpoint, EndpointContext, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { headerOf } from './native-request.ts'
@@ -10,12 +13,12 @@ import type { BodyLimits } from './read-body.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
 import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
-import { concealed, createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
+import { createSafeguards, type Peer, publicFault, type SafeguardOptions } from './safeguards.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
-import { andThen, type Soon } from './soon.ts'
 
 export interface HttpHandlerOptions extends SafeguardOptions {
-  engine: Desk['engine']
+  engine: EndpointContext['engine']
+  x402: X402
   discovery: DiscoveryCatalog
   /** Where buyers reach this gateway; may have a path, which every endpoint then starts with. */
   baseUrl: string
@@ -36,20 +39,29 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   guarded?: Omit<GuardOptions, 'realm'>
 }
 
-export type HttpHandler = (request: Request, peer?: Peer) => Soon<Response>
+export interface HttpHandler {
+  /**
+   * For a host that is shared. undefined: not a path of this gateway; /robots.txt is none either, since what crawlers
+   * may do on a shared host is for its owner to say.
+   */
+  handle(request: Request, peer?: Peer): Promise<Response | undefined>
+  /** For a host of the gateway's own: serves /robots.txt as well, and answers 404 to what it does not know. */
+  fetch(request: Request, peer?: Peer): Promise<Response>
+}
 
 const CHALLENGES = '/x402/challenges/'
 
 /** The gateway over HTTP: decodes a request, asks the engine, renders its outcome. */
 export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
-  const { engine, limits } = options
+  const { engine, x402, limits } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const basePath = basePathOf(baseUrl)
-  const render = createOutcomeRenderer(baseUrl, { discovery: options.discovery })
-  const safe = createSafeguards(options, render)
-  const desk: Desk = { engine, limits, render, safe, basePath }
-  const routesOf = options.routes && createRouteServer(desk, options.routes)
-  const guardOf = options.guarded && createResourceGuard(desk, { ...options.guarded, realm: baseUrl })
+  const render = createOutcomeRenderer(x402, baseUrl, { discovery: options.discovery })
+  const safeguards = createSafeguards(options, render)
+  const { admit, catchFaults, report } = safeguards
+  const context: EndpointContext = { engine, x402, limits, render, basePath, ...safeguards }
+  const routesOf = options.routes && createRouteServer(context, options.routes)
+  const guardOf = options.guarded && createResourceGuard(context, { ...options.guarded, realm: baseUrl })
 
   const published = (value: object, maxAgeSeconds: number): Reply =>
     jsonReply(200, { ...JSON_HEADERS, 'cache-control': `public, max-age=${maxAgeSeconds}` }, value)
@@ -58,31 +70,29 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     error: `${nothingAskedOf(soldHere(options.discovery, options.routes !== undefined))} GET ${baseUrl}/discover lists what can be bought.`,
   })
 
-  function access(request: Request, peer: Peer): Soon<Reply | Response> {
+  async function access(request: Request, peer: Peer): Promise<Reply | Response> {
     const has = (name: string): boolean => headerOf(request, name) !== null
     const a2a = peer.a2aOnAccess ? endpoints['/a2a']?.POST : undefined
     if (a2a && (has('x-a2a-extensions') || has('a2a-extensions'))) return a2a(request, peer)
-    const payment = paymentOf(request)
-    // A header that is no payment must not be a way around the limit.
-    if (payment instanceof GatewayError) return safe.limit(peer) ?? render.failure(payment)
-    // Whether a body is A2A's, and brings a payment, shows only once it is read.
-    const limited = payment || !a2a ? safe.limit(peer, payment) : undefined
-    if (limited) return limited
-    return andThen(decodeAccess(request, limits, payment), (decoded) => {
-      if (a2a && decoded.kind === 'json-rpc') return a2a(again(request, decoded.text), peer)
-      const late = payment || !a2a ? undefined : safe.limit(peer)
-      return late ?? sell(decoded, peer)
-    })
+    const paying = decodePaymentHeader(x402, request)
+    // A message of A2A has its payment in the body: only when that is read is it clear whose request this is.
+    const mayBeA2a = a2a !== undefined && !(paying instanceof GatewayError) && !paying.payment
+    const admitted = mayBeA2a ? WITHOUT_PAYMENT : admit(peer, paying)
+    if ('status' in admitted) return admitted
+    const decoded = await decodeAccess(request, limits, admitted.payment)
+    if (a2a && decoded.kind === 'json-rpc') return a2a(withBody(request, decoded.text), peer)
+    const admittedLate = mayBeA2a ? admit(peer, WITHOUT_PAYMENT) : admitted
+    return 'status' in admittedLate ? admittedLate : sell(decoded, peer)
   }
 
-  function sell(decoded: DecodedAccess, peer: Peer): Soon<Reply> {
+  function sell(decoded: DecodedAccess, peer: Peer): Reply | Promise<Reply> {
     switch (decoded.kind) {
       case 'intent': {
         const { intent } = decoded
         intent.address = peer.address
         const offered = engine.offer(intent)
         if (offered) return render.outcome(offered)
-        return safe.guard(async () => render.outcome(await engine.purchase(intent)), intent.challengeId)
+        return catchFaults(async () => render.outcome(await engine.purchase(intent)), intent.challengeId)
       }
       case 'json-rpc':
       case 'nothing-asked':
@@ -93,14 +103,16 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   }
 
   function challengeStatus(id: string): Endpoint {
-    return (_request, peer) =>
-      safe.limit(peer) ??
-      safe.guard(async () => {
+    return (_request, peer) => {
+      const admitted = admit(peer, WITHOUT_PAYMENT)
+      if ('status' in admitted) return admitted
+      return catchFaults(async () => {
         const status = await engine.status(id)
         if (status) return jsonReply(200, UNPAID_HEADERS, status)
         const message = 'this gateway issued no challenge with that id'
         return render.failure(new GatewayError('CHALLENGE_NOT_FOUND', message))
       })
+    }
   }
 
   const endpoints: Record<string, Methods> = {
@@ -122,7 +134,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     const keys = published(options.jwks, 300)
     endpoints['/.well-known/jwks.json'] = { GET: () => keys }
   }
-  for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(desk))
+  for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(context))
   const listed = [
     ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
     `GET ${basePath}${CHALLENGES}:challengeId`,
@@ -138,27 +150,26 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     return id === '' || id.includes('/') ? undefined : { GET: challengeStatus(id) }
   }
 
-  /** Routes are found by the target as it was sent: whatever parsing would mend in it is not what was priced. */
+  /** Routes are found by the target as it was sent: a parser would correct it into something else than was priced. */
   function findCall(request: Request): Methods | GatewayError | undefined {
     const target = belowBasePath(requestTarget(request), basePath)
     return target === undefined ? undefined : (guardOf?.(target) ?? routesOf?.(target))
   }
 
-  function reply(request: Request, peer: Peer): Soon<Reply | Response> {
+  async function reply(request: Request, peer: Peer): Promise<Reply | Response | undefined> {
     const { method } = request
     const pathname = requestPath(request)
     const own = find(belowBasePath(pathname, basePath))
     const methods = own ?? findCall(request)
-    // Where the gateway is mounted beside other code, its 404 passes a request on: preflights of others, too.
-    if (!methods) return notFound(method, pathname)
+    if (!methods) return undefined
     if (methods instanceof GatewayError) return render.failure(methods)
     if (method === 'OPTIONS') {
       return { status: 204, headers: own ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS, body: null }
     }
     const endpoint = methods[method === 'HEAD' ? 'GET' : method]
     if (!endpoint) return notAllowed(method, pathname, methods)
-    const found = endpoint(request, peer)
-    return method === 'HEAD' ? andThen(found, withoutBody) : found
+    const found = await endpoint(request, peer)
+    return method === 'HEAD' ? withoutBody(found) : found
   }
 
   function notFound(method: string, pathname: string): Reply {
@@ -187,29 +198,28 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       if (ok) return jsonReply(200, UNPAID_HEADERS, { status: 'ready', checks })
       return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks })
     } catch (error) {
-      safe.report(error)
+      report(error)
       return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks: {} })
     }
   }
 
-  function failed(error: unknown, request: Request): Response {
-    safe.report(error)
-    return toResponse(render.failure(concealed(error)), request)
-  }
-
-  return (request, peer = {}) => {
+  async function answer(request: Request, peer: Peer): Promise<Response | undefined> {
     try {
-      const answer = reply(request, peer)
-      if (!(answer instanceof Promise)) return responseOf(answer, request)
-      return answer.then((late) => responseOf(late, request)).catch((error) => failed(error, request))
+      const found = await reply(request, peer)
+      return found === undefined || found instanceof Response ? found : toResponse(found, request)
     } catch (error) {
-      return failed(error, request)
+      report(error)
+      return toResponse(render.failure(publicFault(error)), request)
     }
   }
-}
 
-const responseOf = (answer: Reply | Response, request: Request): Response =>
-  answer instanceof Response ? answer : toResponse(answer, request)
+  return {
+    handle: async (request, peer = {}) =>
+      requestTarget(request).split('?')[0] === '/robots.txt' ? undefined : answer(request, peer),
+    fetch: async (request, peer = {}) =>
+      (await answer(request, peer)) ?? toResponse(notFound(request.method, requestPath(request)), request),
+  }
+}
 
 /** Whoever names nothing to buy is told what could be named here. */
 function nothingAskedOf({ plans, routes }: DiscoveryCatalog): string {
@@ -222,6 +232,6 @@ const withoutBody = (found: Reply | Response): Reply | Response =>
   found instanceof Response ? found : { ...found, body: null }
 
 /** The same request for another reader: a body is read only once. */
-function again({ url, headers }: Request, body: string): Request {
+function withBody({ url, headers }: Request, body: string): Request {
   return new Request(url, { method: 'POST', headers, body })
 }

@@ -1,20 +1,16 @@
 import { describe, expect, test } from 'vitest'
+import { samplePayload, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import { decodeAccess } from './decode-access.ts'
+import { decodePaymentHeader } from './decode-call.ts'
 
 const limits = { maxBodyBytes: 1000, requestTimeoutMs: 1000 }
+const x402 = sampleX402('http://localhost')
 
-const authorization = {
-  from: `0x${'11'.repeat(20)}`,
-  to: `0x${'22'.repeat(20)}`,
-  value: '1000000',
-  validAfter: '0',
-  validBefore: '1900000000',
-  nonce: `0x${'CD'.repeat(32)}`,
-}
+const { authorization } = samplePayload.payload
 const payload = {
-  x402Version: 2,
-  payload: { signature: `0x${'AB'.repeat(65)}`, authorization },
+  ...samplePayload,
   accepted: {
     scheme: 'exact',
     extra: { planId: 'basic', challengeId: 'http-1', requestId: 'r-1', salt: 's' },
@@ -22,17 +18,17 @@ const payload = {
 }
 const paying = (value: unknown = payload) => ({ 'payment-signature': encodeJson(value) })
 
-function decode(body: unknown, headers: Record<string, string> = {}, limited = limits) {
+async function decode(body: unknown, headers: Record<string, string> = {}, limited = limits) {
   const stream = body instanceof ReadableStream
-  return decodeAccess(
-    new Request('http://localhost/x402/access', {
-      method: 'POST',
-      headers,
-      body: stream || typeof body === 'string' ? body : JSON.stringify(body),
-      ...(stream && { duplex: 'half' as const }),
-    }),
-    limited,
-  )
+  const request = new Request('http://localhost/x402/access', {
+    method: 'POST',
+    headers,
+    body: stream || typeof body === 'string' ? body : JSON.stringify(body),
+    ...(stream && { duplex: 'half' as const }),
+  })
+  const paying = decodePaymentHeader(x402, request)
+  if (paying instanceof GatewayError) return { kind: 'fault' as const, error: paying }
+  return decodeAccess(request, limited, paying.payment)
 }
 
 async function intent(body: unknown, headers: Record<string, string> = {}) {
@@ -101,8 +97,8 @@ describe('what the engine is asked', () => {
       const header = Buffer.from(JSON.stringify(payload)).toString(encoding)
       const understood = await intent('', { 'PAYMENT-SIGNATURE': header })
       expect(understood).toMatchObject({ planId: 'basic', challengeId: 'http-1', requestId: 'r-1' })
-      expect(understood.payment!.payload.signature).toBe(`0x${'ab'.repeat(65)}`)
-      expect(understood.payment!.payload.authorization.nonce).toBe(`0x${'cd'.repeat(32)}`)
+      expect(understood.payment!.signature).toBe(`0x${'ab'.repeat(65)}`)
+      expect(understood.payment!.signed).toMatchObject({ nonce: `0x${'cd'.repeat(32)}` })
     },
   )
 
@@ -110,7 +106,7 @@ describe('what the engine is asked', () => {
     const understood = await intent({ routeId: 'quote', requestId: 'mine' }, paying())
     expect(understood).toMatchObject({ routeId: 'quote', requestId: 'mine', challengeId: 'http-1' })
     expect(understood).not.toHaveProperty('planId')
-    expect(understood.payment!.accepted!.extra!.planId).toBe('basic')
+    expect(understood.payment!.echo.planId).toBe('basic')
   })
 
   test('a payment whose echo names only a challenge is for the engine to find', async () => {
@@ -246,7 +242,7 @@ describe('the payment-identifier extension', () => {
 
   test('its id is the name that the payment gives itself, beside that of the echo', async () => {
     expect(await intent({}, paying(named('pay_0123456789abcdef')))).toMatchObject({
-      paymentId: 'pay_0123456789abcdef',
+      payment: { paymentId: 'pay_0123456789abcdef' },
       requestId: 'r-1',
     })
   })
@@ -258,7 +254,7 @@ describe('the payment-identifier extension', () => {
       { bazaar: 7 },
       { 'payment-identifier': { info: { required: false } } },
     ]) {
-      expect(await intent({}, paying({ ...payload, extensions }))).not.toHaveProperty('paymentId')
+      expect((await intent({}, paying({ ...payload, extensions }))).payment?.paymentId).toBeUndefined()
     }
   })
 
@@ -277,7 +273,7 @@ describe('the payment-identifier extension', () => {
     expect((await fault({}, keyed)).error.message).toMatch(/Idempotency-Key.*payment-identifier differ/)
     expect(await intent({ requestId: 'pay_0123456789abcdef' }, header)).toMatchObject({
       requestId: 'pay_0123456789abcdef',
-      paymentId: 'pay_0123456789abcdef',
+      payment: { paymentId: 'pay_0123456789abcdef' },
     })
   })
 })

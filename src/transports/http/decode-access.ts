@@ -1,13 +1,11 @@
-import type { Intent, RouteCall } from '../../engine/outcome.ts'
+import type { Intent, Payment, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
-import { type PaymentPayload, paymentIdOf } from '../../protocol/payment.ts'
-import { decodePayment } from './decode-payment.ts'
-import { nameFault } from './name-fault.ts'
+import { nameFault } from '../../protocol/name-fault.ts'
+import { rememberSmallBodies } from './known-bodies.ts'
 import { headerOf } from './native-request.ts'
-import { type BodyLimits, type BytesRead, decodeBody, readBytes } from './read-body.ts'
-import { chooseRequestId } from './request-id.ts'
-import { andThen, type Soon } from './soon.ts'
+import { type BodyLimits, decodeBody, readBytes } from './read-body.ts'
+import { readRequestId } from './read-request-id.ts'
 
 export type DecodedAccess =
   | { kind: 'intent'; intent: Intent }
@@ -17,66 +15,38 @@ export type DecodedAccess =
   | { kind: 'json-rpc'; text: string }
   | { kind: 'fault'; error: GatewayError; httpStatus?: number }
 
-/** What a request pays with. */
-export function paymentOf(request: Request): PaymentPayload | GatewayError | undefined {
-  const header = headerOf(request, 'payment-signature')
-  return header === null ? undefined : decodePayment(header)
-}
-
 /** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
-export function decodeAccess(
+export async function decodeAccess(
   request: Request,
   limits: BodyLimits,
-  payment = paymentOf(request),
-): Soon<DecodedAccess> {
-  if (payment instanceof GatewayError) return { kind: 'fault', error: payment }
-  return andThen(readBytes(request, limits), (read) => decodeRead(request, payment, read))
-}
-
-function decodeRead(request: Request, payment: PaymentPayload | undefined, read: BytesRead): DecodedAccess {
+  payment: Payment | undefined,
+): Promise<DecodedAccess> {
+  const read = await readBytes(request, limits)
   if (read.kind === 'fault') return read
-  const asked = readAsked(read.bytes)
+  const asked = decodeAsked(read.bytes)
   if (asked.kind !== 'asked') return asked
-  const { body } = asked
-  const requestId = chooseRequestId(
-    body.requestId,
-    headerOf(request, 'idempotency-key'),
-    paymentIdOf(payment),
-  )
-  if (requestId instanceof GatewayError) return { kind: 'fault', error: requestId }
-  return accessIntent(requestId === body.requestId ? body : { ...body, requestId }, payment, 'http')
+  return accessIntent(asked.body, payment, 'http', headerOf(request, 'idempotency-key'))
 }
 
 type Asked = { kind: 'asked'; body: Readonly<AccessRequest> }
+type NotAsked = Exclude<DecodedAccess, { kind: 'intent' }>
 
-const REMEMBERED_BYTES = 200
-const MAX_REMEMBERED = 100
-/** By their bytes, bodies that were understood before: most buyers of a thing ask for it with the same few words. */
-const remembered = new Map<string, Asked>()
+const decodeAsked = rememberSmallBodies<Asked | NotAsked>(
+  (bytes) => {
+    const read = decodeBody(bytes)
+    if (read.kind === 'fault') return read
+    if (JSON_RPC.test(read.text) && isJsonRpc(read.text)) return { kind: 'json-rpc', text: read.text }
+    const body = parseBody(read.text)
+    if (body instanceof GatewayError) return { kind: 'fault', error: body }
+    return { kind: 'asked', body: Object.freeze(body) }
+  },
+  (decoded) =>
+    decoded.kind === 'asked' &&
+    decoded.body.requestId === undefined &&
+    decoded.body.challengeId === undefined,
+)
 
-function readAsked(bytes: Uint8Array): Asked | Exclude<DecodedAccess, { kind: 'intent' }> {
-  const name = bytes.byteLength <= REMEMBERED_BYTES ? latin1Of(bytes) : undefined
-  const before = name === undefined ? undefined : remembered.get(name)
-  if (before) return before
-  const read = decodeBody(bytes)
-  if (read.kind === 'fault') return read
-  if (JSON_RPC.test(read.text) && isJsonRpc(read.text)) return { kind: 'json-rpc', text: read.text }
-  const body = parseBody(read.text)
-  if (body instanceof GatewayError) return { kind: 'fault', error: body }
-  const asked: Asked = { kind: 'asked', body: Object.freeze(body) }
-  // Names of single purchases would only drive the others out.
-  if (name !== undefined && body.requestId === undefined && body.challengeId === undefined) {
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-    remembered.set(name, asked)
-  }
-  return asked
-}
-
-function latin1Of(bytes: Uint8Array): string {
-  return (Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes)).toString('latin1')
-}
-
-// Most bodies do not have the word in them, and need not be parsed twice.
+// Most bodies do not contain the word, and need not be parsed twice.
 const JSON_RPC = /"jsonrpc"/
 
 function isJsonRpc(text: string): boolean {
@@ -115,10 +85,13 @@ function parseBody(text: string): AccessRequest | GatewayError {
  */
 export function accessIntent(
   body: AccessRequest,
-  payment: PaymentPayload | undefined,
+  payment: Payment | undefined,
   transport: Intent['transport'],
+  idempotencyKey: string | null = null,
 ): DecodedAccess {
-  const echo = payment?.accepted?.extra
+  const given = readRequestId(body.requestId, payment, idempotencyKey)
+  if (given instanceof GatewayError) return { kind: 'fault', error: given }
+  const echo = payment?.echo
   const named = body.planId !== undefined || body.routeId !== undefined
   const planId = named ? body.planId : echo?.planId
   const routeId = named ? body.routeId : echo?.routeId
@@ -136,15 +109,13 @@ export function accessIntent(
   if (planId !== undefined) intent.planId = planId
   if (routeId !== undefined) intent.routeId = routeId
   if (challengeId !== undefined) intent.challengeId = challengeId
-  const requestId = body.requestId ?? echo?.requestId
+  const requestId = given ?? echo?.requestId
   if (requestId !== undefined) intent.requestId = requestId
   const resourceId = body.resourceId ?? echo?.resourceId
   if (resourceId !== undefined) intent.resourceId = resourceId
   if (body.resource !== undefined) intent.call = callOf(body.resource)
   if (body.clientAgentId !== undefined) intent.clientAgentId = body.clientAgentId
   if (payment !== undefined) intent.payment = payment
-  const paymentId = paymentIdOf(payment)
-  if (paymentId !== undefined) intent.paymentId = paymentId
   return { kind: 'intent', intent }
 }
 

@@ -1,23 +1,24 @@
+import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Engine } from '../../engine/outcome.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 import type { Peer, Safeguards } from './safeguards.ts'
-import type { Soon } from './soon.ts'
 
-/** A Response is passed through as it is: something that streams from elsewhere. */
-export type Endpoint = (request: Request, peer: Peer) => Soon<Reply | Response>
+/** Answers one path and method. A Response goes out as it is: its body streams from elsewhere. */
+export type Endpoint = (request: Request, peer: Peer) => Reply | Response | Promise<Reply | Response>
 export type Methods = Record<string, Endpoint>
 
-/** Further endpoints by path, below the base path: another transport, or documents. */
-export type Mount = (desk: Desk) => Record<string, Methods>
+/** Adds endpoints, by their paths below the base path: those of another transport, or documents. */
+export type Mount = (context: EndpointContext) => Record<string, Methods>
 
 /** What every endpoint works with. */
-export interface Desk {
+export interface EndpointContext extends Safeguards {
   engine: Pick<Engine, 'offer' | 'purchase' | 'status'>
+  /** How buyers speak of payments. */
+  x402: X402
   limits: BodyLimits
   render: OutcomeRenderer
-  safe: Safeguards
-  /** Every endpoint starts with it; empty, or without a slash at the end. */
+  /** The path of the gateway's base URL, which every endpoint starts with. Empty, or without a slash at the end. */
   basePath: string
 }

@@ -1,12 +1,13 @@
-import type { RouteCall } from '../../engine/outcome.ts'
+import type { Forwarded, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { HTTP_METHODS } from '../../protocol/catalog.ts'
 import { parseResourcePath } from '../../rules/resource-path.ts'
-import type { Desk, Endpoint, Methods } from './endpoint.ts'
-import { type Forwarded, passOn } from './pass-on.ts'
+import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
+import { renderForwarded } from './render-forwarded.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
+import type { Peer } from './safeguards.ts'
 
 interface Claims {
   /** The resource endpoint that was bought. */
@@ -35,37 +36,37 @@ export interface GuardOptions {
  * it was sold for, character by character; a query may be added.
  */
 export function createResourceGuard(
-  desk: Desk,
+  context: EndpointContext,
   { path, realm, verifyBearer, forward }: GuardOptions,
 ): (target: string) => Methods | undefined {
-  const { limits, render, safe } = desk
+  const { limits, render, admit } = context
   const shape = new RegExp(`^${path.split('{resourceId}').map(escaped).join('[^/]+')}$`)
 
-  function refuse(error: GatewayError, sent: boolean): Reply {
+  function refuse(peer: Peer, error: GatewayError, sent: boolean): Reply {
     const fault = sent ? ', error="invalid_token"' : ''
-    return render.failure(error, { headers: { 'www-authenticate': `Bearer realm="${realm}"${fault}` } })
+    return admit(peer, error, { headers: { 'www-authenticate': `Bearer realm="${realm}"${fault}` } })
   }
 
   const endpoint: Endpoint = async (request, peer) => {
     const authorization = request.headers.get('authorization')
     const verified = await verifyBearer(authorization)
-    if (!verified.ok) return safe.limit(peer) ?? refuse(verified.error, authorization !== null)
+    if (!verified.ok) return refuse(peer, verified.error, authorization !== null)
     const { claims } = verified
     const target = requestTarget(request)
     if (!opens(claims.aud, target)) {
       const message = 'The token was issued for another resource; buy access to this one.'
-      return safe.limit(peer) ?? refuse(new GatewayError('UNAUTHORIZED', message), true)
+      return refuse(peer, new GatewayError('UNAUTHORIZED', message), true)
     }
     const read = await readBytes(request, limits)
     if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
     const call: RouteCall = {
       method: request.method,
-      path: target.slice(desk.basePath.length),
+      path: target.slice(context.basePath.length),
       headers: Object.fromEntries(request.headers),
       body: read.bytes.length === 0 ? null : read.bytes,
     }
     const { sub: payer, planId, jti: challengeId, txHash } = claims
-    return passOn(await forward(call, { payer, planId, challengeId, txHash }), render)
+    return renderForwarded(await forward(call, { payer, planId, challengeId, txHash }), render)
   }
   const methods = Object.fromEntries(
     HTTP_METHODS.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').map((method) => [

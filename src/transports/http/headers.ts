@@ -1,7 +1,5 @@
 import type { RefundNotice } from '../../protocol/access.ts'
 
-/** Headers that do not depend on the request, made once. */
-
 const EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, WWW-Authenticate, Retry-After, x-svc-code'
 
 // The official client sends Access-Control-Expose-Headers as a request header: browsers then ask leave for it.
@@ -46,18 +44,6 @@ export const JSON_HEADERS = { ...CORS_HEADERS, 'content-type': 'application/json
 
 /** A challenge or a failure: true for this moment only. */
 export const UNPAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store' } as const
-
-/** {@link UNPAID_HEADERS} of a 402. Named one by one: to spread them costs more than to make its base64. */
-export function unpaidHeaders(required: string, authenticate: string): Record<string, string> {
-  return {
-    'access-control-allow-origin': UNPAID_HEADERS['access-control-allow-origin'],
-    'access-control-expose-headers': UNPAID_HEADERS['access-control-expose-headers'],
-    'content-type': UNPAID_HEADERS['content-type'],
-    'cache-control': UNPAID_HEADERS['cache-control'],
-    'payment-required': required,
-    'www-authenticate': authenticate,
-  }
-}
 
 /** Belongs to one buyer: a shared cache that kept it would hand a credential to the next one. */
 export const PAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store, private' } as const

@@ -1,9 +1,9 @@
-/** More than any honest message has; code that walks a value by recursion stands many times that. */
+/** More than any honest message has; code that walks a value by recursion survives many times as much. */
 export const MAX_JSON_DEPTH = 200
 
 /**
  * Is this JSON nested deeper than that? Parsing takes any depth, but whoever writes or checks the value afterwards
- * would run out of stack. Text that is no JSON may be called either.
+ * would run out of stack. For text that is not JSON the answer means nothing.
  */
 export function isNestedTooDeep(text: string): boolean {
   // So many levels need so many characters: most messages need not be looked at.

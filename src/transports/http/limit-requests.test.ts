@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Engine, Outcome } from '../../engine/outcome.ts'
+import type { Engine, Outcome, Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ErrorCode } from '../../protocol/error-codes.ts'
-import type { PaymentPayload } from '../../protocol/payment.ts'
 import { createRequestLimits } from './limit-requests.ts'
 
 const HERE = '203.0.113.7'
 
-function payment(nonce: number): PaymentPayload {
-  const authorization = { from: '0xaa', nonce: `0x${nonce}` }
-  return { x402Version: 2, payload: { signature: '0x', authorization } } as unknown as PaymentPayload
-}
+const payment = (nonce: number) => ({ rail: 'sample', key: `0xaa:${nonce}` }) as Payment
 
 /** Three payments a minute that sell nothing, and an engine that answers as it is told. */
 function limited() {

@@ -1,64 +1,63 @@
-import type { Engine, Outcome } from '../../engine/outcome.ts'
-import type { PaymentPayload } from '../../protocol/payment.ts'
+import type { Engine, Outcome, Payment } from '../../engine/outcome.ts'
 import { createRateLimit, type RateVerdict } from './rate-limit.ts'
 
 /** Payments remembered as under way; beyond it the oldest is forgotten. A few MiB. */
 const MAX_UNDER_WAY = 20_000
 
-/** Takes whose purchase has not ended; beyond it the oldest stays counted. */
-const MAX_TAKEN = 20_000
+/** Payments that are counted while the engine works on them; beyond it the oldest stays counted. */
+const MAX_COUNTED = 20_000
 
 export interface RequestLimits {
   /** Counts a request that brings no payment. */
   rateLimit(address: string): RateVerdict
   /**
-   * Asked before a payment is worked on, and counts it at once: requests that come together must not all find room. Only
-   * the engine gives it back, so that whatever is refused on the way to it stays counted.
+   * Counts a payment as one that sells nothing, before it is worked on: otherwise payments that arrive together would all
+   * find room. Only the engine's outcome takes the count back, so whatever is refused before the engine stays counted.
    */
-  failureLimit(address: string, payment: PaymentPayload): RateVerdict
-  /** The same engine; what was counted for a payment that comes to something is given back. */
+  failureLimit(address: string, payment: Payment): RateVerdict
+  /** The same engine; when a purchase succeeds, the count of its payment is taken back. */
   counting(engine: Engine): Engine
 }
 
 /**
  * What one address may ask for in a minute: so many requests without a payment, and, counted apart, so many payments
  * that sell nothing: those that fail, and those that only fetch again what was sold. A payment whose outcome is not known
- * yet is always taken: its buyer was told to send it again.
+ * yet is always accepted: its buyer was told to send it again.
  */
 export function createRequestLimits(perMinute: number, now: () => number): RequestLimits {
   const unpaid = createRateLimit({ perMinute })
   const paying = createRateLimit({ perMinute })
   const underWay = new Set<string>()
-  /** How often each payment was counted and has not come out of the engine again. */
-  const taken = new Map<string, number>()
+  /** How often each payment is counted whose outcome the engine has not told yet. */
+  const counted = new Map<string, number>()
 
-  function take(address: string, payment: PaymentPayload): RateVerdict {
-    if (underWay.has(keyOf(payment))) return { ok: true }
+  function count(address: string, payment: Payment): RateVerdict {
+    if (underWay.has(payment.key)) return { ok: true }
     const verdict = paying(address, now())
     if (!verdict.ok) return verdict
-    const key = takeKey(address, payment)
-    const before = taken.get(key) ?? 0
-    if (before === 0 && taken.size >= MAX_TAKEN) forgetOldest(taken)
-    taken.set(key, before + 1)
+    const key = countKey(address, payment)
+    const before = counted.get(key) ?? 0
+    if (before === 0 && counted.size >= MAX_COUNTED) forgetOldest(counted)
+    counted.set(key, before + 1)
     return verdict
   }
 
-  function settle(address: string, payment: PaymentPayload, outcome: Outcome | undefined): void {
-    const key = takeKey(address, payment)
-    const before = taken.get(key) ?? 0
-    if (before > 1) taken.set(key, before - 1)
-    else taken.delete(key)
-    if (before > 0 && isWorthIt(outcome)) paying.giveBack(address)
+  function settle(address: string, payment: Payment, outcome: Outcome | undefined): void {
+    const key = countKey(address, payment)
+    const before = counted.get(key) ?? 0
+    if (before > 1) counted.set(key, before - 1)
+    else counted.delete(key)
+    if (before > 0 && takesCountBack(outcome)) paying.giveBack(address)
     if (!outcome) return
-    underWay.delete(keyOf(payment))
+    underWay.delete(payment.key)
     if (outcome.kind !== 'failed' || outcome.error.code !== 'SETTLEMENT_PENDING') return
     if (underWay.size >= MAX_UNDER_WAY) forgetOldest(underWay)
-    underWay.add(keyOf(payment))
+    underWay.add(payment.key)
   }
 
   return {
     rateLimit: (address) => unpaid(address, now()),
-    failureLimit: take,
+    failureLimit: count,
     counting: (engine) => ({
       ...engine,
       async purchase(intent) {
@@ -75,8 +74,8 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
   }
 }
 
-/** A sale, an outcome that is still to come, or a fault of ours. Undefined: the engine threw. */
-function isWorthIt(outcome: Outcome | undefined): boolean {
+/** For a sale, an outcome that is still to come, or a fault of ours. Undefined: the engine threw. */
+function takesCountBack(outcome: Outcome | undefined): boolean {
   if (!outcome) return true
   switch (outcome.kind) {
     case 'granted':
@@ -97,7 +96,4 @@ function forgetOldest(kept: Set<string> | Map<string, unknown>): void {
   if (!oldest.done) kept.delete(oldest.value)
 }
 
-const keyOf = ({ payload: { authorization } }: PaymentPayload): string =>
-  `${authorization.from}:${authorization.nonce}`
-
-const takeKey = (address: string, payment: PaymentPayload): string => `${address} ${keyOf(payment)}`
+const countKey = (address: string, payment: Payment): string => `${address} ${payment.key}`

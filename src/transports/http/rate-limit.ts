@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000
 export interface RateLimit {
   /** Counts one more, or refuses it. */
   (address: string, nowMs: number): RateVerdict
-  /** What was counted came to something after all, and counts no longer. */
+  /** Takes one count back. */
   giveBack(address: string): void
 }
 

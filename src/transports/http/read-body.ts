@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
 import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 import { type BodySource, bodySourceOf, headerOf, takeArrived } from './native-request.ts'
-import { andThen, type Soon } from './soon.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
@@ -16,10 +15,9 @@ export type BodyRead = { kind: 'text'; text: string } | BodyFault
 export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
 /** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
-export function readBody(request: Request, limits: BodyLimits): Soon<BodyRead> {
-  return andThen(readBytes(request, limits), (read) =>
-    read.kind === 'fault' ? read : decodeBody(read.bytes),
-  )
+export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
+  const read = await readBytes(request, limits)
+  return read.kind === 'fault' ? read : decodeBody(read.bytes)
 }
 
 const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
@@ -28,7 +26,7 @@ const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
  * Reads a body. It never holds more than the cap and never waits longer than the limit: the bytes are counted as
  * they arrive, for a declared length may lie or be absent.
  */
-export function readBytes(request: Request, limits: BodyLimits): Soon<BytesRead> {
+export async function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
   if (Number(headerOf(request, 'content-length')) > maxBodyBytes) return tooLarge(maxBodyBytes)
   let source: BodySource | undefined

@@ -1,17 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { sampleOffer, sampleX402 } from '../../../test/transports/sample-x402.ts'
 import { GatewayError } from '../../errors.ts'
 import { decodeJsonObject } from '../../protocol/base64.ts'
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts'
-import type { PaymentRequired } from '../../protocol/payment.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 
 const baseUrl = 'https://api.example.com'
-const render = createOutcomeRenderer(baseUrl)
+const x402 = sampleX402(baseUrl)
+const render = createOutcomeRenderer(x402, baseUrl)
 const txHash = `0x${'ab'.repeat(32)}`
 const explorerUrl = `https://sepolia.basescan.org/tx/${txHash}`
 const network = 'eip155:84532'
-const payer = `0x${'11'.repeat(20)}`
+const payer = `0x${'11'.repeat(20)}` as const
+const settled = { txHash, network, payer }
 const receipt = { success: true, transaction: txHash, network, payer }
 const ids = { challengeId: 'http-1', requestId: 'r-1' }
 const grant = {
@@ -26,31 +28,6 @@ const grant = {
   explorerUrl,
 } as const
 
-function requiredFor(subject: { planId: string } | { routeId: string }): PaymentRequired {
-  return {
-    x402Version: 2,
-    error: 'Payment required',
-    resource: {
-      url: `${baseUrl}/x402/access`,
-      method: 'POST',
-      description: 'Caffè, 1 €',
-      mimeType: 'application/json',
-    },
-    accepts: [
-      {
-        scheme: 'exact',
-        network,
-        asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-        amount: '1000000',
-        payTo: `0x${'22'.repeat(20)}`,
-        maxTimeoutSeconds: 900,
-        extra: { name: 'USDC', version: '2', description: '', ...ids, salt: 's', ...subject },
-      },
-    ],
-    ...ids,
-  }
-}
-
 /** All that the header says of extensions: clients send it back with every payment. */
 const OFFERED = { 'payment-identifier': { info: { required: false } } }
 
@@ -59,8 +36,9 @@ const decoded = (reply: Reply, header: string) => decodeJsonObject(reply.headers
 
 describe('the 402', () => {
   test('the header is the whole offer in base64, and the body adds the schemas', () => {
-    const required = requiredFor({ planId: 'basic' })
-    const reply = render.outcome({ kind: 'challenge', required })
+    const offer = sampleOffer()
+    const required = x402.paymentRequired(offer)
+    const reply = render.outcome({ kind: 'challenge', offer })
     expect(reply.status).toBe(402)
     expect(reply.headers['payment-required']).toMatch(/^[A-Za-z0-9+/]+=*$/)
     expect(decoded(reply, 'payment-required')).toEqual({ ...required, extensions: OFFERED })
@@ -85,7 +63,10 @@ describe('the 402', () => {
   })
 
   test('of a route asks for routeId and resource and promises a ResourceResponse', () => {
-    const reply = render.outcome({ kind: 'challenge', required: requiredFor({ routeId: 'quote' }) })
+    const reply = render.outcome({
+      kind: 'challenge',
+      offer: sampleOffer({ kind: 'route', itemId: 'quote' }),
+    })
     expect(bodyOf(reply)).toMatchObject({
       extensions: {
         svc: {
@@ -108,9 +89,9 @@ describe('what was paid for', () => {
 
   test('attack 31: is for its buyer alone and carries the receipt', () => {
     const replies: Array<[Reply, object]> = [
-      [render.outcome({ kind: 'granted', grant, receipt, cached: false }), grant],
-      [render.outcome({ kind: 'resource', response: resource, receipt, cached: false }), resource],
-      [render.outcome({ kind: 'paid', payment, receipt, lease: 1, notice }), payment],
+      [render.outcome({ kind: 'granted', grant, settled, cached: false }), grant],
+      [render.outcome({ kind: 'resource', response: resource, settled, cached: false }), resource],
+      [render.outcome({ kind: 'paid', payment, settled, lease: 1, notice }), payment],
     ]
     for (const [reply, body] of replies) {
       expect(reply.status).toBe(200)
@@ -123,7 +104,7 @@ describe('what was paid for', () => {
 
   test('and was not delivered says so, in the body and in headers; the receipt stays the receipt', () => {
     const failed = { ...response, resource: { status: 500, body: 'out of order' }, ...notice }
-    const reply = render.outcome({ kind: 'resource', response: failed, receipt, cached: false })
+    const reply = render.outcome({ kind: 'resource', response: failed, settled, cached: false })
     expect(reply.status).toBe(200)
     expect(bodyOf(reply)).toEqual(failed)
     expect(decoded(reply, 'payment-response')).toEqual(receipt)
@@ -136,10 +117,10 @@ describe('what was paid for', () => {
   })
 
   test('is the same when it comes from the cache, and says so', () => {
-    const reply = render.outcome({ kind: 'granted', grant, receipt, cached: true })
-    expect(reply.body).toBe(render.outcome({ kind: 'granted', grant, receipt, cached: false }).body)
+    const reply = render.outcome({ kind: 'granted', grant, settled, cached: true })
+    expect(reply.body).toBe(render.outcome({ kind: 'granted', grant, settled, cached: false }).body)
     expect(reply.headers['x-svc-code']).toBe('PROOF_ALREADY_REDEEMED')
-    const again = render.outcome({ kind: 'resource', response: resource, receipt, cached: true })
+    const again = render.outcome({ kind: 'resource', response: resource, settled, cached: true })
     expect(again.headers['x-svc-code']).toBe('PROOF_ALREADY_REDEEMED')
   })
 })
@@ -163,12 +144,20 @@ describe('a failure', () => {
   )
 
   test('of a payment brings its receipt and a fresh offer in headers', () => {
-    const required = requiredFor({ planId: 'basic' })
+    const offer = sampleOffer()
     const refused = { success: false, transaction: '', network, errorReason: 'insufficient_funds' }
     const error = new GatewayError('PAYMENT_FAILED', 'no balance')
-    const reply = render.outcome({ kind: 'failed', error, required, receipt: refused })
+    const reply = render.outcome({
+      kind: 'failed',
+      error,
+      offer,
+      settled: { network, failure: 'insufficient_funds' },
+    })
     expect(reply.status).toBe(402)
-    expect(decoded(reply, 'payment-required')).toEqual({ ...required, extensions: OFFERED })
+    expect(decoded(reply, 'payment-required')).toEqual({
+      ...x402.paymentRequired(offer),
+      extensions: OFFERED,
+    })
     expect(decoded(reply, 'payment-response')).toEqual(refused)
     expect(reply.headers['www-authenticate']).toContain('challenge="http-1"')
     expect(reply.headers['cache-control']).toBe('no-store, private')

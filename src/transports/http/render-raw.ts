@@ -1,3 +1,4 @@
+import { settleResponse } from '../../dialects/x402/render-offer.ts'
 import type { Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
@@ -14,21 +15,22 @@ export function renderRaw(outcome: Outcome, render: OutcomeRenderer): Reply | Re
   if (outcome.kind !== 'resource') return render.outcome(outcome)
   const { raw, response } = outcome
   if (!raw) return response.refund ? noAnswer(outcome, render) : render.outcome(outcome)
-  const { status, told } = publicStatus(raw.status)
+  const { status, statusHeaders } = publicStatus(raw.status)
   const headers = new Headers(raw.headers)
-  for (const [name, value] of Object.entries({ ...paymentFacts(outcome), ...told })) headers.set(name, value)
+  for (const [name, value] of Object.entries({ ...paymentFacts(outcome), ...statusHeaders }))
+    headers.set(name, value)
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers })
   headers.set('content-length', String(raw.body.length))
   return new Response(new Uint8Array(raw.body), { status, headers })
 }
 
-function paymentFacts({ response, receipt, cached }: Resource): Record<string, string> {
+function paymentFacts({ response, settled, cached }: Resource): Record<string, string> {
   return {
     'cache-control': PAID_HEADERS['cache-control'],
     'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
     // The backend's headers are as much for a page's script as ours.
     'access-control-expose-headers': '*',
-    'payment-response': encodeJson(receipt),
+    'payment-response': encodeJson(settleResponse(settled)),
     'x-svc-challenge-id': response.challengeId,
     'x-svc-request-id': response.requestId,
     'x-svc-tx-hash': response.txHash,
@@ -41,9 +43,10 @@ function paymentFacts({ response, receipt, cached }: Resource): Record<string, s
  * A 402 that is not ours would make a client pay again, 407 is for the next connection only, and beyond 599 nothing is
  * defined: each becomes a 502 that names it.
  */
-function publicStatus(status: number): { status: number; told: Record<string, string> } {
+function publicStatus(status: number): { status: number; statusHeaders: Record<string, string> } {
   const isFit = status !== 402 && status !== 407 && status <= 599
-  return isFit ? { status, told: {} } : { status: 502, told: { 'x-svc-backend-status': String(status) } }
+  if (isFit) return { status, statusHeaders: {} }
+  return { status: 502, statusHeaders: { 'x-svc-backend-status': String(status) } }
 }
 
 /** There is no answer to pass on; so this one is ours, as for a plan whose credential could not be issued. */
@@ -60,7 +63,7 @@ function noAnswer(outcome: Resource, render: OutcomeRenderer): Reply {
       hint: 'send the same payload again: the call is made again and nothing is charged; otherwise follow statusUrl until the refund is there',
     },
   )
-  const { receipt } = outcome
+  const { settled } = outcome
   const more = { retryable: true }
-  return render.failure(error, { httpStatus: resource.status, headers: paymentFacts(outcome), receipt, more })
+  return render.failure(error, { httpStatus: resource.status, headers: paymentFacts(outcome), settled, more })
 }

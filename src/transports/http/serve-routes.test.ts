@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
+import { samplePaymentHeader, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { encodeJson } from '../../protocol/base64.ts'
 import type { Route } from '../../protocol/catalog.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
-import type { Forwarded } from './pass-on.ts'
 
 const routes: Route[] = [
   { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },
@@ -40,7 +39,7 @@ function gateway({
     calls.push({ to, call })
     return forwarded ?? new Response('from the backend', { status: 203, headers: { 'x-own': '1' } })
   }
-  const handler = createHttpHandler({
+  const { fetch } = createHttpHandler({
     engine: {
       offer: () => undefined,
       async purchase(intent): Promise<Outcome> {
@@ -49,6 +48,7 @@ function gateway({
       },
       status: async () => undefined,
     },
+    x402: sampleX402(baseUrl),
     discovery: { plans: [], routes } as never,
     baseUrl,
     version: '1',
@@ -71,27 +71,14 @@ function gateway({
   /** A request with the raw target, as our node:http bridge makes it. */
   const raw = (method: string, target: string, headers: Record<string, string> = {}, peer = {}) => {
     const request = new Request('http://internal/', { method, headers })
-    return handler(Object.defineProperty(request, 'url', { value: `http://internal${target}` }), peer)
+    return fetch(Object.defineProperty(request, 'url', { value: `http://internal${target}` }), peer)
   }
   const send = (method: string, target: string, init: RequestInit = {}, peer = {}) =>
-    handler(new Request(`http://internal${target}`, { method, ...init }), peer)
+    fetch(new Request(`http://internal${target}`, { method, ...init }), peer)
   return { send, raw, intents, calls }
 }
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
-const paying = encodeJson({
-  x402Version: 2,
-  payload: {
-    signature: `0x${'ab'.repeat(65)}`,
-    authorization: {
-      from: `0x${'11'.repeat(20)}`,
-      to: `0x${'22'.repeat(20)}`,
-      value: '1',
-      validAfter: '0',
-      validBefore: '1900000000',
-      nonce: `0x${'cd'.repeat(32)}`,
-    },
-  },
-})
+const paying = samplePaymentHeader()
 
 describe('a direct call of a paid route', () => {
   test('is asked for with method, path, query, headers and body, byte for byte', async () => {

@@ -1,3 +1,6 @@
+import { paymentOfCall } from '../../dialects/mcp-meta.ts'
+import { PAYMENT_HEADER, type X402 } from '../../dialects/x402/create-x402.ts'
+import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Catalog } from '../../rules/catalog.ts'
@@ -10,10 +13,9 @@ import { createCallerCheck } from './check-caller.ts'
 import { describeServer } from './describe-server.ts'
 import { discoverPlansTool } from './discover-plans-tool.ts'
 import { createExchange } from './exchange.ts'
-import { paymentIn } from './find-payment.ts'
-import { mendAnswer } from './mend-answer.ts'
 import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
+import { rewriteInternalError } from './rewrite-internal-error.ts'
 import { routeTools } from './route-tool.ts'
 
 /** What MCP needs of the configuration. */
@@ -39,27 +41,27 @@ export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalo
   const refuseForeign = createCallerCheck(config)
   const published = jsonReply(200, { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }, card)
 
-  return (desk) => {
-    const { limits, render, safe } = desk
-    const exchange = createExchange(card, tools, createToolCaller(desk, config.baseUrl, tools))
+  return (context) => {
+    const { limits, admit, report } = context
+    const exchange = createExchange(card, tools, createToolCaller(context, config.baseUrl, tools))
 
     const post: Endpoint = async (request, peer) => {
       const foreign = refuseForeign(request.headers)
-      if (foreign) return asRpcError(safe.limit(peer) ?? render.failure(foreign, { httpStatus: 403 }))
+      if (foreign) return asRpcError(admit(peer, foreign, { httpStatus: 403 }))
       const read = await readBody(request, limits)
       if (read.kind === 'fault') {
-        return asRpcError(safe.limit(peer) ?? render.failure(read.error, { httpStatus: read.httpStatus }))
+        return asRpcError(admit(peer, read.error, { httpStatus: read.httpStatus }))
       }
       const message = parseMessage(read.text)
       if ('fault' in message) {
         const error = new GatewayError('INVALID_REQUEST', message.fault)
-        return asRpcError(safe.limit(peer) ?? render.failure(error), null, message.code)
+        return asRpcError(admit(peer, error), null, message.code)
       }
       // A payment that comes to nothing on its way to the engine, by bad arguments say, stays counted.
-      const limited = safe.limit(peer, paymentIn(message, request.headers))
-      if (limited) return asRpcError(limited, message)
+      const admitted = admit(peer, { payment: paymentIn(context.x402, message, request.headers) })
+      if ('status' in admitted) return asRpcError(admitted, message)
       const reply = await replyOf(await exchange(detached(request), message, peer))
-      return { ...reply, body: mendAnswer(reply.body, safe.report) }
+      return { ...reply, body: rewriteInternalError(reply.body, report) }
     }
 
     const get: Endpoint = () => published
@@ -69,6 +71,15 @@ export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalo
       '/.well-known/mcp/server-card.json': { GET: get },
     }
   }
+}
+
+/** What this message pays with. Something that is no payment must not be a way around the limit. */
+function paymentIn(x402: X402, { method, params }: RpcMessage, headers: Headers): Payment | undefined {
+  if (method !== 'tools/call' || typeof params !== 'object' || params === null) return undefined
+  const { _meta } = params as { _meta?: unknown }
+  const meta = typeof _meta === 'object' && _meta !== null ? (_meta as Record<string, unknown>) : undefined
+  const payment = paymentOfCall(x402, meta, headers.get(PAYMENT_HEADER))
+  return payment instanceof GatewayError ? undefined : payment
 }
 
 /** A request of its own, without the body: a client that leaves must not abort a settlement through `signal`. */

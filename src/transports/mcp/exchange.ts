@@ -6,6 +6,7 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
+import { PAYMENT_HEADER } from '../../dialects/x402/create-x402.ts'
 import type { Peer } from '../http/safeguards.ts'
 import type { ToolCaller } from './call-tool.ts'
 import type { ServerCard } from './describe-server.ts'
@@ -42,7 +43,7 @@ export function createExchange(
     server.setRequestHandler('tools/list', () => ({ tools: listings }))
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq, http }) => {
       const { req } = http ?? {}
-      const paymentHeader = req?.headers.get('payment-signature') ?? null
+      const paymentHeader = req?.headers.get(PAYMENT_HEADER) ?? null
       const result = await callTool({
         name: params.name,
         args: params.arguments,

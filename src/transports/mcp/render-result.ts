@@ -1,11 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { Outcome } from '../../engine/outcome.ts'
+import { RECEIPT_KEY, TERMS_KEY } from '../../dialects/mcp-meta.ts'
+import type { X402 } from '../../dialects/x402/create-x402.ts'
+import type { Offer, Outcome, SettledPayment } from '../../engine/outcome.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
-import type { PaymentRequired, SettleResponse } from '../../protocol/payment.ts'
+import type { SettleResponse } from '../../protocol/payment.ts'
 import type { OutcomeRenderer } from '../http/render-outcome.ts'
 import type { Reply } from '../http/reply.ts'
-
-const RECEIPT_KEY = 'x402/payment-response'
 
 export function textResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }] }
@@ -18,14 +18,15 @@ export function errorResult({ body }: Pick<Reply, 'body'>, receipt?: SettleRespo
 
 /** Makes the function that turns outcomes into results of a tool call. */
 export function createResultRenderer(
+  x402: X402,
   render: OutcomeRenderer,
   baseUrl: string,
 ): (outcome: Outcome) => CallToolResult {
   const x402PaymentUrl = `${baseUrl}/x402/access`
 
   /** Terms are an error, so that a model never takes them for what it asked; clients look for them in three places. */
-  function terms(required: PaymentRequired, code?: string, receipt?: SettleResponse): CallToolResult {
-    const { x402Version, resource, accepts, error } = required
+  function terms(offer: Offer, code?: string, receipt?: SettleResponse): CallToolResult {
+    const { x402Version, resource, accepts, error } = x402.paymentRequired(offer)
     const { url, description, mimeType } = resource
     const structured = {
       x402Version,
@@ -34,49 +35,55 @@ export function createResultRenderer(
       error,
       ...(receipt && { [RECEIPT_KEY]: receipt }),
     }
-    const paymentInstructions = instructions(required, x402PaymentUrl)
+    const paymentInstructions = instructions(offer, resource, x402PaymentUrl)
     const text = { ...structured, ...(code && { code }), x402PaymentUrl, paymentInstructions }
     return {
       isError: true,
       structuredContent: structured,
       ...textResult(JSON.stringify(text)),
-      _meta: { 'x402/error': structured, ...(receipt && { [RECEIPT_KEY]: receipt }) },
+      _meta: { [TERMS_KEY]: structured, ...(receipt && { [RECEIPT_KEY]: receipt }) },
     }
   }
 
-  function paid(answer: object, receipt: SettleResponse): CallToolResult {
-    return { ...textResult(JSON.stringify(answer)), _meta: { [RECEIPT_KEY]: receipt } }
+  function paid(answer: object, settled: SettledPayment): CallToolResult {
+    return {
+      ...textResult(JSON.stringify(answer)),
+      _meta: { [RECEIPT_KEY]: x402.settleResponse(settled) },
+    }
   }
 
   return (outcome) => {
     switch (outcome.kind) {
       case 'challenge':
-        return terms(outcome.required)
+        return terms(outcome.offer)
       case 'granted':
-        return paid({ ...outcome.grant, status: 'access_granted' }, outcome.receipt)
+        return paid({ ...outcome.grant, status: 'access_granted' }, outcome.settled)
       case 'resource': {
-        const { response, receipt } = outcome
-        const result = paid(response, receipt)
+        const { response, settled } = outcome
+        const result = paid(response, settled)
         // A model that looks no further must not take a failed call for its answer.
         return response.refund ? { ...result, isError: true } : result
       }
       case 'paid':
-        return paid(outcome.payment, outcome.receipt)
+        return paid(outcome.payment, outcome.settled)
       case 'failed': {
-        const { error, required, receipt } = outcome
-        if (required && ERROR_CODES[error.code].mcp === 'requirements')
-          return terms(required, error.code, receipt)
+        const { error, offer, settled } = outcome
+        const receipt = settled && x402.settleResponse(settled)
+        if (offer && ERROR_CODES[error.code].mcp === 'requirements') return terms(offer, error.code, receipt)
         return errorResult(render.failure(error), receipt)
       }
     }
   }
 }
 
-function instructions({ resource, accepts }: PaymentRequired, x402PaymentUrl: string): string {
-  const extra = accepts[0]?.extra
+function instructions(
+  { kind, itemId }: Offer,
+  resource: { method: string; url: string },
+  x402PaymentUrl: string,
+): string {
   const elsewhere =
-    extra?.routeId === undefined
-      ? `POST {"planId":"${extra?.planId}"} to ${x402PaymentUrl}`
+    kind === 'plan'
+      ? `POST {"planId":"${itemId}"} to ${x402PaymentUrl}`
       : `${resource.method} ${resource.url}`
   return (
     'Sign an EIP-3009 TransferWithAuthorization for accepts[0] (EIP-712 domain: name and version of extra, chainId of ' +

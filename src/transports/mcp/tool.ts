@@ -2,7 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Intent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { nameFault } from '../http/name-fault.ts'
+import { nameFault } from '../../protocol/name-fault.ts'
 
 /** A tool as it is listed, and what calling it means. */
 export type McpTool = { listing: Tool } & (

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { NETWORKS } from '../../protocol/network.ts'
-import type { Desk } from '../http/endpoint.ts'
+import type { EndpointContext } from '../http/endpoint.ts'
 import type { Reply } from '../http/reply.ts'
 import { createDocuments, type DocumentConfig } from './create-documents.ts'
 import type { Offer } from './offer.ts'
@@ -14,10 +14,10 @@ interface Seller {
   plan?: string
   route?: string
   config?: Partial<DocumentConfig>
-  served?: Partial<Offer>
+  catalog?: Partial<Offer>
 }
 
-function documentsOf({ agentName, description, plan, route, config, served }: Seller = {}) {
+function documentsOf({ agentName, description, plan, route, config, catalog }: Seller = {}) {
   const settings: DocumentConfig = {
     baseUrl: 'https://pay.acme.dev',
     network: mainnet!,
@@ -34,7 +34,7 @@ function documentsOf({ agentName, description, plan, route, config, served }: Se
     walletAddress: `0x${'11'.repeat(20)}`,
     network: mainnet!.id,
     chainId: mainnet!.chainId,
-    asset: mainnet!.asset,
+    asset: mainnet!.token.address,
     plans: [{ planId: 'basic', unitAmount: '$1.00', description: plan ?? 'One hour' }],
     routes: [
       {
@@ -47,9 +47,9 @@ function documentsOf({ agentName, description, plan, route, config, served }: Se
     ],
   }
   const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '')
-  const mounted = createDocuments(settings, { discovery, servesRoutes: true, jwks: false, ...served })({
+  const mounted = createDocuments(settings, { discovery, servesRoutes: true, jwks: false, ...catalog })({
     basePath,
-  } as Desk)
+  } as EndpointContext)
   const text = (path: string) => {
     const reply = mounted[path]!.GET!(new Request('http://x'), {}) as Reply
     return reply.body!
@@ -131,7 +131,7 @@ describe('what is switched off', () => {
   })
 
   test('is linked when it is on', () => {
-    const all = everything(documentsOf({ config: { a2a: {}, mcp: {} }, served: { jwks: true } }))
+    const all = everything(documentsOf({ config: { a2a: {}, mcp: {} }, catalog: { jwks: true } }))
     for (const path of ['/.well-known/agent-card.json', '/a2a', '/mcp', '/.well-known/jwks.json']) {
       expect(all).toContain(path)
     }
@@ -149,7 +149,7 @@ describe('places', () => {
   test('embedded routes are called on the seller’s server, beside the gateway', () => {
     const { text } = documentsOf({
       config: { baseUrl: 'https://acme.dev/pay' },
-      served: { servesRoutes: false },
+      catalog: { servesRoutes: false },
     })
     expect(text('/skills.md')).toContain('"https://acme.dev/weather/" + encodeURIComponent(values[0])')
     const { resources } = JSON.parse(text('/.well-known/x402')) as { resources: string[] }

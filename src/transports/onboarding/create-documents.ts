@@ -22,10 +22,10 @@ export interface DocumentConfig
 /** Everything that an agent reads to find and pay us: made of the catalog and serialised here, once. */
 export function createDocuments(
   { baseUrl, network, resourceEndpoint, agentVersion, provider, a2a, mcp }: DocumentConfig,
-  served: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks'>,
+  catalog: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks'>,
 ): Mount {
   const offer: Offer = {
-    ...served,
+    ...catalog,
     baseUrl,
     network,
     resourceEndpoint,

@@ -6,7 +6,7 @@ export interface Offer {
   discovery: DiscoveryCatalog
   /** Without a slash at the end. */
   baseUrl: string
-  network: Pick<Network, 'id' | 'chainId' | 'word' | 'asset' | 'domain'>
+  network: Pick<Network, 'id' | 'chainId' | 'word' | 'token'>
   /** Where tokens are used, with `{resourceId}`. */
   resourceEndpoint: string
   /** The gateway answers calls of routes itself, in a ResourceResponse; otherwise the seller's own server does. */

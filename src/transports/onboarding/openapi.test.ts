@@ -14,7 +14,7 @@ function offerOf(discovery: Partial<Offer['discovery']> = {}, more: Partial<Offe
       walletAddress: `0x${'11'.repeat(20)}`,
       network: testnet!.id,
       chainId: testnet!.chainId,
-      asset: testnet!.asset,
+      asset: testnet!.token.address,
       plans: [
         { planId: 'basic', unitAmount: '$1.00', description: 'One\nhour' },
         { planId: 'pro', unitAmount: '$2.50' },

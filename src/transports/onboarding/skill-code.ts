@@ -17,12 +17,12 @@ const account = privateKeyToAccount(process.env.BUYER_PRIVATE_KEY)
 const expected = {
   scheme: 'exact',
   network: ${js(network.id)},
-  asset: ${js(network.asset)},
+  asset: ${js(network.token.address)},
   payTo: ${js(discovery.walletAddress)},
 }
 const domain = {
-  name: ${js(network.domain.name)},
-  version: ${js(network.domain.version)},
+  name: ${js(network.token.domain.name)},
+  version: ${js(network.token.domain.version)},
   chainId: ${network.chainId},
   verifyingContract: expected.asset,
 }

@@ -41,7 +41,7 @@ export function skillsMd(offer: Offer): string {
         ]),
       ),
     '## Before you start',
-    `You need Node.js 20 or newer, a wallet that holds USDC (token ${code(network.asset)} on chain ${network.chainId}; no ETH is needed), its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
+    `You need Node.js 20 or newer, a wallet that holds USDC (token ${code(network.token.address)} on chain ${network.chainId}; no ETH is needed), its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
     fenced('sh', 'npm install viem'),
     `Save as ${code('pay.mjs')}:`,
     fenced('js', payCode(offer)),

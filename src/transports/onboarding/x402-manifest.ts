@@ -18,11 +18,11 @@ export function x402Manifest(offer: Offer): object {
     {
       scheme: SCHEME,
       network: network.id,
-      asset: network.asset,
+      asset: network.token.address,
       amount: dollarsToMicro(unitAmount).toString(),
       payTo: walletAddress,
       maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-      extra: { ...network.domain },
+      extra: { ...network.token.domain },
     },
   ]
   const resource = (url: string, text: string) => ({ url, description: text, mimeType: 'application/json' })

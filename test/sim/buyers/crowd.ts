@@ -1,4 +1,5 @@
 import { useOf } from '../chain/branch.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
 import type { Code } from '../chain/token.ts'
 import { address, PLANS, type World } from '../world.ts'
 import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
@@ -122,21 +123,23 @@ export function drawCrowd(world: World): Crowd {
 }
 
 function publicKnowledge(shop: () => Shop, buyers: readonly Buyer[]): Public {
+  const own = () => new Set(buyers.map((buyer) => buyer.address))
+
+  /** Who publishes an unused authorization gives it away; only once it is final is it nobody's any more. */
+  function publishedOn(chain: SimChain) {
+    const selfSent = new Set(
+      buyers.flatMap(({ kind, address: from }) => (kind === 'self-sent' ? [from] : [])),
+    )
+    const ours = own()
+    const seen = authorizationsIn([...chain.branch.mined.map(({ tx }) => tx), ...chain.pool.values()])
+    return seen.filter(({ from, nonce }) => {
+      const isFinal = useOf(chain.final(), { payer: from, nonce }) !== undefined
+      return ours.has(from) && (!selfSent.has(from) || isFinal)
+    })
+  }
+
   return {
-    authorizations() {
-      const { chain } = shop()
-      const selfSent = new Set(
-        buyers.flatMap(({ kind, address: from }) => (kind === 'self-sent' ? [from] : [])),
-      )
-      const seen = authorizationsIn([...chain.branch.mined.map(({ tx }) => tx), ...chain.pool.values()])
-      // Who publishes an unused authorization gives it away; only once it is final is it nobody's any more.
-      return seen.filter(({ from, nonce }) => {
-        return (
-          buyers.some(({ address: own }) => own === from) &&
-          (!selfSent.has(from) || useOf(chain.final(), { payer: from, nonce }) !== undefined)
-        )
-      })
-    },
+    authorizations: () => shop().chains.flatMap(publishedOn),
     ids() {
       return buyers.flatMap(({ payments }) =>
         payments.flatMap(({ payment }) => {

@@ -2,7 +2,17 @@ import type { PaymentPayload } from '../../../src/protocol/payment.ts'
 import { tokensOf } from '../chain/branch.ts'
 import { signAuthorization } from '../keys.ts'
 import { address } from '../world.ts'
-import { askTerms, type Buyer, paidIntent, payUntilKnown, type Shop, see, sign } from './shop.ts'
+import {
+  askTerms,
+  type Buyer,
+  chainNow,
+  chainOf,
+  paidIntent,
+  payUntilKnown,
+  type Shop,
+  see,
+  sign,
+} from './shop.ts'
 
 const SINK = address('sink', 1)
 
@@ -23,22 +33,26 @@ function meddler(meddle: (shop: Shop, buyer: Buyer, payment: PaymentPayload) => 
   }
 }
 
-export const cancelMeanwhile = meddler(({ chain, world }, buyer, { payload }) => {
-  world.count('cancellations')
-  chain.send([{ kind: 'cancel', key: { payer: buyer.address, nonce: payload.authorization.nonce } }])
+export const cancelMeanwhile = meddler((shop, buyer, payment) => {
+  const { payload } = payment
+  shop.world.count('cancellations')
+  chainOf(shop, payment).send([
+    { kind: 'cancel', key: { payer: buyer.address, nonce: payload.authorization.nonce } },
+  ])
 })
 
-export const drainMeanwhile = meddler(({ chain, world }, buyer) => {
-  world.count('drained balances')
+export const drainMeanwhile = meddler((shop, buyer, payment) => {
+  const chain = chainOf(shop, payment)
+  shop.world.count('drained balances')
   const value = tokensOf(chain.head(), chain.token.initial, buyer.address)
   chain.send([{ kind: 'transfer', from: buyer.address, to: SINK, value }])
 })
 
 /** Sends its own authorization to the chain: any use pays, but one before our claim is not ours. */
-export const broadcastItself = meddler(({ chain, world }, _buyer, { payload }) => {
-  world.count('broadcast by buyers')
-  const { authorization, signature } = payload
-  chain.send([{ kind: 'authorized', auth: { ...authorization, signature } }])
+export const broadcastItself = meddler((shop, _buyer, payment) => {
+  shop.world.count('broadcast by buyers')
+  const { authorization, signature } = payment.payload
+  chainOf(shop, payment).send([{ kind: 'authorized', auth: { ...authorization, signature } }])
 })
 
 /** Takes the order back while it is being paid. */
@@ -46,7 +60,7 @@ export const cancelOrder = meddler((shop, { route }, { accepted = {} }) => {
   shop.world.count('orders cancelled')
   const call = route?.call
   // With its terms also what was never stored.
-  const offered = shop.world.fate.chance(0.7) ? { accepted, ...(call && { call }) } : undefined
+  const offered = shop.world.extraDice.chance(0.7) ? { accepted, ...(call && { call }) } : undefined
   void shop.cancel(accepted.extra?.challengeId ?? '', offered)
 })
 
@@ -57,7 +71,8 @@ export async function payOnceForTwo(shop: Shop, buyer: Buyer): Promise<void> {
   const second = await askTerms(shop, buyer)
   if (!first || !second) return
   const payment = sign(shop, buyer, first)
-  const copy = { ...payment, accepted: second.accepts[0]! }
+  const index = first.accepts.findIndex(({ network }) => network === payment.accepted?.network)
+  const copy = { ...payment, accepted: second.accepts[index]! }
   buyer.requestId = undefined
   await Promise.all([payment, copy].map((one) => payUntilKnown(shop, buyer, one)))
 }
@@ -106,19 +121,22 @@ export async function tamper(shop: Shop, buyer: Buyer): Promise<void> {
         { to: buyer.address },
         { validSeconds: 3 },
         { validSeconds: 100_000 },
-        { validAfter: String(shop.chain.seconds() + 30) },
+        { validAfter: String(chainNow(shop) + 30) },
       ]),
     )
     if (dice.chance(0.3)) payment.accepted!.amount = payment.payload.authorization.value
     if (dice.chance(0.2)) {
       // The right words under a signature of other words.
-      payment.payload.signature = signAuthorization(payment.payload.authorization)
+      payment.payload.signature = signAuthorization(
+        payment.payload.authorization,
+        chainOf(shop, payment).network,
+      )
       payment.payload.authorization.value = String(price)
-      payment.payload.authorization.validBefore = String(shop.chain.seconds() + 60)
+      payment.payload.authorization.validBefore = String(chainNow(shop) + 60)
       payment.payload.authorization.nonce = dice.hex(32)
     }
     // A node that lags shows a time at which there is enough left; what then lands in time is paid like any other.
-    const left = Number(payment.payload.authorization.validBefore) - shop.chain.seconds()
+    const left = Number(payment.payload.authorization.validBefore) - chainNow(shop)
     const inTime = left <= 3 && shop.world.weather.stale > 0
     const reply = see(shop, buyer, 'tampered', await shop.ask(paidIntent(shop, buyer, payment)))
     if (typeof reply !== 'string' && reply.kind === 'granted' && !inTime) {

@@ -1,23 +1,26 @@
-import type { Intent, OfferedTerms, Outcome } from '../../../src/engine/outcome.ts'
+import type { Intent } from '../../../src/engine/outcome.ts'
 import type { AccessGrant } from '../../../src/protocol/access.ts'
 import type { Address } from '../../../src/protocol/hex.ts'
 import type { PaymentPayload, PaymentRequired } from '../../../src/protocol/payment.ts'
+import { COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import { signAuthorization } from '../keys.ts'
 import { PAY_TO, type World } from '../world.ts'
+import type { WireIntent, WireOutcome, WireTerms } from './wire.ts'
 
 /** What a buyer got: nothing, an unusable answer, or an outcome. */
-export type Reply = Outcome | 'broken' | 'error'
+export type Reply = WireOutcome | 'broken' | 'error'
 
 export interface Shop {
   world: World
-  chain: SimChain
+  /** In the seller's order. */
+  chains: readonly SimChain[]
   /** One request to some instance; the way there and back takes time and may lose either. */
-  ask(intent: Intent): Promise<Reply>
-  cancel(challengeId: string, offered?: OfferedTerms): Promise<unknown>
+  ask(intent: WireIntent): Promise<Reply>
+  cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
 }
 
-/** One buyer, and all that it ever saw. Invariants read this, never what the engine thinks. */
+/** One buyer, and everything that it saw. Invariants read this, not the state of the engine. */
 export interface Buyer {
   name: string
   address: Address
@@ -30,47 +33,60 @@ export interface Buyer {
   transport?: Intent['transport']
   /** Buys a call instead of a plan. */
   route?: Pick<Intent, 'routeId' | 'call' | 'embedded'>
-  payments: Array<{ intent: Intent; payment: PaymentPayload }>
+  payments: Array<{ intent: WireIntent; payment: PaymentPayload }>
   /** Plain transfers that it showed. */
-  proofs: Intent[]
+  proofs: WireIntent[]
   /** Also the answers of calls. */
   grants: Array<Pick<AccessGrant, 'challengeId' | 'accessToken'>>
-  /** Codes of the failures it was told. */
+  /** Codes of the failures that it got. */
   refusals: string[]
   /** Every answer that reached it. */
-  heard: Outcome[]
+  heard: WireOutcome[]
   done: boolean
 }
 
 export type Signing = { value?: string; to?: Address; validSeconds?: number; validAfter?: string }
 
 export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: Signing = {}): PaymentPayload {
-  const { dice } = shop.world
-  const [accepted] = required.accepts
+  const { dice, extraDice } = shop.world
+  const { accepts } = required
+  const accepted = accepts.length > 1 ? extraDice.pick(accepts) : accepts[0]
   if (!accepted) throw new Error('a 402 without requirements')
+  if (accepted !== accepts[0]) shop.world.count('signed for another chain')
   const validSeconds = how.validSeconds ?? dice.pick([15, 30, 60, 60, 300, 900])
   const authorization = {
     from: buyer.address,
     to: how.to ?? PAY_TO,
     value: how.value ?? accepted.amount,
     validAfter: how.validAfter ?? '0',
-    validBefore: String(shop.chain.seconds() + validSeconds),
+    validBefore: String(chainNow(shop) + validSeconds),
     nonce: dice.hex(32),
   }
   shop.world.count('signed')
-  return {
+  if (accepted.scheme === COUPON_SCHEME) shop.world.count('coupons signed')
+  const payment: PaymentPayload = {
     x402Version: 2,
-    payload: { signature: signAuthorization(authorization), authorization },
+    payload: { signature: '0x', authorization },
     accepted: { ...accepted, extra: { ...accepted.extra } },
   }
+  payment.payload.signature = signAuthorization(authorization, chainOf(shop, payment).network)
+  return payment
 }
 
-export function termsIntent({ planId, requestId, route, transport = 'http' }: Buyer): Intent {
+/** Seconds; all chains of a history keep the same time. */
+export const chainNow = ({ chains }: Shop): number => chains[0]!.seconds()
+
+/** The chain that a payment is for. */
+export function chainOf({ chains }: Shop, { accepted }: PaymentPayload): SimChain {
+  return chains.find(({ network }) => network.id === accepted?.network) ?? chains[0]!
+}
+
+export function termsIntent({ planId, requestId, route, transport = 'http' }: Buyer): WireIntent {
   return { transport, ...(route ?? { planId }), ...(requestId !== undefined && { requestId }) }
 }
 
 /** The body of a paid request may repeat the ids or leave all to the echo. */
-export function paidIntent(shop: Shop, buyer: Buyer, payment: PaymentPayload): Intent {
+export function paidIntent(shop: Shop, buyer: Buyer, payment: PaymentPayload): WireIntent {
   const { dice } = shop.world
   const body = dice.chance(0.5) ? termsIntent(buyer) : { transport: 'http' as const, ...buyer.route }
   // MCP names a request after its payment, where the buyer has not named it.

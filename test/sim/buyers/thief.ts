@@ -1,8 +1,8 @@
-import type { Intent } from '../../../src/engine/outcome.ts'
-import type { SignedAuthorization } from '../../../src/ports.ts'
 import type { PaymentPayload } from '../../../src/protocol/payment.ts'
+import type { SignedAuthorization } from '../../../src/schemes/exact/authorization.ts'
 import type { Tx } from '../chain/branch.ts'
 import { askTerms, type Buyer, payUntilKnown, type Shop, see, sign } from './shop.ts'
+import type { WireIntent } from './wire.ts'
 
 /** What everybody can read: authorizations in blocks and in the pool, and ids that leaked. */
 export interface Public {
@@ -29,7 +29,7 @@ function rebuilt(shop: Shop, thief: Buyer, loot: SignedAuthorization, known: Pub
     payload: { signature, authorization: { ...authorization } },
     accepted: { ...own.accepted, amount: authorization.value, extra },
   }
-  const intent: Intent = { transport: 'http', planId: victim?.planId ?? thief.planId, payment }
+  const intent: WireIntent = { transport: 'http', planId: victim?.planId ?? thief.planId, payment }
   return intent
 }
 
@@ -49,7 +49,7 @@ export function steal(known: Public) {
       const intent = rebuilt(shop, thief, loot, known, own)
       const reply = see(shop, thief, 'steal', await shop.ask(intent))
       const granted = typeof reply !== 'string' && reply.kind === 'granted'
-      // A payment that is under way and whose claim is lost belongs to whoever shows it first.
+      // A payment under way whose claim was lost belongs to the first request that shows it.
       if (granted && !wasLost(shop, loot)) {
         shop.world.violate('I7', `${thief.name} got ${reply.grant.challengeId} with somebody else's payment`)
       }
@@ -58,7 +58,7 @@ export function steal(known: Public) {
 }
 
 function wasLost({ world }: Shop, { nonce }: SignedAuthorization): boolean {
-  return [...world.lost.payments].some((key) => key.endsWith(`:${nonce}`))
+  return [...world.lost.payments].some((key) => key.endsWith(nonce))
 }
 
 /** Pays with its own money, but on a request that somebody else opened. */

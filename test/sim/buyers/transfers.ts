@@ -1,18 +1,18 @@
-import type { Intent } from '../../../src/engine/outcome.ts'
 import type { Hex } from '../../../src/protocol/hex.ts'
 import type { PaymentRequired } from '../../../src/protocol/payment.ts'
 import { signText } from '../keys.ts'
 import { PAY_TO } from '../world.ts'
 import { askTerms, type Buyer, isUnknown, payUntilKnown, type Reply, type Shop, see, sign } from './shop.ts'
+import type { WireIntent } from './wire.ts'
 
-/** Moves the price by itself, as a plain transfer. */
+/** Pays the price by a plain transfer of the buyer. */
 function transfer(shop: Shop, buyer: Buyer, { accepts }: PaymentRequired, off = 0n): Hex {
   shop.world.count('plain transfers')
   const value = BigInt(accepts[0]!.amount) + off
-  return shop.chain.send([{ kind: 'transfer', from: buyer.address, to: PAY_TO, value }])
+  return shop.chains[0]!.send([{ kind: 'transfer', from: buyer.address, to: PAY_TO, value }])
 }
 
-function proofIntent(buyer: Buyer, challengeId: string, txHash: Hex): Intent {
+function proofIntent(buyer: Buyer, challengeId: string, txHash: Hex): WireIntent {
   const signature = signText(buyer.address, `${challengeId}:${txHash}`)
   return { transport: 'a2a', challengeId, proof: { txHash, signature } }
 }
@@ -65,7 +65,7 @@ export async function claimStrangersTransfer(shop: Shop, thief: Buyer): Promise<
   if (!terms) return
   for (let turn = 0; turn < 10; turn++) {
     await scheduler.sleep(dice.skewed(500, Math.round(weather.horizonMs / 6)))
-    const seen = shop.chain.branch.mined.filter(({ logs }) => {
+    const seen = shop.chains[0]!.branch.mined.filter(({ logs }) => {
       return logs.some((log) => log.kind === 'transfer' && log.to === PAY_TO && log.from !== thief.address)
     })
     if (seen.length === 0) continue

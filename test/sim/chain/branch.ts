@@ -1,5 +1,11 @@
-import type { AuthKey, Block, SignedAuthorization } from '../../../src/ports.ts'
+import type { Block } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
+import type { SignedAuthorization } from '../../../src/schemes/exact/authorization.ts'
+
+export interface AuthKey {
+  payer: Address
+  nonce: Hex
+}
 
 export type Action =
   | { kind: 'authorized'; auth: SignedAuthorization }

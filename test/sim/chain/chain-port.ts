@@ -1,16 +1,22 @@
 import { UnavailableError } from '../../../src/errors.ts'
-import type { AuthKey, Block, Chain, MinedTx, SimResult, TransferTx, Use } from '../../../src/ports.ts'
+import type { Block, Chain, MinedTx, Rail, Scheme, SimResult, TransferTx, Use } from '../../../src/ports.ts'
 import type { Hex } from '../../../src/protocol/hex.ts'
+import { type SignedAuthorization, splitKey } from '../../../src/schemes/exact/authorization.ts'
 import { ALONE_GAS, type World } from '../world.ts'
 import { blockAt, type Mined, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
 import type { SimChain } from './sim-chain.ts'
 import { refusal } from './token.ts'
 
-/** Authorizations whose look was answered from the past: the engine could not have known better. */
+/** Authorizations whose look was answered from an old block: the engine could not know better. */
 export type StaleLooks = Set<string>
 
+/** Everything that is asked of a chain in a history, whatever part of the gateway asks. */
+export type ChainPort = Chain &
+  Pick<Scheme<SignedAuthorization>, 'simulate' | 'uses' | 'usesIfMined'> &
+  Pick<Rail, 'transfers'>
+
 /** The chain as a node shows it: perhaps some blocks behind, perhaps still on a branch that is gone. */
-export function createChainPort(world: World, chain: SimChain, staleLooks: StaleLooks): Chain {
+export function createChainPort(world: World, chain: SimChain, staleLooks: StaleLooks): ChainPort {
   const { dice, weather, scheduler } = world
 
   function view(): View {
@@ -52,7 +58,7 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     return { kind: 'ok', alone, ...(alone && { gas: ALONE_GAS }) }
   }
 
-  async function uses(keys: readonly AuthKey[], fromHeight: number, hashes: readonly Hex[] = []) {
+  async function uses(keys: readonly string[], fromHeight: number, hashes: readonly Hex[] = []) {
     // Receipts, the latest block and the logs are three answers, perhaps of three nodes.
     const [receipts, latest, checked] = [view(), view(), view()]
     const own = keys.flatMap((key) => describeUse(receipts, key) ?? [])
@@ -87,7 +93,7 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
     async usesIfMined(keys, fromHeight, hashes) {
       const at = view()
       const some = minedAt(at, hashes).length > 0
-      return { at: named(at.block), ...(some && { seen: await uses(keys, fromHeight, hashes) }) }
+      return { at: named(at.block), ...(some && { uses: await uses(keys, fromHeight, hashes) }) }
     },
     async transfers(txHash) {
       const at = view()
@@ -130,8 +136,8 @@ function plainTransfers({ tx, block, logs }: Mined): TransferTx {
   }
 }
 
-export function describeUse(at: View, key: AuthKey): Use | undefined {
-  const use = useOf(at, key)
+export function describeUse(at: View, key: string): Use | undefined {
+  const use = useOf(at, splitKey(key))
   if (!use) return undefined
   const { mined, log, next } = use
   const found = { key, block: facts(mined.block), txHash: mined.tx.hash }

@@ -1,5 +1,6 @@
 import type { Submitted } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
+import type { Network } from '../../../src/protocol/network.ts'
 import { decodeRaw } from '../keys.ts'
 import type { World } from '../world.ts'
 import {
@@ -22,7 +23,7 @@ const GAS_OF_A_CALL = 80_000
 /** How long some nodes still show blocks that the others have dropped. */
 const ORPHAN_MS = 15_000
 
-/** The one true chain of a history: blocks, a pool of pending transactions, finality and reorganisations. */
+/** A chain of a history, as it truly is: blocks, a pool of pending transactions, finality and reorganisations. */
 export class SimChain {
   branch: Branch
   /** What some nodes still show; `fork` is the last block that it shares with the true branch. */
@@ -33,11 +34,16 @@ export class SimChain {
   readonly pool = new Map<Hex, Tx>()
   readonly ether = new Map<Address, bigint>()
   private readonly world: World
+  readonly network: Network
+  /** How buyers pay here. */
+  readonly scheme: 'exact' | 'coupon'
   readonly token: Token
   private made = 0
 
-  constructor(world: World, token: Token) {
+  constructor(world: World, network: Network, token: Token, scheme: 'exact' | 'coupon' = 'exact') {
     this.world = world
+    this.network = network
+    this.scheme = scheme
     this.token = token
     this.branch = { blocks: [this.newBlock(FIRST_BLOCK, this.seconds())], mined: [] }
   }
@@ -55,10 +61,11 @@ export class SimChain {
   }
 
   newHash(mark: string): Hex {
-    return `0x${mark}${(++this.made).toString(16).padStart(64 - mark.length, '0')}`
+    const made = `${this.network.chainId.toString(16)}0${(++this.made).toString(16).padStart(8, '0')}`
+    return `0x${mark}${made.padStart(64 - mark.length, '0')}`
   }
 
-  /** A transaction of somebody who is not our gas wallet. */
+  /** A transaction that is not from our gas wallet. */
   send(actions: Action[]): Hex {
     const hash = this.newHash('f0')
     this.pool.set(hash, { hash, lane: null, actions })
@@ -166,7 +173,7 @@ export class SimChain {
     return BigInt(used) * (this.baseFee + lane.tip)
   }
 
-  /** The last `depth` blocks were never final, and are no more. Their transactions wait again, or are forgotten. */
+  /** Removes the last `depth` blocks, which are not final. Their transactions wait again, or are dropped. */
   reorg(depth: number): void {
     const { dice, scheduler } = this.world
     const old = this.branch

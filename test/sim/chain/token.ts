@@ -1,5 +1,5 @@
-import type { SignedAuthorization } from '../../../src/ports.ts'
 import type { Address } from '../../../src/protocol/hex.ts'
+import type { SignedAuthorization } from '../../../src/schemes/exact/authorization.ts'
 import type { Dice } from '../dice.ts'
 import { isSigned } from '../keys.ts'
 import { type Action, type Log, tokensOf, useOf, type View } from './branch.ts'
@@ -11,6 +11,7 @@ import { type Action, type Log, tokensOf, useOf, type View } from './branch.ts'
 export type Code = 'none' | 'flips' | 'burns' | 'turns'
 
 export interface Token {
+  chainId: number
   initial: ReadonlyMap<Address, bigint>
   codes: ReadonlyMap<Address, Code>
 }
@@ -25,7 +26,7 @@ export function refusal(
   if (BigInt(timestamp) <= BigInt(auth.validAfter)) return 'authorization_not_yet_valid'
   if (BigInt(timestamp) >= BigInt(auth.validBefore)) return 'authorization_expired'
   if (useOf(view, { payer: auth.from, nonce: auth.nonce })) return 'authorization_used'
-  if (!isSigned(auth)) return 'invalid_signature'
+  if (!isSigned(auth, token)) return 'invalid_signature'
   if (tokensOf(view, token.initial, auth.from) < BigInt(auth.value)) return 'insufficient_funds'
   return undefined
 }

@@ -2,7 +2,7 @@ import { checkBudgets } from './budgets.ts'
 import { checkGas } from './gas.ts'
 import type { Scene } from './scene.ts'
 
-/** I10: gas, memory and questions are bounded by what was bought, and nothing is kept of what came to nothing. */
+/** I10: gas, memory and calls to the chain are bounded by what was bought, and failed purchases leave nothing. */
 export async function checkBounds(scene: Scene): Promise<void> {
   checkGas(scene)
   checkBudgets(scene)
@@ -11,8 +11,8 @@ export async function checkBounds(scene: Scene): Promise<void> {
 }
 
 /**
- * At rest an engine waits for its next pass of the jobs and for nothing else: who watched a payment, held a nonce, or
- * waited for a change, would wait by the clock. That nobody asks the chain any more either is seen while time passes.
+ * At rest an engine waits only for its next pass of the jobs: watching a payment, holding a nonce, or waiting for a
+ * change would show as another sleep. That nothing asks the chain any more is checked while time passes.
  */
 function checkMemory({ world, instances }: Scene): void {
   for (const instance of instances) {
@@ -21,7 +21,10 @@ function checkMemory({ world, instances }: Scene): void {
   }
 }
 
-/** What nobody paid for leaves no challenge and no request, and of what was stored exactly two lines: created, and how it ended. */
+/**
+ * An unpaid purchase leaves no challenge and no request. If it was stored, it leaves exactly two log entries:
+ * created, and its end.
+ */
 async function checkTraces(scene: Scene): Promise<void> {
   const { world, recorded, challenges, authorizations, receipts, forgiven } = scene
   const sent = new Set([...authorizations, ...receipts.values()].map(({ challengeId }) => challengeId))
@@ -37,7 +40,7 @@ async function checkTraces(scene: Scene): Promise<void> {
     if (challenges.has(challengeId) || forgiven.challenge(challengeId)) continue
     const events = (await recorded.store.audit(challengeId)).map(({ event }) => event).join(' ')
     world.count('unpaid endings logged')
-    // Stored anew by a clock far behind, it ends anew.
+    // An instance with a slow clock may store it again, and then it ends again.
     if (!/^created (expired|cancelled)( created (expired|cancelled))*$/.test(events))
       world.violate('I9', `${challengeId} was stored and forgotten; its log says: ${events}`)
   }

@@ -1,9 +1,10 @@
+import type { SimChain } from '../chain/sim-chain.ts'
 import { LOST_PER_DAY, UNDELIVERED_PER_DAY } from '../world.ts'
 import type { Scene } from './scene.ts'
 
 /**
- * I17: what a payer may cost us in a day is bounded, however many of its payments go at once. A store that forgot its
- * last second forgot what was counted in it; and a payment that the chain first dropped and then took is counted late.
+ * I17: what a payer may cost us in a day is bounded, however many of its payments run at once. A store that lost its
+ * last second has lost the counts in it, and a payment that the chain first dropped and then mined is counted late.
  */
 export function checkBudgets(scene: Scene): void {
   const { counters, weather } = scene.world
@@ -16,7 +17,11 @@ export function checkBudgets(scene: Scene): void {
 }
 
 /** From the chain: failed transactions of ours that carried nothing but this payer's payment. */
-function checkLostGas({ world, chain, buyers }: Scene): void {
+function checkLostGas(scene: Scene): void {
+  for (const chain of scene.chains) checkLostGasOn(chain, scene)
+}
+
+function checkLostGasOn(chain: SimChain, { world, buyers }: Scene): void {
   const lost = new Map<string, number>()
   for (const { tx, success } of chain.branch.mined) {
     const [action] = tx.actions

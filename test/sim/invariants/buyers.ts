@@ -13,7 +13,7 @@ export function checkBuyers(scene: Scene): void {
   checkRequests(scene)
 }
 
-/** I3, I7: who holds a result has paid for it, itself, on the chain. */
+/** I3, I7: a buyer that has a result has paid for it on the chain. */
 function checkGrants(
   { world, income, receipts, authorizations, challenges, forgiven }: Scene,
   buyer: Buyer,
@@ -23,11 +23,9 @@ function checkGrants(
   if (tokens.size !== challengeIds.size)
     world.violate('I2', `${buyer.name} got different results for one purchase`)
   for (const challengeId of challengeIds) {
-    // What was granted stands in a commit that is lost: see below for what holds all the same.
+    // Its grant was in a lost commit; checkForgiven has the rules that still hold.
     if (forgiven.challenge(challengeId)) continue
-    const own = authorizations.filter(
-      (row) => row.challengeId === challengeId && row.auth.from === buyer.address,
-    )
+    const own = authorizations.filter((row) => row.challengeId === challengeId && row.payer === buyer.address)
     const keys = [
       ...own.map(({ key }) => key),
       ...[...receipts.values()]
@@ -61,7 +59,7 @@ function checkForgiven({ world, income, receipts, outside }: Scene, buyer: Buyer
     return outside.staleLooks.has(`${from}:${nonce}`)
   })
   world.count('buyers of whom something was lost')
-  // Both the chain and the store took it back: nobody is left to tell.
+  // Both chain and store have lost the payment, so nothing can be compared.
   if (world.counters.has('transactions reorganised')) return
   if (granted > 0 && paid + lost === 0)
     world.violate('I3', `${buyer.name} holds ${granted} results and paid nothing`)
@@ -69,7 +67,7 @@ function checkForgiven({ world, income, receipts, outside }: Scene, buyer: Buyer
     world.violate('I4', `${buyer.name} holds ${granted} results for ${paid} payments`)
 }
 
-/** A buyer that keeps to the rules is charged once at most, and has what it was charged for. */
+/** A buyer that follows the rules is charged at most once, and has what it was charged for. */
 function checkPromise({ world, income, transfers, refunds }: Scene, buyer: Buyer): void {
   const paid = sum(
     [...income.values()].filter(({ from }) => from === buyer.address).map(({ value }) => value),
@@ -113,7 +111,7 @@ function checkRequests({
   }
   const returned = new Map(transfers.map(({ nonce, value }) => [nonce as string, value]))
   for (const [requestId, ids] of requests) {
-    // A lost payment can no longer keep its buyer from signing another one; that one cannot be charged twice either.
+    // A lost payment cannot keep its buyer from signing another one; that one cannot be charged twice either.
     if (forgiven.request(requestId)) continue
     const own = [...authorizations, ...receipts.values()].filter(({ challengeId }) => ids.has(challengeId))
     const keys = [...new Set(own.map(({ key }) => key))]
@@ -122,7 +120,7 @@ function checkRequests({
       const refund = refunds.get(key)
       if (!refund) return true
       const open = refund.phase !== 'DONE' && refund.phase !== 'VOID'
-      return !open && !(refund.auth && returned.has(refund.auth.nonce))
+      return !open && !(refund.auth && returned.has(String(refund.auth.nonce ?? refund.auth.serial)))
     })
     if (kept.length > 1) world.violate('I2', `request ${requestId} was charged ${kept.length} times`)
   }

@@ -8,11 +8,11 @@ import type { Ended, Scene } from './scene.ts'
 import { checkSecrets } from './secrecy.ts'
 import { checkTransitions } from './transitions.ts'
 
-/** Predicates over the chain's ledger, the rows' public facts and what buyers saw; none is the engine's own. */
+/** Checks over the chain's ledger, the stored rows and what buyers saw; none uses code of the engine. */
 export async function checkInvariants(ended: Ended): Promise<void> {
-  const { recorded, chain } = ended
+  const { recorded, chains } = ended
   const receipts = await recorded.readAll('receipts')
-  const transfers = transfersOf(chain.head(), receipts)
+  const transfers = chains.flatMap((chain) => transfersOf(chain, receipts))
   const byKey = <R extends { key: string }>(rows: R[]) => new Map(rows.map((row) => [row.key, row]))
   const income = incomeOf(transfers)
   const charged = new Set(income.map(({ key }) => key))

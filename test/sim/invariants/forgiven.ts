@@ -6,7 +6,7 @@ import type { World } from '../world.ts'
  * Whom a store that lost its last second excuses: everything that a lost commit spoke of, the buyers of it, and the
  * other purchases of those buyers. For them alone these are not checked: I1 and the promise to buyers, one charge per
  * requestId where several authorizations were signed, I8, I9, which transaction a record names, and I4 for plain transfers, which have no nonce. A payment
- * under way whose claim was lost goes to whoever shows it first (I7).
+ * under way whose claim was lost goes to the first request that shows it (I7).
  * For them too, and from the chain alone: no authorization is charged twice (I2); each payment is refunded at most once,
  * at most its value and to its payer, and the refund's record says what the chain says (I5, I6); nobody holds more
  * results than it made payments (I3, I4); no secret gets out (I11); gas is bounded (I10); what is still stored ends (I12).
@@ -36,11 +36,11 @@ export function forgivenIn(
   const requests = new Set(lost.requests)
   const payers = new Set(lost.payers)
   const orders = buyers.flatMap(ordersOf)
-  for (const { key: challengeId, requestId, askedAs, payer } of rows) {
+  for (const { key: challengeId, requestId, offeredRequestId, payer } of rows) {
     orders.push({ challengeId, requestId, payer })
-    if (askedAs !== undefined) orders.push({ challengeId, requestId: askedAs, payer })
+    if (offeredRequestId !== undefined) orders.push({ challengeId, requestId: offeredRequestId, payer })
   }
-  // Until nobody else is drawn in.
+  // Until no more are added.
   for (let before = -1; before < challenges.size + requests.size + payers.size; ) {
     before = challenges.size + requests.size + payers.size
     for (const { challengeId, requestId, payer } of orders) {

@@ -1,4 +1,5 @@
 import type { Mined } from '../chain/branch.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
 import { isSigned } from '../keys.ts'
 import { PAY_TO, PRICES, REFUND_WALLET, type World } from '../world.ts'
 import type { Scene } from './scene.ts'
@@ -18,7 +19,11 @@ const MAX_REFUND_TRIES = 5
  * - an empty transaction only closes a gap below one that carries something, as far as all is seen.
  */
 export function checkGas(scene: Scene): void {
-  const { world, chain } = scene
+  for (const chain of scene.chains) checkGasOn(scene, chain)
+}
+
+function checkGasOn(scene: Scene, chain: SimChain): void {
+  const { world } = scene
   const ours = chain.branch.mined.filter(({ tx }) => tx.lane !== null)
   const tries = new Map<string, Mined[]>()
   for (const mined of ours) {
@@ -27,7 +32,7 @@ export function checkGas(scene: Scene): void {
       if (action.kind !== 'authorized') continue
       const { from, to, value, nonce } = action.auth
       const isRefund = from === PAY_TO || from === REFUND_WALLET
-      if (!isSigned(action.auth) || !(isRefund || (to === PAY_TO && isPrice(value)))) {
+      if (!isSigned(action.auth, chain.network) || !(isRefund || (to === PAY_TO && isPrice(value)))) {
         world.violate('I10', `gas was spent on ${value} from ${from.slice(-3)} to ${to.slice(-3)}`)
       }
       const payer = mined.tx.lane!.wallet
@@ -46,7 +51,7 @@ function isPrice(value: string): boolean {
   return [...PRICES.values()].flat().some((price) => String(price) === value)
 }
 
-/** How often the engine could not see what was true. */
+/** How often the true state was hidden from the engine. */
 function timesHidden({ counters }: World): number {
   const excuses = ['transactions reorganised', 'stale answers', 'commits lost']
   return excuses.reduce((total, what) => total + (counters.get(what) ?? 0), 0)
@@ -56,7 +61,7 @@ function checkTries({ world }: Scene, tries: ReadonlyMap<string, readonly Mined[
   const hidden = timesHidden(world)
   for (const [key, mined] of tries) {
     if (key.startsWith('refund')) {
-      // The operator may have it tried again, once per history.
+      // The operator may retry it once per history.
       if (mined.length > 2 * MAX_REFUND_TRIES) world.violate('I10', `${key} was mined ${mined.length} times`)
       continue
     }

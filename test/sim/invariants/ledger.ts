@@ -1,11 +1,12 @@
 import type { ReceiptRow } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
-import type { SimBlock, View } from '../chain/branch.ts'
-import { NETWORK, PAY_TO } from '../world.ts'
+import type { SimBlock } from '../chain/branch.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
+import { PAY_TO } from '../world.ts'
 
-/** One canonical transfer: made by an authorization, or by its sender alone. */
+/** One canonical transfer, on any of the chains: made by an authorization, or by its sender alone. */
 export interface Transfer {
-  /** As the store names it; written out here so that nothing of the engine is trusted. */
+  /** The key in the store; computed here without code of the engine. */
   key: string
   /** Of the authorization; the transaction's hash for a plain one. */
   nonce: Hex
@@ -18,10 +19,14 @@ export interface Transfer {
 }
 
 /**
- * Every transfer on this branch, from its logs alone. A plain one that has a receipt goes by that receipt's key, in which
+ * Every transfer on this chain, from its logs alone. A plain one that has a receipt goes by that receipt's key, in which
  * the log index may be one from before a reorganisation.
  */
-export function transfersOf({ branch }: View, receipts: Iterable<ReceiptRow>): Transfer[] {
+export function transfersOf(
+  { branch, network, scheme }: SimChain,
+  receipts: Iterable<ReceiptRow>,
+): Transfer[] {
+  const { chainId, token } = network
   const named = new Map([...receipts].map(({ key, txHash, logIndex }) => [`${txHash}:${logIndex}`, key]))
   return branch.mined.flatMap(({ tx, block, logs }) =>
     logs.flatMap((log, index): Transfer[] => {
@@ -31,11 +36,12 @@ export function transfersOf({ branch }: View, receipts: Iterable<ReceiptRow>): T
       const before = logs[index - 1]
       if (before?.kind === 'used') {
         const { payer, nonce } = before.key
-        const key = `${NETWORK.chainId}:${NETWORK.asset}:${payer}:${nonce}`.toLowerCase()
+        const exact = `${chainId}:${token.address}:${payer}:${nonce}`.toLowerCase()
+        const key = scheme === 'coupon' ? `coupon/${chainId}/${payer}/${nonce}` : exact
         return [{ key, nonce, ...place }]
       }
       // A plain transaction of these histories moves one sum.
-      const key = named.get(`${tx.hash}:${log.index}`) ?? `${NETWORK.chainId}:${tx.hash}:plain-0`
+      const key = named.get(`${tx.hash}:${log.index}`) ?? `${chainId}:${tx.hash}:plain-0`
       return [{ key, nonce: tx.hash, ...place }]
     }),
   )

@@ -11,14 +11,14 @@ export function checkMoney(scene: Scene): void {
   checkClaims(scene)
 }
 
-/** Is the money of this receipt still owed, with the operator told? */
+/** Is the money of this receipt still owed, and was the operator alerted? */
 function isOwed(scene: Scene, key: string): boolean {
   const refund = scene.refunds.get(key)
   if (!refund || refund.phase === 'DONE' || refund.phase === 'VOID') return false
   return refund.phase === 'FAILED' || scene.world.weather.refunds === 'no-key'
 }
 
-/** I1, per payer: what came in for a claim was delivered, went back, or is owed. Nothing else, to the unit. */
+/** I1, per payer: all money that came in for a claim was delivered for, refunded, or is owed, exactly to the unit. */
 function checkConservation(scene: Scene): void {
   const { world, income, transfers, authorizations, challenges, receipts, refunds } = scene
   const claimed = new Set([...authorizations.map(({ key }) => key), ...receipts.keys()])
@@ -81,13 +81,15 @@ function checkReceipts({ world, receipts, income, challenges, authorizations, fo
       world.violate('I3', `receipt ${receipt.key.slice(-6)} differs from its transfer`)
       continue
     }
+    if (receipt.role === 'pays' && challenge.rail !== receipt.rail && challenge.receipt === receipt.key)
+      world.violate('I3', `${challenge.key} names ${challenge.rail}, and was paid on ${receipt.rail}`)
     const place = `${transfer.txHash}:${transfer.logIndex}`
     if (places.has(place)) world.violate('I4', `transfer ${place} serves two receipts`)
     places.add(place)
     if (receipt.role !== 'pays') continue
     if (paying.has(receipt.challengeId)) world.violate('I4', `${receipt.challengeId} is paid twice`)
     paying.add(receipt.challengeId)
-    // Whoever remembered a version that was lost may have written over where the payment had moved since.
+    // An instance that knew a lost version may have overwritten the place to which the payment has moved since.
     if (challenge.txHash !== transfer.txHash && !forgiven.challenge(challenge.key)) {
       world.violate(
         'I3',
@@ -124,7 +126,7 @@ function checkRefunds(scene: Scene): void {
       )
     }
   }
-  // Who reads that a refund failed pays it by hand: it must say what the chain says.
+  // An operator pays a failed refund by hand, so the record must agree with the chain.
   for (const refund of refunds.values()) {
     const { key, phase } = refund
     if (returned.has(key) !== (phase === 'DONE')) {
@@ -136,16 +138,17 @@ function checkRefunds(scene: Scene): void {
   }
 }
 
-/** I8: what was used in a block made before the claim is not ours to deliver for. */
+/** I8: nothing is delivered for a payment that was used in a block before the claim. */
 function checkClaims({ world, income, recorded, outside, authorizations, forgiven }: Scene): void {
-  for (const { key, auth } of authorizations) {
+  for (const { key, auth, payer } of authorizations) {
     const transfer = income.get(key)
     const claimedAt = recorded.claimedAt.get(key)
     if (!transfer || claimedAt === undefined || transfer.block.minedAt >= claimedAt) continue
     // An earlier claim, which was lost, may have been before the use.
     if (forgiven.payment(key)) continue
-    // A node that showed an older block hid the use: nobody could have known.
-    if (outside.staleLooks.has(`${auth.from}:${auth.nonce}`)) world.count('used before, seen stale')
+    // A node that showed an older block hid the use, so the engine could not know.
+    if (outside.staleLooks.has(`${payer}:${auth.nonce ?? auth.serial}`))
+      world.count('used before, seen stale')
     else
       world.violate(
         'I8',

@@ -16,14 +16,14 @@ import type { Transfer } from './ledger.ts'
 
 export interface Ended {
   world: World
-  chain: SimChain
+  chains: readonly SimChain[]
   recorded: RecordedStore
   buyers: readonly Buyer[]
   outside: Outside
   instances: readonly Instance[]
 }
 
-/** The end of a history: what is stored, and what the chain says. */
+/** The end of a history: the stored rows and the state of the chain. */
 export interface Scene extends Ended {
   transfers: Transfer[]
   income: Map<string, Transfer>

@@ -1,8 +1,8 @@
-import type { Outcome } from '../../../src/engine/outcome.ts'
+import type { WireOutcome } from '../buyers/wire.ts'
 import { KEYS } from '../secrets.ts'
 import type { Scene } from './scene.ts'
 
-/** I11: keys are nowhere, what was delivered and the salts of the 402s are with their buyer alone. */
+/** I11: keys appear nowhere; results and the salts of 402s are seen only by their buyer. */
 export async function checkSecrets({
   world,
   recorded,
@@ -13,8 +13,8 @@ export async function checkSecrets({
 }: Scene): Promise<void> {
   const signatures = [
     ...buyers.flatMap(({ payments }) => payments.map(({ payment }) => payment.payload.signature)),
-    ...authorizations.map(({ auth }) => auth.signature),
-    ...[...refunds.values()].flatMap(({ auth }) => auth?.signature ?? []),
+    ...authorizations.map(({ auth }) => String(auth.signature ?? auth.seal)),
+    ...[...refunds.values()].flatMap(({ auth }) => (auth ? String(auth.signature ?? auth.seal) : [])),
   ].map((signature) => signature.slice(2))
   const heard = buyers.map((buyer) => ({ buyer, text: buyer.heard.map(textOf).join('\n') }))
   const salts = new Map(heard.map(({ buyer, text }) => [buyer, saltsIn(text)]))
@@ -51,13 +51,13 @@ function refuse(text: string, secrets: readonly string[], found: (secret: string
 }
 
 /** Whose result this outcome hands over; whether it may is not asked here. */
-function boughtIn(outcome: Outcome): string | undefined {
+function boughtIn(outcome: WireOutcome): string | undefined {
   if (outcome.kind === 'granted') return outcome.grant.challengeId
   return outcome.kind === 'resource' ? outcome.response.challengeId : undefined
 }
 
 /** An error's message and details as well, which JSON leaves out. */
-function textOf(outcome: Outcome): string {
+function textOf(outcome: WireOutcome): string {
   if (outcome.kind !== 'failed') return JSON.stringify(outcome)
   const { error, ...rest } = outcome
   return JSON.stringify({ ...rest, error: { ...error, message: error.message } })

@@ -8,7 +8,7 @@ export interface Host {
   crash(why: string): void
 }
 
-/** Never settles: what a dead process would have waited for. */
+/** Never settles, like a promise of a process that has died. */
 export function never<T>(): Promise<T> {
   return new Promise(() => {})
 }

@@ -1,6 +1,6 @@
 import type { Step } from '../../../src/ports.ts'
 
-/** Everything that a lost commit spoke of: only there may an invariant be weaker afterwards. */
+/** Everything that a lost commit contained: only there may an invariant be weaker afterwards. */
 export interface LostFacts {
   challenges: Set<string>
   requests: Set<string>
@@ -22,7 +22,7 @@ export function noteLost(lost: LostFacts, { puts, removes = [] }: Step): void {
     }
     if (table === 'requests') lost.requests.add(row.key)
     if ('challengeId' in row) lost.challenges.add(row.challengeId)
-    if (table === 'authorizations') lost.payers.add(row.auth.from)
+    if (table === 'authorizations') lost.payers.add(row.payer)
     if (table === 'receipts') lost.payers.add(row.payer)
     if (table === 'refunds') lost.payers.add(row.recipient)
     if (table === 'authorizations' || table === 'receipts' || table === 'refunds') lost.payments.add(row.key)

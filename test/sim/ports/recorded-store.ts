@@ -23,7 +23,7 @@ export interface RecordedStore {
   /** Virtual time of the newest claim of each authorization. */
   claimedAt: Map<string, number>
   challengeIds: Set<string>
-  /** Swept once. A clock far behind may take such an id for a fresh one: nothing had ever happened to it. */
+  /** Deleted once. An instance with a slow clock may take such an id for a new one: nothing had happened to it. */
   forgotten: Set<string>
   /** How often something was written. */
   commits(): number
@@ -47,7 +47,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   let waiting = 0
   let commits = 0
 
-  /** A released claim and a spent hold only wait to be swept, and a refund without a key for the operator. */
+  /** A released claim and a spent hold only wait to be deleted, and a refund without a key waits for the operator. */
   function isIdle(table: TableName, row: object): boolean {
     const phase = 'phase' in row ? row.phase : undefined
     const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
@@ -80,7 +80,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     async commit(step): Promise<Committed> {
       for (const { table, row } of step.puts) {
         if (table !== 'challenges' || (row.state !== 'EXPIRED' && row.state !== 'CANCELLED')) continue
-        // Whoever remembers what was lost may hold a version that the store gives out a second time.
+        // An instance that knows lost rows may hold a version that the store assigns a second time.
         if (lost.challenges.has(row.key)) continue
         const [before] = await memory.get('challenges', [row.key])
         if (before?.state === 'PENDING' && before.liveAuth !== null && before.version === row.version) {

@@ -3,7 +3,7 @@ import type { ResourceResponse } from '../../../src/protocol/access.ts'
 import type { World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
 
-/** The seller's API behind a route: slow, moody, and sometimes the last thing that an instance sees. */
+/** The seller's API behind a route: slow, unreliable, and sometimes the instance crashes during a call. */
 export function createSimBackend(world: World, host: Host, store: Store): Backend {
   const { dice, scheduler, weather } = world
 

@@ -1,5 +1,7 @@
-import type { Facilitator, FacilitatorAnswer, SignedAuthorization } from '../../../src/ports.ts'
+import type { Facilitator, FacilitatorAnswer } from '../../../src/ports.ts'
+import type { SignedAuthorization } from '../../../src/schemes/exact/authorization.ts'
 import { useOf } from '../chain/branch.ts'
+import type { SimChain } from '../chain/sim-chain.ts'
 import { refusal } from '../chain/token.ts'
 import type { Outside } from '../outside.ts'
 import { PAY_TO } from '../world.ts'
@@ -20,8 +22,8 @@ export type Mood = (typeof MOODS)[number]
 const HANG_MS = 30_000
 
 /** A facilitator that may do anything but sign for the buyer. */
-export function createSimFacilitator(outside: Outside, host: Host): Facilitator {
-  const { world, chain } = outside
+export function createSimFacilitator(outside: Outside, chain: SimChain, host: Host): Facilitator {
+  const { world } = outside
   const { dice, scheduler } = world
   const { facilitator } = world.weather
   const moods: readonly Mood[] = facilitator === 'moody' ? ['honest', 'honest', ...MOODS] : [facilitator]
@@ -69,7 +71,7 @@ export function createSimFacilitator(outside: Outside, host: Host): Facilitator 
     }
   }
 
-  /** "Not to this payTo": for ever, and in words that may or may not prove that nothing was sent. */
+  /** Refuses this payTo permanently, in words that may or may not prove that nothing was sent. */
   async function refuseRefund({ nonce }: SignedAuthorization): Promise<FacilitatorAnswer> {
     if (!world.calm) await scheduler.sleep(dice.skewed(10, 3_000))
     if (!host.alive) return never()
@@ -80,7 +82,7 @@ export function createSimFacilitator(outside: Outside, host: Host): Facilitator 
   }
 
   return {
-    settle(auth) {
+    settle(auth: SignedAuthorization) {
       if (!host.alive) return never()
       if (world.weather.refusesRefunds && auth.to !== PAY_TO) return refuseRefund(auth)
       if (world.calm) return Promise.resolve(honest(auth))

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { Icon } from '../../shared/icons.tsx'
 import type { RowMessage } from '../row-messages.ts'
 
-/** One labelled box of a row; its message stands below the row. */
+/** One labelled box of a row; its message is shown below the row. */
 export function Cell({
   id,
   label,
@@ -76,7 +76,7 @@ export function CellShell({
   )
 }
 
-/** What is wrong in a row, below it over its whole width; each message is tied to its box by `boxes` (cell → id). */
+/** The faults of a row, below it over its whole width; `boxes` (cell → id) connects each message with its box. */
 export function RowMessages({
   messages,
   boxes,

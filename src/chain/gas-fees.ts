@@ -1,0 +1,36 @@
+import type { WalletState } from '../ports.ts'
+
+export interface Fees {
+  maxFeePerGas: bigint
+  maxPriorityFeePerGas: bigint
+}
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
+/**
+ * Leaves room for the base fee to double. If the cap is below the base fee, the transaction waits until the base fee
+ * falls.
+ */
+export function firstFees({ baseFeeWei, priorityFeeWei }: WalletState, capWei: bigint): Fees {
+  const maxFeePerGas = least(2n * baseFeeWei + priorityFeeWei, capWei)
+  return { maxFeePerGas, maxPriorityFeePerGas: least(priorityFeeWei, maxFeePerGas) }
+}
+
+/**
+ * A quarter more than before, or the chain's current fees if those are higher. Nodes accept a replacement only if
+ * both fees grow by an eighth; undefined if the cap does not allow that.
+ */
+export function raisedFees(old: Fees, state: WalletState, capWei: bigint): Fees | undefined {
+  const wanted = firstFees(state, capWei)
+  const raise = (fee: bigint): bigint => (fee * 5n + 3n) / 4n + 1n
+  const maxFeePerGas = least(greatest(raise(old.maxFeePerGas), wanted.maxFeePerGas), capWei)
+  const maxPriorityFeePerGas = least(
+    greatest(raise(old.maxPriorityFeePerGas), wanted.maxPriorityFeePerGas),
+    maxFeePerGas,
+  )
+  const enough = (now: bigint, before: bigint): boolean => now * 8n >= before * 9n && now > before
+  return enough(maxFeePerGas, old.maxFeePerGas) && enough(maxPriorityFeePerGas, old.maxPriorityFeePerGas)
+    ? { maxFeePerGas, maxPriorityFeePerGas }
+    : undefined
+}

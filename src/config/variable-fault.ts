@@ -1,0 +1,16 @@
+import { VARIABLES } from './from-env.ts'
+import { SERVER_VARIABLES } from './server-variables.ts'
+
+/** A fault and the variable that it is about; null if it is about no single variable. */
+export interface Fault {
+  name: string | null
+  message: string
+}
+
+/** Finds the variable in the message, which begins with its name or with `NAME_FILE`. */
+export function variableFault(message: string): Fault {
+  const [word = ''] = /^[A-Z][A-Z0-9_]*/.exec(message) ?? []
+  const known = (name: string) => Object.hasOwn(VARIABLES, name) || Object.hasOwn(SERVER_VARIABLES, name)
+  const name = [word, word.replace(/_FILE$/, '')].find(known)
+  return { name: name ?? null, message }
+}

@@ -1,0 +1,75 @@
+import type { Backend, Order, RouteCall } from '../ports.ts'
+import type { BackendAnswer, RawAnswer, RouteAnswer } from '../protocol/access.ts'
+import { answerOf } from './backend-answer.ts'
+import type { Seal } from './seal.ts'
+
+/** The result of a paid call, before it becomes a ResourceResponse. */
+export type CallResult = { raw: RawAnswer } | { answer: BackendAnswer; failure: string }
+
+export interface BackendOptions {
+  seal: Seal
+  /** The transaction hash is appended. */
+  explorerTxUrl: string
+  /** Ids of routes whose answers are passed through unchanged. */
+  rawRoutes?: ReadonlySet<string>
+}
+
+/** A raw answer as it is stored. */
+interface StoredRaw {
+  raw: Omit<RawAnswer, 'body'> & { body: string }
+}
+
+/** Makes a Backend of a function that answers calls: by asking an HTTP server, or by calling the seller's own code. */
+export function createBackend(
+  answerCall: (order: Order, call: RouteCall) => Promise<CallResult>,
+  { seal, explorerTxUrl, rawRoutes }: BackendOptions,
+): Backend {
+  const routeAnswer = (order: Order, resource: BackendAnswer, raw?: RawAnswer): RouteAnswer => ({
+    response: {
+      type: 'ResourceResponse',
+      challengeId: order.challengeId,
+      requestId: order.requestId,
+      routeId: order.itemId,
+      txHash: order.txHash,
+      explorerUrl: `${explorerTxUrl}${order.txHash}`,
+      resource,
+    },
+    ...(raw && { raw }),
+  })
+  return {
+    async call(order, call) {
+      const answered = await answerCall(order, call)
+      if ('failure' in answered) {
+        return { ok: false, ...routeAnswer(order, answered.answer), reason: answered.failure }
+      }
+      const { raw } = answered
+      const isRaw = rawRoutes?.has(order.itemId) === true
+      const resource = wrapped(raw)
+      const answer = routeAnswer(order, resource, isRaw ? raw : undefined)
+      const good = raw.status >= 200 && raw.status < 300
+      if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
+      return { ok: true, ...answer, sealed: seal.seal(isRaw ? stored(raw) : resource, order.challengeId) }
+    },
+    async open(order, sealed) {
+      const kept = seal.open(sealed, order.challengeId) as BackendAnswer | StoredRaw | undefined
+      if (kept === undefined) return undefined
+      if (!('raw' in kept)) return routeAnswer(order, kept)
+      const raw = { ...kept.raw, body: Buffer.from(kept.raw.body, 'base64') }
+      return routeAnswer(order, wrapped(raw), raw)
+    },
+  }
+}
+
+function wrapped({ status, headers, body }: RawAnswer): BackendAnswer {
+  const contentType = headers.find(([name]) => name === 'content-type')?.[1]
+  return answerOf(status, contentType, body)
+}
+
+function stored({ status, headers, body }: RawAnswer): StoredRaw {
+  return { raw: { status, headers, body: body.toString('base64') } }
+}
+
+/** A failure without an answer of the backend: 502 if it failed, 504 if it was too slow. */
+export function noAnswer(status: 502 | 504, failure: string): CallResult {
+  return { answer: { status, body: { error: failure } }, failure }
+}

@@ -1,0 +1,52 @@
+import type { Offer, OfferedRail, SettledPayment } from '../../engine/outcome.ts'
+import {
+  MAX_TIMEOUT_SECONDS,
+  type PaymentRequired,
+  type PaymentRequirements,
+  type RequirementsExtra,
+  type SettleResponse,
+  X402_VERSION,
+} from '../../protocol/payment.ts'
+
+/** An offer as the 402 of x402. */
+export function paymentRequired(offer: Offer, baseUrl: string): PaymentRequired {
+  const { challengeId, requestId, description, message: error } = offer
+  const { method, path } = offer.resource ?? { method: 'POST', path: '/x402/access' }
+  return {
+    x402Version: X402_VERSION,
+    error,
+    resource: { url: offer.url ?? `${baseUrl}${path}`, method, description, mimeType: 'application/json' },
+    accepts: offer.rails.map((rail) => requirements(offer, rail)),
+    challengeId,
+    requestId,
+  }
+}
+
+function requirements(offer: Offer, { network, scheme, amount, payTo }: OfferedRail): PaymentRequirements {
+  return {
+    scheme,
+    network: network.id,
+    asset: network.token.address,
+    amount,
+    payTo,
+    maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
+    extra: extraOf(offer, network.token.domain),
+  }
+}
+
+function extraOf(offer: Offer, { name, version }: { name: string; version: string }): RequirementsExtra {
+  const { kind, itemId, challengeId, requestId, resourceId, description, salt } = offer
+  const item = kind === 'plan' ? { planId: itemId } : { routeId: itemId }
+  return { name, version, description, ...item, challengeId, requestId, resourceId, salt }
+}
+
+/** `payment-response`: the result of a payment. */
+export function settleResponse({ network, payer, txHash = '', failure }: SettledPayment): SettleResponse {
+  return {
+    success: failure === undefined,
+    transaction: txHash,
+    network,
+    ...(payer !== undefined && { payer }),
+    ...(failure !== undefined && { errorReason: failure }),
+  }
+}

@@ -1,0 +1,168 @@
+import { GatewayError } from '../../errors.ts'
+import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../../ports.ts'
+import { type CatalogItem, findSubject } from '../../rules/catalog.ts'
+import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../../rules/challenge-id.ts'
+import { newChallenge, termsOf } from '../../rules/terms.ts'
+import { applyEvent, putChallenge } from '../apply-event.ts'
+import { type Core, commit, getOne, MAX_RACES, offerAgain, offerOf } from '../core.ts'
+import type { Intent, Outcome } from '../outcome.ts'
+import { railTermsOf } from '../rails.ts'
+import { otherPurchase, refunded, settlementPending } from '../refusals.ts'
+import { endingEntries } from './log-unpaid.ts'
+import { generateRequestId } from './request-names.ts'
+import { subjectFingerprint } from './subject-fingerprint.ts'
+
+const PAYMENT_REQUIRED = 'Payment required'
+
+/** A challenge at the current price that is not stored yet. */
+export function draftChallenge(
+  core: Core,
+  intent: Pick<Intent, 'transport' | 'clientAgentId'>,
+  subject: Subject,
+  item: CatalogItem,
+  requestId: string,
+): ChallengeRow {
+  const { transport, clientAgentId = null } = intent
+  const { terms, key, createdAt, expiresAt } = draftTerms(core, transport, subject, item, requestId)
+  return newChallenge(terms, railTermsOf(core.rails.preferred), {
+    key,
+    transport,
+    createdAt,
+    expiresAt,
+    clientAgentId,
+  })
+}
+
+/** The id and the terms that it proves: a 402 needs nothing else. */
+function draftTerms(
+  core: Core,
+  transport: Intent['transport'],
+  subject: Subject,
+  item: CatalogItem,
+  requestId: string,
+) {
+  const { config, clock } = core
+  const terms = termsOf(subject, item.amount, requestId)
+  const createdAt = clock.now()
+  // Whole seconds, as in the id: a record and its id must agree on when it expires.
+  const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
+  const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
+  const key = makeChallengeId(config.idKeys[0]!, transport, expiresAt, random, terms)
+  return { terms, key, createdAt, expiresAt }
+}
+
+export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): Put {
+  const version = previous?.version ?? 0
+  const pointer = { key: challenge.requestId, version, ref: null, dueAt: null, challengeId: challenge.key }
+  const row = { ...previous, ...pointer }
+  return { table: 'requests', row }
+}
+
+/**
+ * Terms that are not stored: the id proves them when the buyer repeats it. Undefined: this challenge must be stored.
+ */
+export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
+  if (intent.payment || intent.proof || intent.requestId !== undefined || intent.transport === 'a2a')
+    return undefined
+  const sold = findSubject(core.config.catalog, intent)
+  if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  const requestId = generateRequestId(core)
+  const { terms, key } = draftTerms(core, intent.transport, sold.subject, sold.item, requestId)
+  const { kind, itemId, resourceId, resource } = terms
+  const challenge = { key, requestId, kind, itemId, resourceId, resource }
+  return {
+    kind: 'challenge',
+    offer: offerOf(core, challenge, core.rails.offered(terms.amount), PAYMENT_REQUIRED),
+  }
+}
+
+/** Terms for a buyer that may return by requestId or task, so the challenge is stored. */
+export async function openChallenge(core: Core, intent: Intent): Promise<Outcome> {
+  const sold = findSubject(core.config.catalog, intent)
+  if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  const { subject, item } = sold
+  const requestId = intent.requestId ?? generateRequestId(core)
+  for (let race = 0; race < MAX_RACES; race++) {
+    const known = await challengeOfRequest(core, requestId)
+    const existing = known?.challenge
+    const answer = existing && answerExisting(core, existing, subject)
+    if (answer) return answer
+    const draft = draftChallenge(core, intent, subject, item, requestId)
+    const at = core.clock.now()
+    const puts = [putChallenge(draft), requestPointer(draft, known?.pointer)]
+    const audit: AuditEntry[] = []
+    if (existing) {
+      // The old challenge is part of the step even if it does not change. A pointer alone may be deleted and created
+      // again at the same version, and two challenges would then share one requestId.
+      const dueAt = sweepAt(core, existing)
+      const facts = { at, actor: 'gateway' as const }
+      const expired =
+        existing.state === 'PENDING' ? applyEvent(existing, 'expired', facts, { dueAt }) : undefined
+      puts.push(putChallenge(expired?.row ?? existing))
+      audit.push(...endingEntries(core, existing, expired?.audit ?? []))
+    }
+    if (await commit(core, { puts, audit })) {
+      return { kind: 'challenge', offer: offerAgain(core, draft, PAYMENT_REQUIRED) }
+    }
+  }
+  const error = new GatewayError('INTERNAL_ERROR', `Too many requests at once for requestId ${requestId}.`)
+  return { kind: 'failed', error }
+}
+
+/**
+ * The newest challenge of a request. Pointer and challenge are deleted in one step, so finding one without the other
+ * is a race.
+ */
+export async function challengeOfRequest(
+  core: Core,
+  requestId: string,
+): Promise<{ pointer: RequestRow; challenge: ChallengeRow } | undefined> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const pointer = await getOne(core, 'requests', requestId)
+    if (!pointer) return undefined
+    const challenge = await getOne(core, 'challenges', pointer.challengeId)
+    if (challenge) return { pointer, challenge }
+  }
+  throw new Error(`requestId ${requestId} points to no stored challenge`)
+}
+
+/** When an expired challenge may be deleted; never, once a payment was claimed for it. */
+export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
+  return challenge.claimed ? null : challenge.expiresAt + core.config.challengeTtlMs
+}
+
+/** PENDING → EXPIRED. False: another writer was first. */
+export async function expireChallenge(core: Core, challenge: ChallengeRow): Promise<boolean> {
+  const facts = { at: core.clock.now(), actor: 'gateway' as const }
+  const { row, audit } = applyEvent(challenge, 'expired', facts, { dueAt: sweepAt(core, challenge) })
+  return commit(core, { puts: [putChallenge(row)], audit: endingEntries(core, challenge, audit) })
+}
+
+/** The answer to a request without payment for an existing challenge; undefined if a new one must be opened. */
+function answerExisting(core: Core, challenge: ChallengeRow, subject: Subject): Outcome | undefined {
+  if (challenge.fingerprint !== subjectFingerprint(subject))
+    return { kind: 'failed', error: otherPurchase(challenge) }
+  switch (challenge.state) {
+    case 'PENDING':
+      if (challenge.liveAuth !== null) return { kind: 'failed', error: settlementPending(challenge) }
+      if (core.clock.now() >= challenge.expiresAt) return undefined
+      return { kind: 'challenge', offer: offerAgain(core, challenge, PAYMENT_REQUIRED) }
+    case 'PAID':
+    case 'DELIVERED': {
+      const error =
+        'This request is paid. Resend the payload that paid it, or any new authorization of the same payer: ' +
+        'it fetches the result and is not charged.'
+      return { kind: 'challenge', offer: offerAgain(core, challenge, error) }
+    }
+    case 'EXPIRED':
+    case 'CANCELLED':
+      return undefined
+    case 'REFUND_PENDING':
+    case 'REFUNDED':
+    case 'REFUND_FAILED':
+      return { kind: 'failed', error: refunded(challenge) }
+    default:
+      // A state that a newer version stored: only instances of that version know the answer.
+      return { kind: 'failed', error: settlementPending(challenge) }
+  }
+}

@@ -1,0 +1,163 @@
+import type { ChallengeRow, RouteCall } from '../../ports.ts'
+import type { RefundNotice } from '../../protocol/access.ts'
+import { applyEvent, putChallenge } from '../apply-event.ts'
+import { settleHolds } from '../budgets/holds.ts'
+import { countUndelivered } from '../budgets/refund-cap.ts'
+import {
+  afterCommit,
+  type Core,
+  commit,
+  getOne,
+  MAX_RACES,
+  orderOf,
+  paymentOf,
+  settledPayment,
+} from '../core.ts'
+import { pruneAt } from '../jobs/retention.ts'
+import type { Intent, Outcome } from '../outcome.ts'
+import { refunded, settlementPending } from '../refusals.ts'
+
+/** What answers a paid call: the backend, which we call, or the seller's own handler. */
+export type RouteResponder = { kind: 'backend'; call: RouteCall } | { kind: 'embedded' }
+
+/** A route without a call is refused as RESOURCE_REQUIRED before any delivery. */
+export function responderOf({ call, embedded }: Intent): RouteResponder {
+  return call && !embedded ? { kind: 'backend', call } : { kind: 'embedded' }
+}
+
+/**
+ * Delivers a paid route call, only inside a request that carries the payment. Undefined: another request holds the
+ * lease or was first, so look again.
+ */
+export async function deliverRoute(
+  core: Core,
+  challenge: ChallengeRow,
+  responder: RouteResponder,
+): Promise<Outcome | undefined> {
+  const leased = await leaseRoute(core, challenge)
+  return leased && deliverLeasedRoute(core, leased, responder)
+}
+
+/** The same under a lease that is already stored and belongs to this request. */
+export async function deliverLeasedRoute(
+  core: Core,
+  leased: ChallengeRow,
+  responder: RouteResponder,
+): Promise<Outcome | undefined> {
+  // If the store was slow, the lease may be over: another request may be making the call.
+  if (core.clock.now() >= (leased.leaseUntil ?? 0)) return undefined
+  const order = orderOf(leased)
+  const settled = settledPayment(leased)
+  const notice = refundNotice(core, leased)
+  if (responder.kind === 'embedded') {
+    return { kind: 'paid', payment: paymentOf(core, order), settled, lease: leased.deliveryTries, notice }
+  }
+  if (!core.backend) throw new Error(`route ${leased.itemId} has no backend`)
+  const called = await core.backend.call(order, responder.call)
+  const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
+  if (!(await finishRoute(core, leased.key, leased.deliveryTries, result, leased))) return undefined
+  const response = called.ok ? called.response : { ...called.response, ...notice }
+  return { kind: 'resource', response, ...(called.raw && { raw: called.raw }), settled, cached: false }
+}
+
+async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {
+  const now = core.clock.now()
+  if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
+  const leased = {
+    ...challenge,
+    ...routeLease(core, challenge, now),
+    deliveryTries: challenge.deliveryTries + 1,
+  }
+  // Deferred: a power cut ends the call under this lease as well.
+  return (await commit(core, { puts: [putChallenge(leased)], durability: 'deferred' }))
+    ? afterCommit(leased)
+    : undefined
+}
+
+type Payment = Pick<ChallengeRow, 'paidAt'>
+
+export function refundableAt(core: Core, { paidAt }: Payment): number {
+  return (paidAt ?? 0) + core.config.refundMinAgeMs
+}
+
+function refundNotice(core: Core, challenge: ChallengeRow): RefundNotice {
+  return {
+    refund: { state: 'SCHEDULED', when: new Date(refundableAt(core, challenge)).toISOString() },
+    statusUrl: `${core.config.baseUrl}/x402/challenges/${encodeURIComponent(challenge.key)}`,
+  }
+}
+
+/** While it lasts only its holder delivers, and nobody refunds. */
+export function routeLease(core: Core, payment: Payment, now: number) {
+  const leaseUntil = now + core.config.deliveryLeaseMs
+  return { leaseUntil, dueAt: Math.max(leaseUntil, refundableAt(core, payment)) }
+}
+
+/** Embedded routes: the handler is still running. False: the lease is lost, and calling again is useless. */
+export async function renewLease(core: Core, challengeId: string, lease: number): Promise<boolean> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = await getOne(core, 'challenges', challengeId)
+    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== lease) return false
+    const puts = [putChallenge({ ...challenge, ...routeLease(core, challenge, core.clock.now()) })]
+    if (await commit(core, { puts, durability: 'deferred' })) return true
+  }
+  return true
+}
+
+/**
+ * Embedded routes: the handler has answered or failed. Rejects if its answer must not be sent because the payment was
+ * refunded in the meantime. If another try delivered the call first, this answer may still be sent.
+ */
+export async function finishEmbedded(
+  core: Core,
+  challengeId: string,
+  lease: number,
+  result: { ok: true } | { ok: false; reason: string },
+): Promise<void> {
+  if ((await finishRoute(core, challengeId, lease, result)) || !result.ok) return
+  const challenge = await getOne(core, 'challenges', challengeId)
+  if (challenge?.state === 'DELIVERED') return
+  throw challenge?.state.startsWith('REFUND') ? refunded(challenge) : settlementPending({ key: challengeId })
+}
+
+export type Finished = { ok: true; sealed?: string } | { ok: false; reason: string }
+
+/**
+ * Stores DELIVERED, or a failure that leaves PAID until the refund is due. False: another request holds the lease
+ * now. `known` is the challenge as it was last read; if that is out of date, the step is refused and the challenge is
+ * read again.
+ */
+export async function finishRoute(
+  core: Core,
+  challengeId: string,
+  tries: number,
+  result: Finished,
+  known?: ChallengeRow,
+): Promise<boolean> {
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = (race === 0 && known) || (await getOne(core, 'challenges', challengeId))
+    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return false
+    const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
+    if (result.ok) {
+      const { undelivered, ...counted } = challenge
+      const { row, audit } = applyEvent(counted, 'delivered', facts, {
+        leaseUntil: null,
+        dueAt: pruneAt(core, challenge.paidAt),
+        result: result.sealed ?? null,
+      })
+      if (!(await commit(core, { puts: [putChallenge(row)], audit }))) continue
+      if (undelivered !== undefined) void settleHolds(core, [undelivered], 'returned')
+      return true
+    }
+    const reason = result.reason.slice(0, 300)
+    const counted = await countUndelivered(core, challenge)
+    const { row, audit } = applyEvent(
+      challenge,
+      'backend-failed',
+      { ...facts, details: { reason } },
+      { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: reason, ...counted.change },
+    )
+    if (await commit(core, { puts: [putChallenge(row), ...counted.puts], audit })) return true
+  }
+  return false
+}

@@ -1,0 +1,156 @@
+import type { GatewayError } from '../../errors.ts'
+import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
+import { explainReason } from '../../rules/explain-reason.ts'
+import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
+import type { Outcome } from '../outcome.ts'
+import {
+  alreadyRedeemed,
+  challengeClosed,
+  deliveryFailed,
+  otherPayer,
+  paymentFailed,
+  refunded,
+  resultPruned,
+  settlementPending,
+} from '../refusals.ts'
+import type { Subscription } from '../signals.ts'
+import { deliverPlan } from './deliver-plan.ts'
+import { deliverLeasedRoute, deliverRoute, type RouteResponder } from './deliver-route.ts'
+
+/** A failure for the transport; with `challenge`, the buyer gets an offer to pay the same challenge again. */
+export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow): Outcome {
+  const settle = error.code === 'PAYMENT_FAILED'
+  return {
+    kind: 'failed',
+    error,
+    ...(challenge && { offer: offerAgain(core, challenge, error.message) }),
+    ...(settle && {
+      settled: { network: challenge?.network ?? core.rails.preferred.network.id, failure: error.message },
+    }),
+  }
+}
+
+/**
+ * Waits until the challenge changes, in this process or (found by polling) elsewhere, but never past the deadline.
+ */
+export async function waitForChange(core: Core, subscription: Subscription, deadline: number): Promise<void> {
+  const left = Math.max(0, Math.min(core.config.storePollMs, deadline - core.clock.now()))
+  await Promise.race([subscription.change(), core.clock.sleep(left)])
+}
+
+interface SettlementWait {
+  challengeId: string
+  /** The payer that the result belongs to. */
+  payer: Address
+  /** The attempt to wait for; absent if the money is known to have moved. */
+  authKey?: string
+  deadline: number
+  /** This request claimed the payment itself, so its answer is no replay. */
+  fresh: boolean
+  /** Opened before the payment could be sent. Closed here. */
+  watched?: Subscription
+  /** The payment was sent, and `watched` has seen every change since. */
+  sent?: boolean
+  responder: RouteResponder
+}
+
+/**
+ * Waits until the claimed payment is decided, and answers its payer. Undefined: the claim was released, so the
+ * request must start again.
+ */
+export async function settledOutcome(
+  core: Core,
+  { challengeId, payer, authKey, deadline, fresh, watched, sent, responder }: SettlementWait,
+): Promise<Outcome | undefined> {
+  let first = !fresh
+  // Subscribed before reading, so that a change between the read and the wait is not missed.
+  const subscription = watched ?? core.signals.subscribe(challengeId, authKey)
+  try {
+    if (sent) await waitForChange(core, subscription, deadline)
+    for (;;) {
+      const assigned = subscription.takeAssigned()
+      const delivered = assigned && (await answerAssigned(core, assigned, payer, responder))
+      if (delivered) return delivered
+      const [attempt, challenge] = await Promise.all([
+        authKey === undefined ? undefined : getOne(core, 'authorizations', authKey),
+        getOne(core, 'challenges', challengeId),
+      ])
+      if (!challenge) return undefined
+      if (authKey !== undefined && (!attempt || attempt.phase === 'RELEASED')) return undefined
+      const decided = await decide(core, challenge, attempt, { payer, first, responder })
+      if (decided) return decided
+      // A request that was assigned the delivery must make it, even past its deadline: nobody else can until the
+      // lease ends.
+      const isOver = core.clock.now() >= deadline && !subscription.isAssigned()
+      if (isOver) return failed(core, settlementPending(challenge))
+      first = false
+      await waitForChange(core, subscription, deadline)
+    }
+  } finally {
+    subscription.close()
+  }
+}
+
+/**
+ * Answers with the challenge that was just assigned to this request: a credential that is ready, or a call that this
+ * request must make.
+ */
+async function answerAssigned(core: Core, assigned: ChallengeRow, payer: Address, responder: RouteResponder) {
+  return assigned.kind === 'route'
+    ? deliverLeasedRoute(core, assigned, responder)
+    : decide(core, assigned, undefined, { payer, first: false, responder })
+}
+
+async function decide(
+  core: Core,
+  challenge: ChallengeRow,
+  attempt: AuthorizationRow | undefined,
+  { payer, first, responder }: { payer: Address; first: boolean; responder: RouteResponder },
+): Promise<Outcome | undefined> {
+  // Another payer has paid the challenge since this attempt failed: the result belongs only to that payer.
+  if (challenge.payer !== null && challenge.payer !== payer) {
+    return failed(core, otherPayer(challenge))
+  }
+  switch (challenge.state) {
+    case 'PENDING': {
+      if (attempt?.phase !== 'ABANDONED' && attempt?.phase !== 'DEAD') return undefined
+      const error = paymentFailed(challenge, explainReason(attempt.reason ?? 'reverted'))
+      return failed(core, error, challenge)
+    }
+    case 'DELIVERED': {
+      const order = orderOf(challenge)
+      // A credential that we sign is made from the order alone, so it can be made again.
+      const remade = challenge.prunedAt !== undefined && challenge.kind === 'plan' && core.delivery.instant
+      const result = remade ? '' : challenge.result
+      if (result === null) {
+        // The answer of an embedded handler is not stored.
+        const gone = challenge.prunedAt === undefined ? alreadyRedeemed : resultPruned
+        return failed(core, gone(challenge))
+      }
+      const shared = { settled: settledPayment(challenge), cached: first }
+      if (challenge.kind === 'plan') {
+        return { kind: 'granted', grant: await core.delivery.open(order, result), ...shared }
+      }
+      const opened = await core.backend?.open(order, result)
+      return opened ? { kind: 'resource', ...opened, ...shared } : failed(core, alreadyRedeemed(challenge))
+    }
+    case 'PAID':
+      return challenge.kind === 'plan'
+        ? deliverPlan(core, challenge)
+        : deliverRoute(core, challenge, responder)
+    case 'EXPIRED':
+    case 'CANCELLED':
+      return failed(core, challengeClosed(challenge))
+    case 'REFUND_PENDING':
+    case 'REFUNDED':
+    case 'REFUND_FAILED':
+      if (challenge.failure !== null && !first) {
+        return { kind: 'failed', error: deliveryFailed(challenge), settled: settledPayment(challenge) }
+      }
+      return failed(core, refunded(challenge))
+    default:
+      // A state that a newer version stored: only instances of that version can decide it.
+      return undefined
+  }
+}

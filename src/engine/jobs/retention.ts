@@ -1,0 +1,68 @@
+import type { ChallengeRow } from '../../ports.ts'
+import { auditEntry, putChallenge } from '../apply-event.ts'
+import { type Core, commit } from '../core.ts'
+
+/** One page of the log per pass of the jobs, so that reading years of sales causes little load. */
+const PAGE = 500
+
+/** When the result of a delivered or refunded challenge may be removed; null: never. */
+export function pruneAt(core: Core, paidAt: number | null): number | null {
+  const { retentionMs } = core.config
+  return retentionMs === undefined || paidAt === null ? null : paidAt + retentionMs
+}
+
+/**
+ * Removes the result, and which path was called by whom. Everything that records the movement of money stays (the
+ * challenge, its request, authorizations, receipts, refunds and log), so that no replay can pay or deliver again.
+ */
+export async function prune(core: Core, challenge: ChallengeRow): Promise<void> {
+  const at = core.clock.now()
+  const dueAt = pruneAt(core, challenge.paidAt)
+  // Retention was switched off or extended after this row got its dueAt.
+  if (dueAt === null || at < dueAt)
+    return void (await commit(core, { puts: [putChallenge({ ...challenge, dueAt })] }))
+  const pruned = {
+    ...challenge,
+    result: null,
+    resource: null,
+    clientAgentId: null,
+    prunedAt: at,
+    dueAt: null,
+  }
+  await commit(core, {
+    puts: [putChallenge(pruned)],
+    audit: [auditEntry(challenge, 'pruned', { at, actor: 'gateway' })],
+  })
+}
+
+/**
+ * Sets the dueAt of challenges that ended before retention was switched on. They are found in the log, one page per
+ * call.
+ */
+export function createRetention(core: Core): () => Promise<void> {
+  let afterSeq = 0
+  let done = core.config.retentionMs === undefined
+  return async () => {
+    if (done) return
+    try {
+      const entries = await core.store.log(afterSeq, PAGE)
+      const ids = entries
+        .filter(({ toState }) => toState === 'DELIVERED' || toState === 'REFUNDED')
+        .map(({ challengeId }) => challengeId)
+      const rows = ids.length === 0 ? [] : await core.store.get('challenges', [...new Set(ids)])
+      await Promise.all(rows.map((row) => row && isUnmarked(row) && mark(core, row)))
+      afterSeq = entries.at(-1)?.seq ?? afterSeq
+      done = entries.length < PAGE
+    } catch (cause) {
+      core.alerts.raise('job-failed', `retention: ${cause instanceof Error ? cause.message : 'unknown'}`)
+    }
+  }
+}
+
+function isUnmarked({ state, dueAt, prunedAt }: ChallengeRow): boolean {
+  return (state === 'DELIVERED' || state === 'REFUNDED') && dueAt === null && prunedAt === undefined
+}
+
+async function mark(core: Core, row: ChallengeRow): Promise<void> {
+  await commit(core, { puts: [putChallenge({ ...row, dueAt: pruneAt(core, row.paidAt) })] })
+}

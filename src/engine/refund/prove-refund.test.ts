@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import { testCore } from '../../../test/engine/test-core.ts'
+import { SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
+import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Block, RefundRow, TransferTx, Use } from '../../ports.ts'
+import { authorizationKey, type SignedAuthorization } from '../../schemes/exact/authorization.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { proveRefund } from './prove-refund.ts'
+
+const txHash = `0x${'cd'.repeat(32)}` as const
+const nonce = `0x${'01'.repeat(32)}` as const
+const refundKey = authorizationKey(TESTNET, SELLER, nonce)
+const block = (number: number): Block => ({ number, hash: `0x${'0'.repeat(64)}`, timestamp: number * 2 })
+const auth: SignedAuthorization = {
+  ...{ from: SELLER, to: PAYER, value: '1000', validAfter: '0', validBefore: '150', nonce, signature: '0x' },
+}
+
+async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; finalized?: number }) {
+  const finalized = block(found.finalized ?? 90)
+  const asked: string[][] = []
+  const { core, rail, store } = testCore({
+    clock: createFakeClock(1000),
+    rails: [
+      testRail({
+        chain: { head: async () => ({ latest: block(100), finalized }) },
+        scheme: {
+          async uses(keys) {
+            asked.push([...keys])
+            return { at: block(100), found: found.uses ?? [], mined: [] }
+          },
+        },
+        transfers: async () => ({ at: block(100), found: found.tx }),
+        refundSigner: {
+          address: SELLER,
+          keyOf: () => refundKey,
+          sign: () => Promise.reject(new Error('no')),
+        },
+      }),
+    ],
+  })
+  const challenge = testChallenge({
+    key: 'http-1',
+    requestId: 'r-1',
+    amount: '1000',
+    state: 'REFUND_FAILED',
+    payer: PAYER,
+    receipt: 'receipt',
+    paidAt: 5,
+    claimed: true,
+  })
+  const refund: RefundRow = {
+    ...{ key: 'receipt', version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1', movesState: true },
+    ...{ recipient: PAYER, value: '1000', auth: found.signed === false ? null : auth, phase: 'FAILED' },
+    ...{ attempts: 5, fromHeight: 10, walletTx: null, txHash: null, reason: 'the refund expired unsent' },
+    rail: rail.id,
+  }
+  await store.commit({
+    puts: [
+      { table: 'challenges', row: challenge },
+      { table: 'refunds', row: refund },
+    ],
+  })
+  return { store, asked, prove: () => proveRefund(core, 'http-1', txHash) }
+}
+
+const pays = (number = 80, transfer: object = {}): TransferTx => ({
+  txHash,
+  block: block(number),
+  transfers: [{ logIndex: 3, from: `0x${'ee'.repeat(20)}`, to: PAYER, value: '1000', ...transfer }],
+})
+const refused = (words: string) => expect.objectContaining({ message: expect.stringContaining(words) })
+
+test('an exact, final transfer proves the refund once the signed refund has expired unused', async () => {
+  const { store, prove } = await open({ tx: pays() })
+  expect(await prove()).toMatchObject({ state: 'REFUNDED', refundTxHash: txHash })
+  expect(await store.get('refunds', ['receipt'])).toMatchObject([{ phase: 'DONE', txHash, dueAt: null }])
+  expect(await store.get('seen', [`84532:${txHash}:3`])).toMatchObject([
+    { ref: 'http-1', receipt: 'receipt' },
+  ])
+  expect(await store.audit('http-1')).toMatchObject([
+    { event: 'refund-proven', actor: 'operator', fromState: 'REFUND_FAILED', toState: 'REFUNDED', txHash },
+  ])
+  expect(await prove(), 'once').toBeInstanceOf(GatewayError)
+})
+
+test('a proof is refused if the signed refund landed or may still land, but not if it was cancelled', async () => {
+  const key = refundKey
+  const landed = { kind: 'transfer', key, block: block(85), txHash: nonce, logIndex: 1 } as const
+  const own: Use = { ...landed, from: SELLER, to: PAYER, value: '1000' }
+  const canceled = (number: number): Use => ({ kind: 'canceled', key, block: block(number), txHash: nonce })
+  // Chain time of block 70 is 140: before validBefore.
+  expect(await (await open({ tx: pays(60), finalized: 70 })).prove()).toEqual(refused('may still land'))
+  expect(await (await open({ tx: pays(), uses: [own] })).prove()).toEqual(refused('retry the refund'))
+  expect(await (await open({ tx: pays(), uses: [own], signed: false })).prove()).toEqual(refused('retry'))
+  expect(await (await open({ tx: pays(), uses: [canceled(95)] })).prove()).toEqual(refused('not final yet'))
+  expect(await (await open({ tx: pays(), uses: [canceled(60)] })).prove()).toMatchObject({
+    state: 'REFUNDED',
+  })
+  const unsigned = await open({ tx: pays(), signed: false })
+  expect(await unsigned.prove()).toMatchObject({ state: 'REFUNDED' })
+  expect(unsigned.asked, 'an installation before a lost store would have used the same key').toEqual([
+    [refundKey],
+  ])
+})
+
+test('no other transaction is accepted as the refund', async () => {
+  expect(await (await open({})).prove()).toEqual(refused('in no block'))
+  expect(await (await open({ tx: pays(95) })).prove()).toEqual(refused('not final yet'))
+  expect(await (await open({ tx: pays(10) })).prove()).toEqual(refused('older than the payment'))
+  expect(await (await open({ tx: pays(80, { value: '999' }) })).prove()).toEqual(refused('no plain transfer'))
+  expect(await (await open({ tx: pays(80, { to: SELLER }) })).prove()).toEqual(refused('no plain transfer'))
+  expect(await (await open({ tx: pays(80, { from: PAYER }) })).prove()).toEqual(refused('no plain transfer'))
+  const { store, prove } = await open({ tx: pays() })
+  const row = { key: `84532:${txHash}:3`, version: 0, ref: 'other', dueAt: null, receipt: 'another' }
+  await store.commit({ puts: [{ table: 'seen', row }] })
+  expect(await prove()).toEqual(refused('named for another refund'))
+})

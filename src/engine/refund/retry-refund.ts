@@ -1,0 +1,42 @@
+import { GatewayError } from '../../errors.ts'
+import type { AuditEntry, Put } from '../../ports.ts'
+import type { ChallengeStatus } from '../../protocol/access.ts'
+import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { statusOf } from '../challenge/inspect.ts'
+import { type Core, commit, getOne } from '../core.ts'
+
+/**
+ * Tries failed refunds of this challenge again from the start, after the operator has fixed the cause (missing funds,
+ * a paused token): that of the payment itself, and those of a surplus.
+ */
+export async function retryRefund(core: Core, challengeId: string): Promise<ChallengeStatus | GatewayError> {
+  const challenge = await getOne(core, 'challenges', challengeId)
+  const refunds = challenge ? await core.store.list('refunds', challengeId) : []
+  if (!challenge || refunds.length === 0) {
+    const message = `No challenge ${challengeId.slice(0, 80)} with a refund is known.`
+    return new GatewayError('CHALLENGE_NOT_FOUND', message)
+  }
+  const failed = refunds.filter(({ phase }) => phase === 'FAILED')
+  if (failed.length === 0) {
+    const message = `Challenge ${challengeId} is ${challenge.state} and no refund of it has failed; only failed ones are retried.`
+    return new GatewayError('INVALID_REQUEST', message, { challengeId })
+  }
+  const at = core.clock.now()
+  const facts = { at, actor: 'operator' as const }
+  let row = challenge
+  const audit: AuditEntry[] = []
+  const puts: Put[] = failed.map((refund) => {
+    if (refund.movesState) {
+      const change = applyEvent(challenge, 'refund-retried', facts)
+      row = change.row
+      audit.push(...change.audit)
+    } else audit.push(auditEntry(challenge, 'surplus-refund-retried', facts))
+    const anew = { phase: 'WAITING', attempts: 0, reason: null, refusal: null, dueAt: at } as const
+    return { table: 'refunds', row: { ...refund, ...anew } }
+  })
+  if (row !== challenge) puts.push(putChallenge(row))
+  if (await commit(core, { puts, audit })) return statusOf(row)
+  return new GatewayError('INTERNAL_ERROR', `Challenge ${challengeId} changed meanwhile; try again.`, {
+    challengeId,
+  })
+}

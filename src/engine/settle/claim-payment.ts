@@ -1,0 +1,64 @@
+import type { AuthorizationRow, ChallengeRow, Signed } from '../../ports.ts'
+import { saltHashOf } from '../../rules/ownership.ts'
+import { putChallenge } from '../apply-event.ts'
+import { putHold } from '../budgets/holds.ts'
+import { holdUndelivered } from '../budgets/refund-cap.ts'
+import type { OpenChallenge, PaidIntent } from '../challenge/find-challenge.ts'
+import { afterCommit, type Core, commit } from '../core.ts'
+import { type OpenRail, railTermsOf } from '../rails.ts'
+
+/**
+ * T1, the claim. The insert decides: of all payments racing for this challenge, on whatever rail, and of all
+ * settlements racing on this payment, exactly one wins. Undefined: another one was first.
+ */
+export async function claimPayment(
+  core: Core,
+  rail: OpenRail,
+  { challenge, inserts, released }: OpenChallenge,
+  signed: Signed,
+  { payment, clientAgentId }: PaidIntent,
+): Promise<AuthorizationRow | undefined> {
+  const at = core.clock.now()
+  const hold = holdUndelivered(core, challenge, payment.payer)
+  const attempt: AuthorizationRow = {
+    key: payment.key,
+    version: released?.version ?? 0,
+    ref: challenge.key,
+    dueAt: at + core.config.leaseMs,
+    challengeId: challenge.key,
+    rail: rail.id,
+    auth: signed,
+    payer: payment.payer,
+    value: core.rails.termsOn(challenge, rail).amount,
+    saltHash: saltHashOf(payment.salt),
+    claim: { requestId: challenge.requestId, at, openedAt: challenge.createdAt },
+    phase: 'CLAIMED',
+    fromHeight: 0,
+    walletTx: null,
+    sends: 0,
+    batchLimit: null,
+    reason: null,
+    ...(hold && { undelivered: hold.key }),
+  }
+  const claimed: ChallengeRow = {
+    ...challenge,
+    ...(challenge.rail !== rail.id && railTermsOf(rail)),
+    claimed: true,
+    liveAuth: attempt.key,
+    dueAt: null,
+    clientAgentId: challenge.clientAgentId ?? clientAgentId ?? null,
+    tries: (challenge.tries ?? 0) + (released ? 0 : 1),
+    ...(hold && { undelivered: hold.key }),
+  }
+  const applied = await commit(core, {
+    puts: [
+      putChallenge(claimed),
+      { table: 'authorizations', row: attempt },
+      ...inserts,
+      ...(hold ? [putHold(hold)] : []),
+    ],
+    // Nothing is sent before T1b, the broadcast step, which makes this one durable too.
+    durability: 'deferred',
+  })
+  return applied ? afterCommit(attempt) : undefined
+}

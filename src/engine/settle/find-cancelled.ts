@@ -1,0 +1,28 @@
+import type { AuthorizationRow } from '../../ports.ts'
+import type { OpenRail } from '../rails.ts'
+import type { Look } from './look-at-chain.ts'
+
+/** An authorization is valid for at most an hour, so on Base a cancellation of one lies within this many blocks. */
+const BLOCKS_BACK = 1_800
+
+/**
+ * A look cannot tell a used nonce from one that its payer cancelled, but a cancelled one has moved no money and never
+ * will. Returns the claims whose cancellation is in the logs. A cancellation that is older, or cannot be found now,
+ * is reported as used: that says less, but nothing wrong.
+ */
+export async function findCancelled(
+  { scheme }: OpenRail,
+  attempts: readonly AuthorizationRow[],
+  { at, results }: Look,
+): Promise<ReadonlySet<AuthorizationRow>> {
+  const used = attempts.filter(({ phase }, index) => phase === 'CLAIMED' && results[index]?.kind === 'used')
+  if (used.length === 0) return new Set()
+  const seen = await scheme
+    .uses(
+      used.map(({ key }) => key),
+      Math.max(0, at.number - BLOCKS_BACK),
+    )
+    .catch(() => undefined)
+  const cancelled = new Set(seen?.found.flatMap(({ kind, key }) => (kind === 'canceled' ? [key] : [])))
+  return new Set(used.filter(({ key }) => cancelled.has(key)))
+}

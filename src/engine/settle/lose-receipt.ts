@@ -1,0 +1,56 @@
+import type { AuthorizationRow, Block, ChallengeRow, Put, ReceiptRow } from '../../ports.ts'
+import { nextState } from '../../rules/state-machine.ts'
+import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { type Core, commit, getOne } from '../core.ts'
+
+/**
+ * The time until the block should be final, by the chain's own clock, but short enough to notice a reorganisation.
+ */
+export function untilNextLook(block: Block, finalized: Block): number {
+  const lackingMs = (block.timestamp - finalized.timestamp) * 1000
+  return Math.min(60_000, Math.max(1_000, lackingMs))
+}
+
+/**
+ * A reorganisation removed the transfer for good. If nothing was delivered, the challenge counts as never paid;
+ * otherwise the sale is a loss.
+ */
+export async function loseReceipt(
+  core: Core,
+  receipt: ReceiptRow,
+  attempt?: AuthorizationRow,
+): Promise<void> {
+  const challenge = await getOne(core, 'challenges', receipt.challengeId)
+  if (!challenge) throw new Error(`receipt ${receipt.key} names no stored challenge`)
+  const refund = await getOne(core, 'refunds', receipt.key)
+  const puts: Put[] = [
+    { table: 'receipts', row: { ...receipt, lost: true, dueAt: null } },
+    ...(attempt
+      ? [{ table: 'authorizations' as const, row: { ...attempt, phase: 'DEAD' as const, dueAt: null } }]
+      : []),
+    ...(refund
+      ? [{ table: 'refunds' as const, row: { ...refund, phase: 'VOID' as const, dueAt: null } }]
+      : []),
+  ]
+  const { puts: more, audit } = lostEvent(core, challenge, receipt)
+  if (await commit(core, { puts: [...puts, ...more], audit })) {
+    core.alerts.raise(
+      'receipt-lost',
+      `the chain dropped ${receipt.value} of challenge ${challenge.key} for good`,
+    )
+  }
+}
+
+function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow) {
+  const facts = {
+    at: core.clock.now(),
+    actor: 'gateway' as const,
+    txHash: receipt.txHash,
+    details: { value: receipt.value },
+  }
+  if (challenge.receipt !== receipt.key || nextState(challenge.state, 'receipt-lost') === undefined) {
+    return { puts: [], audit: [auditEntry(challenge, 'receipt-lost', facts)] }
+  }
+  const lost = applyEvent(challenge, 'receipt-lost', facts, { leaseUntil: null, dueAt: null })
+  return { puts: [putChallenge(lost.row)], audit: lost.audit }
+}

@@ -1,0 +1,211 @@
+import { GatewayError } from '../../errors.ts'
+import type { ChallengeRow, Signed } from '../../ports.ts'
+import { showsSalt } from '../../rules/ownership.ts'
+import type { Place } from '../budgets/payer-room.ts'
+import {
+  type Found,
+  findChallenge,
+  type OpenChallenge,
+  type PaidIntent,
+} from '../challenge/find-challenge.ts'
+import { type Core, getOne } from '../core.ts'
+import { type RouteResponder, responderOf } from '../deliver/deliver-route.ts'
+import { failed, settledOutcome, waitForChange } from '../deliver/settled-outcome.ts'
+import type { Outcome } from '../outcome.ts'
+import type { OpenRail } from '../rails.ts'
+import { alreadyRedeemed, cannotSettle, otherPayer, settlementPending, triedTooOften } from '../refusals.ts'
+import type { Broadcaster } from './broadcast.ts'
+import { checkPayment } from './check-payment.ts'
+import { claimPayment } from './claim-payment.ts'
+import { lookAtChain } from './look-at-chain.ts'
+
+/** The most rounds of one request. Every further round means that another request made progress. */
+const MAX_ROUNDS = 1000
+/** While others are in flight, a payment tries again after a pause that doubles at most this often. */
+const LONGEST_PAUSE = 3
+/** Each try leaves a row for a while. After this many the buyer must ask for another challenge. */
+const MAX_TRIES = 20
+
+/** The state of one request while it goes through the steps of {@link redeemPayment}. */
+interface Redemption {
+  intent: PaidIntent
+  rail: OpenRail
+  broadcaster: Broadcaster
+  /** The payment in the form in which it is sent; set once its signature was checked. */
+  verified: Signed | undefined
+  /** Its payer's place among the payments under way; taken before the claim. */
+  place: Place | undefined
+  deadline: number
+  responder: RouteResponder
+}
+
+/** Undefined: another request was first, so everything is read again. */
+type Step = Promise<Outcome | undefined>
+
+/**
+ * Redeems a payment: finds its challenge, checks it, claims it (T1), has it broadcast (T1b), and waits for
+ * confirmation (T2) and delivery (T3). Wherever it is interrupted, the jobs finish the stored rows with the same
+ * functions.
+ */
+export async function redeemPayment(
+  core: Core,
+  broadcasterOf: (rail: OpenRail) => Broadcaster,
+  intent: PaidIntent,
+): Promise<Outcome> {
+  const rail = core.rails.find(intent.payment.rail)
+  if (!rail) throw new Error(`no rail has the id ${intent.payment.rail}`)
+  const redemption: Redemption = {
+    intent,
+    rail,
+    broadcaster: broadcasterOf(rail),
+    verified: undefined,
+    place: undefined,
+    deadline: core.clock.now() + core.config.settleWaitMs,
+    responder: responderOf(intent),
+  }
+  try {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const found = await findChallenge(core, intent, round === 0)
+      const outcome = await redeemFound(core, redemption, found, round)
+      if (outcome) return outcome
+    }
+    const error = new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this payment.')
+    return failed(core, error)
+  } finally {
+    redemption.place?.leave()
+  }
+}
+
+async function redeemFound(core: Core, redemption: Redemption, found: Found, round: number): Step {
+  if (found.kind === 'failed') return failed(core, found.error)
+  if (found.kind === 'bound') return answerBound(core, redemption, found)
+  const { challenge } = found
+  const checked = await checkPayment(core, redemption, found)
+  if (checked === 'again') return undefined
+  if ('kind' in checked) return checked
+  redemption.verified = checked.signed
+  if (challenge.state !== 'PENDING') return releaseToPayer(core, redemption, challenge, checked.signed)
+  if (challenge.liveAuth !== null) return awaitRival(core, redemption, challenge, challenge.liveAuth)
+  return settle(core, redemption, found, checked.signed, round)
+}
+
+/** This payment was claimed before: a request that proves to come from its buyer gets the result. */
+async function answerBound(
+  core: Core,
+  { intent, rail, deadline, responder }: Redemption,
+  { attempt, challenge }: Extract<Found, { kind: 'bound' }>,
+): Step {
+  const { salt, signed } = intent.payment
+  const isLive = attempt.phase === 'CLAIMED' || attempt.phase === 'BROADCAST'
+  if (!showsSalt(attempt.saltHash, salt) || !rail.scheme.isSame(attempt.auth, signed)) {
+    // An honest buyer may have lost the salt. "Already redeemed" would make it pay again while the first payment is
+    // in flight.
+    return failed(core, isLive ? settlementPending(challenge) : alreadyRedeemed(challenge))
+  }
+  return settledOutcome(core, {
+    challengeId: challenge.key,
+    payer: attempt.payer,
+    authKey: attempt.key,
+    fresh: false,
+    deadline,
+    responder,
+  })
+}
+
+/**
+ * Another payment for this challenge is in flight, so this one is never sent. Both requests get the outcome of the
+ * first.
+ */
+async function awaitRival(
+  core: Core,
+  { intent, deadline }: Redemption,
+  challenge: ChallengeRow,
+  liveAuth: string,
+): Step {
+  const rival = await getOne(core, 'authorizations', liveAuth)
+  if (rival && rival.payer !== intent.payment.payer) {
+    return failed(core, otherPayer(challenge))
+  }
+  if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
+  const subscription = core.signals.subscribe(challenge.key)
+  await waitForChange(core, subscription, deadline).finally(subscription.close)
+  return undefined
+}
+
+/** Claims the payment, has it sent, and waits for the outcome. */
+async function settle(
+  core: Core,
+  redemption: Redemption,
+  found: OpenChallenge,
+  signed: Signed,
+  round: number,
+): Step {
+  const { intent, rail, deadline, responder } = redemption
+  const { challenge } = found
+  const { payer } = intent.payment
+  if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
+  const unavailable = await rail.settlement.unavailable()
+  if (unavailable) return failed(core, cannotSettle(unavailable))
+  if (!redemption.place) {
+    const place = await core.payers.enter(payer, placesFor(core, challenge), deadline)
+    if (place instanceof GatewayError) return failed(core, place)
+    redemption.place = place
+  }
+  const attempt = await claimPayment(core, rail, found, signed, intent)
+  if (!attempt) return undefined
+  const watched = core.signals.subscribe(challenge.key, attempt.key)
+  const sent = await redemption.broadcaster.add(attempt)
+  if (sent.kind === 'released') {
+    watched.close()
+    if (sent.later && core.clock.now() < deadline) {
+      redemption.place.leave()
+      redemption.place = undefined
+      await core.clock.sleep(core.config.storePollMs * 2 ** Math.min(round, LONGEST_PAUSE))
+      return undefined
+    }
+    if (countsAsFailure(sent.error)) redemption.place.fail()
+    return failed(core, sent.error, sent.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
+  }
+  const outcome = await settledOutcome(core, {
+    challengeId: challenge.key,
+    payer,
+    authKey: attempt.key,
+    fresh: true,
+    watched,
+    sent: sent.kind === 'broadcast',
+    deadline,
+    responder,
+  })
+  if (outcome?.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED') redemption.place.fail()
+  return outcome
+}
+
+/** Errors that are not the payer's fault do not count against it. */
+function countsAsFailure({ code }: GatewayError): boolean {
+  return code !== 'SETTLEMENT_PENDING' && code !== 'RATE_LIMITED'
+}
+
+/** Calls in flight count as undelivered. Beyond the cap they wait for each other instead of being refused. */
+function placesFor({ config }: Core, { kind }: ChallengeRow): number {
+  return (kind === 'route' && config.payerUndeliveredPerDay) || Number.POSITIVE_INFINITY
+}
+
+/**
+ * A second payment for a paid challenge is never sent; it only proves who the payer is. It must be unused for that: a
+ * used one is public, and anybody could send it.
+ */
+async function releaseToPayer(
+  core: Core,
+  { intent, rail, deadline, responder }: Redemption,
+  challenge: ChallengeRow,
+  signed: Signed,
+): Step {
+  const { payer } = intent.payment
+  if (challenge.payer !== payer || challenge.receipt === null) return failed(core, otherPayer(challenge))
+  const limited = core.payers.refuseLook(payer)
+  if (limited) return failed(core, limited)
+  const { results } = await lookAtChain(core, rail, [signed])
+  if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
+  const wait = { challengeId: challenge.key, payer, fresh: false, deadline, responder }
+  return (await settledOutcome(core, wait)) ?? failed(core, settlementPending(challenge))
+}

@@ -1,0 +1,139 @@
+import { GatewayError } from '../../errors.ts'
+import type { ChallengeRow, TransferTx } from '../../ports.ts'
+import { tokenUnits } from '../../rules/token-amount.ts'
+import { plainTransferKey } from '../../rules/transfer-key.ts'
+import { expireChallenge } from '../challenge/open-challenge.ts'
+import { isSameCall } from '../challenge/request-names.ts'
+import { type Core, getOne, MAX_RACES } from '../core.ts'
+import { responderOf } from '../deliver/deliver-route.ts'
+import { failed, settledOutcome } from '../deliver/settled-outcome.ts'
+import type { Intent, Outcome, TransferProof } from '../outcome.ts'
+import type { OpenRail } from '../rails.ts'
+import { alreadyRedeemed, otherPurchase, settlementPending } from '../refusals.ts'
+import { recordReceipt } from './confirm.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
+
+/**
+ * A transaction may hold transfers from many senders. The limit keeps a proof from causing a question to each of
+ * their wallet contracts.
+ */
+const MAX_SENDERS = 8
+
+/** `ordinal`: its index among the transaction's transfers to the seller. */
+type Transfer = TransferTx['transfers'][number] & { ordinal: number }
+export type ProofIntent = Intent & { proof: TransferProof }
+
+/**
+ * Redeems a plain transfer that the buyer made without us. The money has moved already. What remains is to check who
+ * sent it and that it serves only one challenge, and to record it (T2, the confirmation) like any other receipt.
+ */
+export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<Outcome> {
+  const { proof, challengeId } = intent
+  const deadline = core.clock.now() + core.config.settleWaitMs
+  for (let race = 0; race < MAX_RACES; race++) {
+    const challenge = challengeId === undefined ? undefined : await getOne(core, 'challenges', challengeId)
+    if (!challenge) {
+      const message = `No challenge ${String(challengeId).slice(0, 80)} is stored; a transfer's proof names one.`
+      return failed(core, new GatewayError('CHALLENGE_NOT_FOUND', message))
+    }
+    if (!isSameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
+    // A transfer's proof names no rail, so it must be on the rail that the challenge was opened on.
+    const rail = core.rails.of(challenge)
+    const { at, found } = await rail.transfers(proof.txHash)
+    await refuseDoubtful(core, rail, at)
+    if (!found || at.number - found.block.number + 1 < rail.confirmations) {
+      return failed(core, notMined(challenge))
+    }
+    const own = await ownTransfers(rail, challenge, proof, found)
+    if (own instanceof GatewayError) return failed(core, own)
+    const { chainId } = rail.network
+    const keys = own.map(({ ordinal }) => plainTransferKey(chainId, proof.txHash, ordinal))
+    const seen = await core.store.get('seen', keys)
+    const settled = {
+      challengeId: challenge.key,
+      payer: own[0]!.from,
+      deadline,
+      responder: responderOf(intent),
+    }
+    // `ref` of a seen row is the challenge that it serves.
+    if (seen.some((row) => row?.ref === challenge.key)) {
+      return (
+        (await settledOutcome(core, { ...settled, fresh: false })) ??
+        failed(core, settlementPending(challenge))
+      )
+    }
+    const unused = seen.indexOf(undefined)
+    if (unused === -1) return failed(core, alreadyRedeemed(challenge))
+    // The payment in flight may still fail, and this transfer can then pay. Recorded now, it would be refunded as
+    // surplus.
+    if (challenge.liveAuth !== null) return failed(core, settlementPending(challenge))
+    if (challenge.state === 'PENDING' && core.clock.now() >= challenge.expiresAt) {
+      await expireChallenge(core, challenge)
+      continue
+    }
+    const transfer = own[unused]!
+    const origin = {
+      key: keys[unused]!,
+      challengeId: challenge.key,
+      fromHeight: found.block.number,
+      source: { kind: 'transfer' as const, ordinal: transfer.ordinal },
+    }
+    const claimed = { ...challenge, claimed: true }
+    if (await recordReceipt(core, rail, claimed, origin, { ...transfer, ...found }, [])) {
+      const outcome = await settledOutcome(core, { ...settled, fresh: true })
+      return outcome ?? failed(core, settlementPending(challenge))
+    }
+  }
+  return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this transfer.'))
+}
+
+/** The transfers of this transaction that could pay the challenge and whose sender signed the proof. */
+async function ownTransfers(
+  rail: OpenRail,
+  challenge: ChallengeRow,
+  { txHash, signature }: TransferProof,
+  { block, transfers }: TransferTx,
+): Promise<Transfer[] | GatewayError> {
+  const refuse = (code: 'INVALID_PROOF' | 'AMOUNT_MISMATCH', message: string) =>
+    new GatewayError(code, message, { challengeId: challenge.key })
+  const ours = transfers
+    .filter(({ to }) => to === challenge.payTo)
+    .map((transfer, ordinal) => ({ ...transfer, ordinal }))
+  if (ours.length === 0) {
+    return refuse(
+      'INVALID_PROOF',
+      `Transaction ${txHash} has no plain transfer of the token to ${challenge.payTo}.`,
+    )
+  }
+  // A transfer from before the challenge was made for something else.
+  if (block.timestamp < Math.floor(challenge.createdAt / 1000)) {
+    return refuse(
+      'INVALID_PROOF',
+      `Transaction ${txHash} is older than the challenge; pay after asking for it.`,
+    )
+  }
+  const text = `${challenge.key}:${txHash}`
+  const senders = [...new Set(ours.map(({ from }) => from))].slice(0, MAX_SENDERS)
+  const signed = await Promise.all(senders.map((sender) => rail.hasSigned(sender, text, signature)))
+  const sender = senders.find((_, index) => signed[index])
+  if (sender === undefined) {
+    return refuse(
+      'INVALID_PROOF',
+      `The signature is not the sender's. The sender signs the text "<challengeId>:<txHash>" (EIP-191), with the hash in lower case.`,
+    )
+  }
+  const sent = ours.filter(({ from }) => from === sender)
+  const amount = tokenUnits(rail.network.token, challenge.amount)
+  const exact = sent.filter(({ value }) => value === amount)
+  if (exact.length > 0) return exact
+  const message = `The transfer is of ${sent[0]!.value}; the challenge asks ${amount}.`
+  return refuse('AMOUNT_MISMATCH', `${message} It is not credited: ask the seller for it back.`)
+}
+
+function notMined(challenge: ChallengeRow): GatewayError {
+  return new GatewayError(
+    'SETTLEMENT_PENDING',
+    'The transaction is not in a block yet. Send the same proof again; do not pay again.',
+    { challengeId: challenge.key, retryAfterSeconds: 5 },
+  )
+}

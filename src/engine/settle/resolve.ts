@@ -1,0 +1,279 @@
+import type { AuthorizationRow, Block, FoundUses, Use, WalletTxRow } from '../../ports.ts'
+import { isDead, judgeAttempt, type Verdict } from '../../rules/judge-attempt.ts'
+import { auditEntry, putChallenge } from '../apply-event.ts'
+import { settleGas } from '../budgets/gas-budget.ts'
+import { settleHolds } from '../budgets/holds.ts'
+import { type Core, commit } from '../core.ts'
+import type { OpenRail } from '../rails.ts'
+import { withResolvers } from '../signals.ts'
+import { type AttemptTracker, broadcast } from './broadcast.ts'
+import { type Confirmed, confirmPayments } from './confirm.ts'
+import { finalUses } from './final-uses.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
+import { withoutLive } from './release-claim.ts'
+
+/**
+ * The next look follows after at most this share of the time since the send. A buyer then waits at most that much
+ * longer than the chain took.
+ */
+const PATIENCE = 1 / 8
+/** A node that answers within this time is near, and is asked QUICK_LOOKS times without a pause. */
+const NEAR_MS = 1
+const QUICK_LOOKS = 20
+
+/** While we look once per block, a look for uses by others as well is made this often. */
+const WHOLE_LOOK_MS = 5_000
+
+/** How often an abandoned attempt is checked until it can no longer land. */
+const ABANDONED_RECHECK_MS = 60_000
+
+/**
+ * Decides from the chain what became of attempts that may have been sent. It watches those that this instance sent,
+ * and those that it took over after a lease lapsed, with the same code.
+ */
+export interface Resolver extends AttemptTracker {
+  /** Takes over attempts whose lease lapsed: watches them, and sends those again that have no wallet transaction. */
+  adopt(rows: readonly AuthorizationRow[]): Promise<void>
+  /** Resolves when nothing is watched any more or the engine stops. */
+  idle(): Promise<void>
+  stop(): void
+}
+
+export function createResolver(core: Core, rail: OpenRail): Resolver {
+  const watched = new Map<string, AuthorizationRow>()
+  let running: Promise<void> | undefined
+  let stopped = false
+  let wake: (() => void) | undefined
+  let justSent = false
+  let progress: ReturnType<typeof withResolvers<void>> | undefined
+
+  async function run(): Promise<void> {
+    const { pollIntervalMs } = core.config
+    let pauseMs = pollIntervalMs
+    let wholeLookAt = core.clock.now()
+    let sentAt = wholeLookAt
+    let quickLooks = 0
+    let quickestMs = pollIntervalMs
+    let upTo = rail.head.number
+    let floorMs = 0
+    while (watched.size > 0 && !stopped) {
+      // Our own transactions can only be in a later block than the last one we saw, so there is no point in looking
+      // before that.
+      const own = [...watched.values()].every((row) => row.walletTx !== null)
+      const blockMs = own ? rail.chain.untilBlockAboveMs?.(upTo) : undefined
+      // Something that was sent during the last look counts as well.
+      const atOnce = blockMs === undefined && (justSent || (quickestMs <= NEAR_MS && quickLooks-- > 0))
+      if (!atOnce) {
+        const called = withResolvers()
+        wake = called.resolve
+        const waitMs = blockMs === undefined ? pauseMs : Math.max(floorMs, Math.min(pollIntervalMs, blockMs))
+        if (blockMs !== undefined) justSent = false
+        await Promise.race([core.clock.sleep(Math.max(1, waitMs)), called.promise])
+        // A send does not change when the next block comes.
+        if (justSent && blockMs !== undefined && !stopped) continue
+      }
+      const lookedAt = core.clock.now()
+      if (justSent) {
+        sentAt = lookedAt
+        quickLooks = QUICK_LOOKS
+        quickestMs = pollIntervalMs
+      }
+      justSent = false
+      const brief = lookedAt - wholeLookAt < (blockMs === undefined ? pollIntervalMs : WHOLE_LOOK_MS)
+      if (!brief) wholeLookAt = lookedAt
+      const rows = [...watched.values()]
+      if (stopped || rows.length === 0) break
+      try {
+        const { at, decided } = await resolveAttempts(core, rail, resolver, rows, brief)
+        upTo = at.number
+        floorMs = core.clock.now() - lookedAt
+        for (const [row, next] of decided) {
+          // A row that was taken over again in the meantime is newer than this verdict.
+          if (watched.get(row.key) !== row) continue
+          if (next) watched.set(row.key, next)
+          else watched.delete(row.key)
+          progress?.resolve()
+          progress = undefined
+        }
+      } catch (cause) {
+        // Chain or store did not answer: nothing is decided, and the next look asks again.
+        floorMs = pollIntervalMs
+        core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
+      }
+      // A payment that was just sent is mined soon. The next look comes after the quickest answer time so far (a late
+      // answer may only mean that the node was making our block), and no later than PATIENCE allows.
+      const answeredAt = core.clock.now()
+      quickestMs = Math.min(quickestMs, answeredAt - lookedAt)
+      pauseMs = Math.min(pollIntervalMs, Math.max(quickestMs, (answeredAt - sentAt) * PATIENCE))
+    }
+    running = undefined
+  }
+
+  const resolver: Resolver = {
+    watch(rows) {
+      for (const row of rows) watched.set(row.key, row)
+      if (!running && !stopped) running = run()
+    },
+    noteSent() {
+      justSent = true
+      wake?.()
+    },
+    progress() {
+      if (watched.size === 0) return undefined
+      progress ??= withResolvers()
+      return progress.promise
+    },
+    async refused(row, reason) {
+      const current = watched.get(row.key) ?? row
+      if (await abandon(core, current, reason)) watched.delete(row.key)
+    },
+    async adopt(rows) {
+      resolver.watch(rows)
+      const unattended = rows.filter((row) => row.walletTx === null)
+      if (unattended.length > 0) await broadcast(core, rail, resolver, unattended)
+    },
+    async idle() {
+      while (running) await running
+    },
+    stop() {
+      stopped = true
+      wake?.()
+      progress?.resolve()
+    },
+  }
+  return resolver
+}
+
+/** A row that was judged, and the row to watch instead (undefined: none). */
+type Judged = [AuthorizationRow, AuthorizationRow | undefined]
+
+/**
+ * One look at the chain for many attempts, and one step for each that is decided. Undecided ones are not in the
+ * answer. A brief look sees only what our own transactions did.
+ */
+export async function resolveAttempts(
+  core: Core,
+  rail: OpenRail,
+  tracker: AttemptTracker,
+  rows: readonly AuthorizationRow[],
+  brief = false,
+): Promise<{ at: Block; decided: Judged[] }> {
+  const transactions = await walletTransactions(core, rows)
+  const hashes = [...transactions.values()].flatMap((tx) => tx.hashes)
+  const keys = rows.map(keyOf)
+  const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
+  // Only abandoned attempts need finality to end; those in flight are decided at the latest block.
+  const abandoned = rows.some((row) => row.phase !== 'BROADCAST')
+  const own = brief && !abandoned && rows.every((row) => row.walletTx !== null)
+  const ifMined = own ? await rail.scheme.usesIfMined(keys, fromHeight, hashes) : undefined
+  if (ifMined && !ifMined.uses) return { at: ifMined.at, decided: [] }
+  const seen: FoundUses & { finalized?: Block } =
+    ifMined?.uses ??
+    (abandoned
+      ? await finalUses(core, rail, keys, fromHeight, hashes)
+      : await rail.scheme.uses(keys, fromHeight, hashes))
+  const { at, found, mined, finalized } = seen
+  const minedBy = new Map(mined.map((tx) => [tx.hash, tx]))
+  if (!finalized) await refuseDoubtful(core, rail, at)
+  const uses = new Map(found.map((use) => [use.key, use]))
+
+  const failures: Array<{ row: AuthorizationRow; verdict: Verdict; use: Use | undefined }> = []
+  const confirmed: Confirmed[] = []
+  const rebind: AuthorizationRow[] = []
+  for (const row of rows) {
+    const use = uses.get(row.key)
+    const walletTx = row.walletTx === null ? undefined : transactions.get(row.walletTx)
+    const tx = walletTx?.hashes.map((hash) => minedBy.get(hash)).find((hit) => hit !== undefined)
+    const verdict = judgeAttempt(
+      rail.scheme.factsOf(row.auth),
+      { use, at, walletTx, mined: tx },
+      rail.confirmations,
+    )
+    if (verdict.kind === 'confirmed') confirmed.push({ attempt: row, use: verdict.use })
+    else if (verdict.kind === 'rebind' && row.phase === 'BROADCAST')
+      rebind.push({ ...row, batchLimit: verdict.batchLimit ?? row.batchLimit })
+    else if (verdict.kind !== 'wait' || row.phase !== 'BROADCAST') failures.push({ row, verdict, use })
+  }
+  const paid = await confirmPayments(core, rail, confirmed)
+  void settleGas(
+    core,
+    rows.filter(({ key }) => paid.has(key)),
+    'returned',
+  )
+  const done = await Promise.all(
+    failures.map(({ row, verdict, use }) => settleFailure(core, rail, row, verdict, use, finalized)),
+  )
+  const settled = [...confirmed.map(({ attempt }) => attempt), ...failures.map(({ row }) => row)]
+  const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
+  // Another writer was first: continue with the stored row if it is still BROADCAST.
+  const outdated = settled.filter((row) => !applied.has(row.key))
+  const fresh = outdated.length > 0 ? await core.store.get('authorizations', outdated.map(keyOf)) : []
+  if (rebind.length > 0) await broadcast(core, rail, tracker, rebind)
+  const decided = [
+    ...settled.filter((row) => applied.has(row.key)).map((row): Judged => [row, undefined]),
+    ...outdated.map(
+      (row, index): Judged => [row, fresh[index]?.phase === 'BROADCAST' ? fresh[index] : undefined],
+    ),
+  ]
+  return { at, decided }
+}
+
+const keyOf = ({ key }: AuthorizationRow): string => key
+
+async function walletTransactions(
+  core: Core,
+  rows: readonly AuthorizationRow[],
+): Promise<Map<string, WalletTxRow>> {
+  const keys = [...new Set(rows.flatMap((row) => (row.walletTx === null ? [] : [row.walletTx])))]
+  if (keys.length === 0) return new Map()
+  const found = await core.store.get('walletTxs', keys)
+  return new Map(found.flatMap((tx) => (tx ? [[tx.key, tx] as const] : [])))
+}
+
+/** True if the new row was stored. */
+async function settleFailure(
+  core: Core,
+  rail: OpenRail,
+  row: AuthorizationRow,
+  verdict: Verdict,
+  use: Use | undefined,
+  finalized: Block | undefined,
+): Promise<boolean> {
+  if (row.phase === 'BROADCAST')
+    return verdict.kind === 'failed' && (await abandon(core, row, verdict.reason))
+  const signed = rail.scheme.factsOf(row.auth)
+  const dead = verdict.kind === 'failed' && finalized !== undefined && isDead(signed, use, finalized)
+  const next: AuthorizationRow = dead
+    ? { ...row, phase: 'DEAD', dueAt: null }
+    : { ...row, dueAt: core.clock.now() + ABANDONED_RECHECK_MS }
+  return commit(core, { puts: [{ table: 'authorizations', row: next }] })
+}
+
+/**
+ * BROADCAST → ABANDONED. The attempt is no longer live, so the buyer may sign another payment; it stays watched,
+ * because it may still land.
+ */
+async function abandon(core: Core, row: AuthorizationRow, reason: string): Promise<boolean> {
+  const [challenge] = await core.store.get('challenges', [row.challengeId])
+  // Missing only if a store lost commits in a failover. The attempt is then mostly lost as well, and this commit is a
+  // conflict.
+  if (!challenge)
+    return commit(core, { puts: [{ table: 'authorizations', row: { ...row, phase: 'DEAD', dueAt: null } }] })
+  const at = core.clock.now()
+  const { undelivered, ...rest } = row
+  const abandoned: AuthorizationRow = {
+    ...rest,
+    phase: 'ABANDONED',
+    reason,
+    dueAt: at + ABANDONED_RECHECK_MS,
+  }
+  const applied = await commit(core, {
+    puts: [{ table: 'authorizations', row: abandoned }, putChallenge(withoutLive(challenge, row.key))],
+    audit: [auditEntry(challenge, 'payment-abandoned', { at, actor: 'gateway', details: { reason } })],
+  })
+  if (applied) {
+    await settleGas(core, [row], 'spent')
+    await settleHolds(core, undelivered ? [undelivered] : [], 'returned')
+  }
+  return applied
+}

@@ -1,0 +1,193 @@
+/**
+ * A rail is one way to pay: a network, a token on it, and a scheme. The engine asks the rail of the challenge or
+ * attempt that it works on; it has no network of its own. Every call may fail: a rejected promise means "unknown",
+ * never "no".
+ */
+import type {
+  BatchMember,
+  Block,
+  Claim,
+  MinedTx,
+  Signed,
+  SignedFacts,
+  SimResult,
+  Tables,
+  TransferTx,
+  Use,
+} from './facts.ts'
+import type { Address, Hex } from './protocol/hex.ts'
+import type { Network } from './protocol/network.ts'
+
+export interface Rail {
+  /** Its name in stored rows: see `railId`. */
+  readonly id: string
+  readonly network: Network
+  /** The seller's address, which receives the money. */
+  readonly payTo: Address
+  /** A payment counts once it is this many blocks deep, its own block included. */
+  readonly confirmations: number
+  readonly scheme: Scheme
+  readonly chain: Chain
+  /** How payments reach the chain. */
+  readonly settlement: Settlement
+  /** What may send refunds, in order of preference. `settlement` maintains the transactions of all of them. */
+  readonly refundSubmitters: readonly Settlement[]
+  /** Absent: refunds wait until the operator configures a refund wallet. */
+  readonly refundSigner?: RefundSigner
+  /** The plain transfers of one transaction; `found` is undefined if no canonical block up to `at` contains it. */
+  transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
+  /** Did this account sign this text (EIP-191)? */
+  hasSigned(account: Address, text: string, signature: Hex): Promise<boolean>
+}
+
+// ── Scheme ──────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface FoundUses {
+  at: Block
+  found: Use[]
+  mined: MinedTx[]
+}
+
+/** Without `uses`, none of our transactions is mined up to `at`. */
+export interface FoundIfMined {
+  at: Block
+  uses?: FoundUses
+}
+
+/** What a signature promises, and how it becomes money, on one network and in one token. */
+export interface Scheme<S extends Signed = Signed> {
+  /** The name that buyers use, e.g. `exact`. */
+  readonly name: string
+  /** Reads the scheme's own part of a payment from JSON. The fault never repeats what was sent. */
+  parse(payload: unknown): { signed: S; claims: Claim[] } | { fault: string }
+  factsOf(signed: S): SignedFacts
+  /** Are both the same payment, even if its signature came in two forms? */
+  isSame(one: S, other: S): boolean
+  /** Why its validity period does not fit this chain time (seconds). */
+  validityFault(signed: S, chainTime: number): string | undefined
+  /** Did the payer sign it? Returns the payment in the form in which it is sent. */
+  verify(signed: S): Promise<{ signed: S } | { invalid: string }>
+  /**
+   * What would happen if these were sent in this order at the latest block. Payers with code are simulated as if
+   * `sender` sent the transaction.
+   */
+  simulate(payments: readonly S[], sender?: Address): Promise<{ at: Block; results: SimResult[] }>
+  /**
+   * The uses of these keys in canonical blocks from `fromHeight` up to `at`, and which of these transactions of ours
+   * are mined. If one is mined up to `at`, all its uses are in the answer.
+   */
+  uses(keys: readonly string[], fromHeight: number, hashes?: readonly Hex[]): Promise<FoundUses>
+  /**
+   * The same, but only if one of these transactions is mined. If none is, only the latest block is read, which is
+   * cheap.
+   */
+  usesIfMined(keys: readonly string[], fromHeight: number, hashes: readonly Hex[]): Promise<FoundIfMined>
+}
+
+/** Signs refunds: a payment from the seller's wallet to the buyer. */
+export interface RefundSigner {
+  readonly address: Address
+  /** Computed from the receipt's key alone, so that the token itself refuses a second refund of one receipt. */
+  keyOf(receiptKey: string): string
+  sign(
+    refund: { receiptKey: string; recipient: Address; value: string },
+    /** Seconds. */
+    chainTime: number,
+  ): Promise<Signed>
+}
+
+// ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
+
+export type Submitted = 'accepted' | 'known' | 'nonce-low' | 'underpriced' | 'unknown'
+
+export interface WalletState {
+  /** Transactions mined so far: the next nonce the chain expects. */
+  nonce: number
+  balanceWei: bigint
+  baseFeeWei: bigint
+  priorityFeeWei: bigint
+}
+
+export interface Chain {
+  head(): Promise<{ latest: Block; finalized: Block }>
+  /**
+   * How long until a block above this number is likely to be visible. Undefined: not known, and asking the node costs
+   * little.
+   */
+  untilBlockAboveMs?(number: number): number | undefined
+  /** Which of these transactions are in a canonical block. */
+  mined(hashes: readonly Hex[]): Promise<MinedTx[]>
+  submit(raw: Hex): Promise<Submitted>
+  wallet(address: Address): Promise<WalletState>
+}
+
+/**
+ * Signs the transactions of one wallet; the key never leaves it. The same input always gives the same transaction.
+ */
+export interface TxSigner {
+  readonly address: Address
+  sign(tx: {
+    nonce: number
+    calls: readonly Signed[]
+    maxFeePerGas: bigint
+    maxPriorityFeePerGas: bigint
+    gas: number
+  }): Promise<{ raw: Hex; hash: Hex }>
+}
+
+export type FacilitatorAnswer =
+  | { kind: 'hint'; txHash?: Hex }
+  | { kind: 'refused'; reason: string }
+  /** `declined`: it refused, but its words do not prove that nothing was sent. */
+  | { kind: 'unknown'; reason: string; declined?: true }
+
+export interface Facilitator {
+  settle(signed: Signed): Promise<FacilitatorAnswer>
+}
+
+// ── Settlement ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** A payment or refund that is ready to be sent. */
+export interface Sendable {
+  member: BatchMember
+  signed: Signed
+  /** It must not share a transaction. */
+  alone: boolean
+  /** The gas limit of one that goes alone. */
+  gas?: number
+  batchLimit: number | null
+}
+
+export type Sent =
+  | { kind: 'sent' }
+  | { kind: 'refused'; reason: string }
+  /** `declined`: the words of a refusal that does not prove that nothing was sent. */
+  | { kind: 'unknown'; declined?: string }
+
+/** Payments that go out together. `puts` are stored in the same step that marks the members BROADCAST. */
+export interface Batch {
+  /** Keys of its members. */
+  keys: string[]
+  puts: Array<{ table: 'walletTxs'; row: Tables['walletTxs'] }>
+  walletTx: string | null
+  /** Called only after that step is committed. Its answer is a hint; the chain decides. */
+  send(): Promise<Sent>
+  /** Called when that step was refused or will not be made. Frees what was reserved for it. */
+  drop(): void
+}
+
+/** How signed payments reach the chain: by the seller's gas wallets, or by a facilitator. */
+export interface Settlement {
+  /** How many payments one transaction can carry at most. */
+  readonly batchSize: number
+  /** The wallet of ours that pays the gas; undefined where a facilitator pays it. */
+  readonly gasWallet?: Address | undefined
+  /** Why nothing can be sent now (an empty gas wallet), or undefined. */
+  unavailable(): Promise<string | undefined>
+  makeBatches(items: readonly Sendable[]): Promise<Batch[]>
+  /**
+   * Works on stored transactions until they are mined: sends them again, raises fees, fills nonce gaps, closes what
+   * is mined. `due`: open transactions of this chain whose dueAt has passed.
+   */
+  maintain(due: ReadonlyArray<Tables['walletTxs']>): Promise<void>
+}

@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { styleText } from 'node:util'
+import { createPublicClient, erc20Abi, http } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type BuyerError, type BuyerStep, createBuyer } from '../buyer/index.ts'
+import type { ChallengeStatus, ResourceResponse } from '../protocol/access.ts'
+import { microToDollars } from '../protocol/amount.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import type { Hex } from '../protocol/hex.ts'
+import { printableLine } from '../protocol/printable.ts'
+import { BROKEN_PLAN } from './demo-backend.ts'
+import { findSandboxes, type SandboxState } from './sandbox-state.ts'
+
+const tick = styleText('green', '✓')
+const say = (step: string, text: string, mark = tick): void =>
+  console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${printableLine(text)}`)
+
+/** What `npm run buy` runs: buys a plan, a paid call and a plan that is refunded from the sandbox, and prints each step. */
+async function main(): Promise<void> {
+  const state = chooseSandbox(process.argv[2])
+  const account = privateKeyToAccount(state.buyerPrivateKey)
+  const buyer = createBuyer({ account, maxAmount: '$1.00', onStep: tell })
+  const balances = await balancesOf(state, account.address)
+  const heading = (text: string): void => console.log(styleText('bold', `\n${text}\n`))
+
+  heading('A plan: one payment, then a token')
+  await balances()
+  const catalog = await buyer.discover(state.baseUrl)
+  const plan = catalog.plans[0]!
+  const { grant } = await buyer.buy(state.baseUrl, { planId: plan.planId })
+  say(
+    'grant',
+    `a bearer credential for ${grant.resourceEndpoint}, until ${grant.expiresAt ?? 'it is revoked'}`,
+  )
+  const data = await fetch(grant.resourceEndpoint, {
+    headers: { authorization: `Bearer ${grant.accessToken}` },
+  })
+  say('use', `GET ${new URL(grant.resourceEndpoint).pathname} answers ${data.status}: ${await data.text()}`)
+  await balances()
+
+  heading('A paid call: one payment, one answer')
+  const path = catalog.routes[0]!.path.replace(':city', 'oslo')
+  const called = await buyer.fetch(`${state.baseUrl}${path}`)
+  const { txHash, resource } = (await called.json()) as ResourceResponse
+  quiet()
+  say('settled', `in transaction ${txHash}`)
+  say('answer', `GET ${path} answers ${resource.status}: ${JSON.stringify(resource.body)}`)
+  await balances()
+
+  heading('A delivery that fails, and the refund')
+  const requestId = randomUUID()
+  const failure = await buyer.buy(state.baseUrl, { planId: BROKEN_PLAN, requestId }).then(
+    () => undefined,
+    (error: BuyerError) => error,
+  )
+  if (!failure?.statusUrl) throw failure ?? new Error('the broken plan was delivered')
+  await balances()
+  const refunded = await followRefund(failure.statusUrl)
+  say('refund', `is there, without asking, in transaction ${refunded.refundTxHash}`)
+  await balances()
+  console.log(`\nAll of it is on the dashboard: ${styleText('bold', state.dashboardUrl)}\n`)
+}
+
+/** The newest sandbox that runs, or the one that the argument names by port or address. */
+function chooseSandbox(wanted: string | undefined): SandboxState {
+  const running = findSandboxes()
+  const [state] = findSandboxes(wanted)
+  const places = running.map(({ baseUrl }) => baseUrl).join(', ')
+  if (running.length === 0) {
+    throw new Error('The sandbox is not running. Start it first, in another terminal: npm start')
+  }
+  if (!state) throw new Error(`No sandbox runs at ${wanted}. There is ${places}.`)
+  if (running.length > 1 && wanted === undefined) {
+    console.log(`Several sandboxes run (${places}); buying at the newest. Another one: npm run buy <port>`)
+  }
+  return state
+}
+
+let waiting: NodeJS.Timeout | undefined
+
+function quiet(): void {
+  clearInterval(waiting)
+  if (process.stdout.isTTY) process.stdout.write('\r\u001b[K')
+}
+
+/** Prints one line per step, and counts the seconds while the chain works. */
+function tell(step: BuyerStep): void {
+  quiet()
+  say(...lineOf(step), step.step === 'refused' ? styleText('red', '✗') : tick)
+  if (step.step !== 'send' || !process.stdout.isTTY) return
+  const since = Date.now()
+  waiting = setInterval(() => {
+    process.stdout.write(`\r    waiting for the chain: ${((Date.now() - since) / 1000).toFixed(1)} s`)
+  }, 100)
+}
+
+function lineOf(step: BuyerStep): [string, string] {
+  switch (step.step) {
+    case 'discover':
+      return ['discover', pricesOf(step.catalog).join('  ·  ')]
+    case 'challenge': {
+      const { amountMicro, payTo, network } = step.offer
+      return ['402', `pay ${microToDollars(amountMicro)} to ${payTo} on ${network.id}`]
+    }
+    case 'sign':
+      return ['sign', 'an EIP-3009 authorization, off-chain: no gas, and nothing has moved yet']
+    case 'send':
+      return [
+        'send',
+        step.attempt === 1
+          ? 'the same request again, with the payment'
+          : `the same payload, try ${step.attempt}`,
+      ]
+    case 'pending':
+      return ['pending', `${step.reason}; asking again in ${step.retryInSeconds} s`]
+    case 'granted':
+      return ['settled', `in transaction ${step.txHash}`]
+    case 'refused':
+      return step.code === 'REFUNDED'
+        ? ['failed', step.message]
+        : ['refused', `${step.code}: ${step.message}`]
+  }
+}
+
+function pricesOf({ plans, routes }: DiscoveryCatalog): string[] {
+  return [
+    ...plans.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`),
+    ...routes.map(({ path, unitAmount }) => `${path} ${unitAmount}`),
+  ]
+}
+
+async function balancesOf(state: SandboxState, buyer: Hex): Promise<() => Promise<void>> {
+  const { asset } = (await (await fetch(`${state.baseUrl}/discover`)).json()) as { asset: Hex }
+  const client = createPublicClient({ transport: http(state.rpcUrl) })
+  const balance = async (owner: Hex): Promise<string> =>
+    microToDollars(
+      await client.readContract({ address: asset, abi: erc20Abi, functionName: 'balanceOf', args: [owner] }),
+    )
+  return async () => {
+    const [own, sellers] = await Promise.all([balance(buyer), balance(state.sellerAddress)])
+    console.log(styleText('dim', `    buyer ${own}   seller ${sellers}`))
+  }
+}
+
+/** Waits for the refund, which is sent when the payment is final and no reorganisation can remove it. */
+async function followRefund(statusUrl: string): Promise<ChallengeStatus> {
+  const startedAt = Date.now()
+  const onItsWay = 'refund is on its way: it is sent as soon as the payment is final'
+  if (!process.stdout.isTTY) console.log(`    ${onItsWay}`)
+  for (;;) {
+    const status = (await (await fetch(statusUrl)).json()) as ChallengeStatus
+    const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
+    if (process.stdout.isTTY) process.stdout.write(`\r    ${onItsWay}, ${seconds} s   `)
+    if (status.state === 'REFUNDED' || status.state === 'REFUND_FAILED') {
+      quiet()
+      if (status.state === 'REFUND_FAILED')
+        throw new Error('The refund failed; see the terminal of the sandbox.')
+      return status
+    }
+    await new Promise((turn) => setTimeout(turn, 250))
+  }
+}
+
+main().catch((cause: unknown) => {
+  console.error(cause instanceof Error ? cause.message : cause)
+  process.exitCode = 1
+})

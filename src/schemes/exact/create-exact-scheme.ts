@@ -1,0 +1,47 @@
+import type { ChainClient } from '../../chain/chain-client.ts'
+import type { Scheme } from '../../ports.ts'
+import { SCHEME } from '../../protocol/payment.ts'
+import {
+  authorizationKey,
+  isSameAuthorization,
+  parseAuthorization,
+  type SignedAuthorization,
+} from './authorization.ts'
+import { createUseSearch } from './find-uses.ts'
+import type { Signatures } from './signatures.ts'
+import { createSimulation } from './simulate.ts'
+import { validityFault } from './validity.ts'
+
+/**
+ * Scheme `exact` by EIP-3009: the payer signs a transfer of exactly the price to the seller. Anybody may submit it,
+ * and the token executes it once.
+ */
+export function createExactScheme(
+  client: ChainClient,
+  { check }: Pick<Signatures, 'check'>,
+): Scheme<SignedAuthorization> {
+  const { network, rpc } = client
+  const { uses, usesIfMined } = createUseSearch(client)
+  return {
+    name: SCHEME,
+    parse: parseAuthorization,
+    factsOf: ({ from: payer, to, value: amount, validBefore, nonce, signature }) => ({
+      key: authorizationKey(network, payer, nonce),
+      payer,
+      to,
+      amount,
+      validBefore,
+      signature,
+    }),
+    isSame: isSameAuthorization,
+    validityFault,
+    async verify(signed) {
+      const checked = await check(signed)
+      if (typeof checked === 'string') return { signed }
+      return 'invalid' in checked ? checked : { signed: { ...signed, signature: checked.unwrapped } }
+    },
+    simulate: createSimulation(rpc, network.token.address, client.lastWalletState),
+    uses,
+    usesIfMined,
+  }
+}

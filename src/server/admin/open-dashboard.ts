@@ -1,0 +1,49 @@
+import type { Gateway } from '../../gateway.ts'
+import type { Observer } from '../observe/create-observer.ts'
+import { type AdminApi, createAdminApi } from './create-admin-api.ts'
+import { createSalesBook, type SalesBook } from './sales-book.ts'
+import { createWalletWatch, type WalletWatch } from './wallet-watch.ts'
+
+/** What the operator sees of one gateway: its sales, its wallets, and the API behind the pages. */
+export interface Dashboard {
+  api: AdminApi
+  book: SalesBook
+  wallets: WalletWatch
+  /** Ends its streams, so that a server can close; call it before the gateway is closed. */
+  close(): void
+}
+
+/** Creates the sales book, the wallet watch and the operator's API of a gateway, and gives the observer its gauges. */
+export function openDashboard({ gateway, observer }: { gateway: Gateway; observer: Observer }): Dashboard {
+  const { backstage } = gateway
+  const book = createSalesBook(backstage.store)
+  const wallets = createWalletWatch(backstage)
+  const closing = new AbortController()
+  const unsubscribe = observer.onChange((unpaid) => book.note(unpaid))
+  const unset = observer.setGauges({
+    async challenges() {
+      await book.refresh()
+      return book.states()
+    },
+    gasWallets: wallets.gasWallets,
+  })
+  const api = createAdminApi({
+    gateway,
+    book,
+    alerts: observer.alerts,
+    wallets,
+    closing: closing.signal,
+    onError: (error) => observer.log.error({ err: error }, 'the admin API failed'),
+  })
+  return {
+    api,
+    book,
+    wallets,
+    close() {
+      unset()
+      unsubscribe()
+      closing.abort()
+      book.close()
+    },
+  }
+}

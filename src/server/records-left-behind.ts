@@ -1,0 +1,37 @@
+import type { ResolvedConfig } from '../config/resolved-config.ts'
+import type { StoreChoice } from '../ports.ts'
+import { parseRedisUrl } from '../stores/redis/parse-redis-url.ts'
+import { parsePostgresUrl } from '../stores/sql/postgres-url.ts'
+
+/** The records that this change of configuration would leave behind, one reason each; empty if none. */
+export function recordsLeftBehind(before: ResolvedConfig, after: ResolvedConfig): string[] {
+  const reasons: string[] = []
+  const [from, to] = [placeOf(before.store), placeOf(after.store)]
+  if (from !== to) {
+    reasons.push(
+      `The records of payments are in ${from}; with ${to} this server would no longer know them, and buyers who paid could not fetch again what they bought.`,
+    )
+  }
+  if (before.network.id !== after.network.id) {
+    reasons.push(
+      `The records of payments are of ${before.network.id}; on ${after.network.id} payments and refunds that are still open there would not be finished.`,
+    )
+  }
+  return reasons
+}
+
+/** Where the records are, without the password: a changed password is not another place. */
+function placeOf(choice: StoreChoice): string {
+  switch (choice.kind) {
+    case 'embedded':
+      return `the embedded store in ${choice.dataDir}`
+    case 'postgres':
+      return parsePostgresUrl(choice.url).label
+    case 'redis': {
+      const { label, db } = parseRedisUrl(choice.url)
+      return `${label}, database ${db}`
+    }
+    default:
+      return choice.kind
+  }
+}

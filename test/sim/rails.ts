@@ -1,0 +1,180 @@
+import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
+import type { Alerts, Clock, Rail, RefundSigner, Scheme, Signed, Store } from '../../src/ports.ts'
+import type { Address } from '../../src/protocol/hex.ts'
+import { SCHEME } from '../../src/protocol/payment.ts'
+import { railId } from '../../src/rules/rail-id.ts'
+import {
+  authorizationKey,
+  isSameAuthorization,
+  parseAuthorization,
+  type SignedAuthorization,
+} from '../../src/schemes/exact/authorization.ts'
+import { validityFault } from '../../src/schemes/exact/validity.ts'
+import { createSubmitters } from '../../src/settlement/submitters.ts'
+import { asAuthorization, type Coupon } from '../schemes/coupon/coupon.ts'
+import {
+  couponRefunds,
+  couponTransactions,
+  createCouponScheme,
+  pureCouponScheme,
+} from '../schemes/coupon/coupon-scheme.ts'
+import { type ChainPort, createChainPort } from './chain/chain-port.ts'
+import type { SimChain } from './chain/sim-chain.ts'
+import { createSimRefundSigner, createSimTxSigner, isSigned, signText } from './keys.ts'
+import type { Outside } from './outside.ts'
+import { faultyCall, type Host, never } from './ports/faulty-call.ts'
+import { createSimFacilitator } from './ports/sim-facilitator.ts'
+import { withPrivateKey } from './secrets.ts'
+import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
+
+/** All of the production scheme that needs no chain. */
+function pureExact({ network }: SimChain) {
+  return {
+    name: SCHEME,
+    parse: parseAuthorization,
+    factsOf: ({ from: payer, to, value: amount, validBefore, nonce, signature }: SignedAuthorization) => ({
+      key: authorizationKey(network, payer, nonce),
+      payer,
+      to,
+      amount,
+      validBefore,
+      signature,
+    }),
+    isSame: isSameAuthorization,
+    validityFault,
+  }
+}
+
+/** How buyers and gateways of a history speak: the production dialect. */
+export function simX402(chains: readonly SimChain[]): X402 {
+  const rails = chains.map((chain) => {
+    const { network, scheme: name } = chain
+    const pure = name === 'coupon' ? pureCouponScheme(network.chainId) : pureExact(chain)
+    return { id: railId(network, name), network, scheme: pure as unknown as Scheme }
+  })
+  return createX402(rails, 'http://gateway')
+}
+
+interface Parts {
+  store: Store
+  clock: Clock
+  alerts: Alerts
+}
+
+/** One rail of one gateway process, over a simulated chain. */
+export function createSimRail(outside: Outside, chain: SimChain, host: Host, parts: Parts): Rail {
+  const { mutation } = outside
+  const { network } = chain
+  const port = createFaultyPort(outside, chain, host)
+  const submitters = createSettlement(outside, chain, host, {
+    ...parts,
+    chain: port,
+    chainId: network.chainId,
+  })
+  const signer = refundSigner(outside, chain)
+  const scheme = chain.scheme === 'coupon' ? couponScheme(chain, port) : exactScheme(chain, port, host)
+  return {
+    id: railId(network, chain.scheme),
+    network,
+    payTo: PAY_TO,
+    confirmations: outside.world.weather.config.confirmations,
+    scheme,
+    chain: port,
+    settlement: mutation.settlement(submitters.settlement),
+    refundSubmitters: submitters.refundSubmitters.map(mutation.settlement),
+    ...(signer && { refundSigner: signer }),
+    transfers: port.transfers,
+    async hasSigned(account, text, signature) {
+      return host.alive ? signature === signText(account, text) : never()
+    },
+  }
+}
+
+type FaultyPort = ReturnType<typeof createFaultyPort>
+
+function exactScheme(chain: SimChain, port: FaultyPort, host: Host): Scheme {
+  const scheme: Scheme<SignedAuthorization> = {
+    ...pureExact(chain),
+    simulate: port.simulate,
+    uses: port.uses,
+    usesIfMined: port.usesIfMined,
+    async verify(signed) {
+      if (!host.alive) return never()
+      const code = chain.token.codes.get(signed.from) ?? 'none'
+      const good = isSigned(signed, chain.network)
+      if (code === 'none' || code === 'turns')
+        return good ? { signed } : { invalid: 'not signed by the payer' }
+      return port.call('isValidSignature', async () =>
+        good ? { signed } : { invalid: 'the wallet says no' },
+      )
+    },
+  }
+  return scheme
+}
+
+function couponScheme({ network }: SimChain, port: FaultyPort): Scheme {
+  return createCouponScheme(
+    network.chainId,
+    port,
+    (auth) => isSigned(auth, network),
+    (payer, nonce) => authorizationKey(network, payer as Address, nonce as Address),
+  )
+}
+
+function createFaultyPort(outside: Outside, chain: SimChain, host: Host) {
+  const { world, mutation } = outside
+  const direct = mutation.chain(createChainPort(world, chain, outside.staleLooks), chain)
+  function call<T>(label: string, effect: () => Promise<T>): Promise<T> {
+    outside.chainCalls++
+    return faultyCall(world, host, label, effect, () => outside.chainIsDown(chain))
+  }
+  const port: ChainPort = {
+    head: () => call('head', () => direct.head()),
+    simulate: (auths) => call('simulate', () => direct.simulate(auths)),
+    usesIfMined: (keys, fromHeight, hashes) =>
+      call('uses', () => direct.usesIfMined(keys, fromHeight, hashes)),
+    uses: (keys, fromHeight, hashes) => call('uses', () => direct.uses(keys, fromHeight, hashes)),
+    transfers: (txHash) => call('transfers', () => direct.transfers(txHash)),
+    mined: (hashes) => call('mined', () => direct.mined(hashes)),
+    submit: (raw) => call('submit', () => direct.submit(raw)),
+    wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
+  }
+  return { ...port, call }
+}
+
+function refundSigner({ world, mutation }: Outside, { network, scheme }: SimChain): RefundSigner | undefined {
+  if (world.weather.refunds === 'no-key') return undefined
+  const exact = createSimRefundSigner(refundWalletIn(world), network)
+  const signer = scheme === 'coupon' ? couponRefunds(network.chainId, exact) : exact
+  return mutation.refundSigner(withPrivateKey(signer))
+}
+
+function refundWalletIn({ weather }: World): Address {
+  return weather.refunds === 'seller' ? PAY_TO : REFUND_WALLET
+}
+
+/** The same keys serve every chain. */
+function createSettlement(
+  outside: Outside,
+  chain: SimChain,
+  host: Host,
+  parts: Parameters<typeof createSubmitters>[0],
+): ReturnType<typeof createSubmitters> {
+  const { world } = outside
+  const { strategy, gasWallets, refunds } = world.weather
+  const txSigner = (wallet: Address) => {
+    const signer = createSimTxSigner(wallet)
+    return withPrivateKey(chain.scheme === 'coupon' ? couponTransactions(signer) : signer)
+  }
+  const refunder = refunds === 'no-key' ? undefined : txSigner(refundWalletIn(world))
+  if (strategy === 'facilitator') {
+    const exact = createSimFacilitator(outside, chain, host)
+    const facilitator =
+      chain.scheme === 'coupon'
+        ? { settle: (coupon: Signed) => exact.settle(asAuthorization(coupon as unknown as Coupon)) }
+        : exact
+    return createSubmitters(parts, { kind: 'facilitator', facilitator }, refunder)
+  }
+  const signers = Array.from({ length: gasWallets }, (_, index) => txSigner(address('gaswallt', index + 1)))
+  return createSubmitters(parts, { kind: 'gas-wallet', signers }, refunder)
+}
