@@ -8,6 +8,7 @@ import { PAY_TO } from '../world.ts'
 export interface Transfer {
   /** The key in the store; computed here without code of the engine. */
   key: string
+  chainId: number
   /** Of the authorization; the transaction's hash for a plain one. */
   nonce: Hex
   from: Address
@@ -32,7 +33,7 @@ export function transfersOf(
     logs.flatMap((log, index): Transfer[] => {
       if (log.kind !== 'transfer') return []
       const { from, to, value } = log
-      const place = { from, to, value, txHash: tx.hash, logIndex: log.index, block }
+      const place = { chainId, from, to, value, txHash: tx.hash, logIndex: log.index, block }
       const before = logs[index - 1]
       if (before?.kind === 'used') {
         const { payer, nonce } = before.key

@@ -109,7 +109,7 @@ function checkRefunds(scene: Scene): void {
   // Of the payments on the chain, not of the receipts: a store may lose those.
   const nonces = new Map([...income.keys()].map((key) => [simRefundNonce(key), key]))
   const returned = new Set<string>()
-  for (const { from, to, value, nonce } of transfers) {
+  for (const { from, to, value, nonce, chainId } of transfers) {
     if (from !== REFUND_WALLET && from !== PAY_TO) continue
     const key = nonces.get(nonce)
     const payment = key === undefined ? undefined : income.get(key)
@@ -119,6 +119,8 @@ function checkRefunds(scene: Scene): void {
     }
     if (returned.has(key)) world.violate('I5', `receipt ${key.slice(-6)} was refunded twice`)
     returned.add(key)
+    if (chainId !== payment.chainId)
+      world.violate('I6', `${key.slice(-6)} came on chain ${payment.chainId} and went back on ${chainId}`)
     if (to !== payment.from || value > payment.value) {
       world.violate(
         'I6',
