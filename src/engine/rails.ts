@@ -16,6 +16,8 @@ type PricedChallenge = Pick<ChallengeRow, 'amount' | 'rail' | 'payTo'>
 export interface Rails {
   readonly all: readonly OpenRail[]
   readonly preferred: OpenRail
+  /** What a challenge's row says of each of them. */
+  readonly terms: readonly RailTerms[]
   find(id: string): OpenRail | undefined
   /**
    * The rail of a stored row. Throws "unavailable" if it is no longer configured, because nothing may be decided
@@ -29,10 +31,7 @@ export interface Rails {
   /** The same for a stored challenge, which keeps the recipient of the rail that it was opened on. */
   offeredOf(challenge: PricedChallenge): readonly OfferedRail[]
   /** The terms of a stored challenge on this rail. */
-  termsOn(
-    challenge: PricedChallenge,
-    rail: Pick<Rail, 'id' | 'network' | 'payTo'>,
-  ): { amount: string; payTo: Rail['payTo'] }
+  termsOn(challenge: PricedChallenge, rail: Rail): { amount: string; payTo: Rail['payTo'] }
   explorerTxUrl(networkId: string): string
 }
 
@@ -49,7 +48,7 @@ export function openRails(rails: readonly Rail[], parts: { clock: Clock; alerts:
     return found
   }
 
-  function termsOn(challenge: PricedChallenge, rail: Pick<Rail, 'id' | 'network' | 'payTo'>) {
+  function termsOn(challenge: PricedChallenge, rail: Rail) {
     const payTo = challenge.rail === rail.id ? challenge.payTo : rail.payTo
     return { amount: tokenUnits(rail.network.token, challenge.amount), payTo }
   }
@@ -71,6 +70,7 @@ export function openRails(rails: readonly Rail[], parts: { clock: Clock; alerts:
   return {
     all,
     preferred,
+    terms: all.map(railTermsOf),
     find: (id) => byId.get(id),
     of,
     group(rows) {

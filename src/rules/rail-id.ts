@@ -1,6 +1,12 @@
 import type { Network } from '../protocol/network.ts'
 
 /** Names a rail in stored rows: `<network>/<token>/<scheme>`. */
-export function railId({ id, token }: Pick<Network, 'id' | 'token'>, scheme: string): string {
+export function railId(
+  { id, token }: { id: string; token: Pick<Network['token'], 'address'> },
+  scheme: string,
+): string {
   return `${id}/${token.address}/${scheme}`
 }
+
+/** The CAIP-2 id of the network of such a rail. */
+export const networkOfRail = (id: string): string => id.slice(0, id.indexOf('/'))

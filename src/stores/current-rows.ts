@@ -10,6 +10,8 @@ import type {
   WalletTxRow,
 } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
+import { findNetwork } from '../protocol/network.ts'
+import { railId } from '../rules/rail-id.ts'
 
 /**
  * The same store; rows that an earlier version stored are read as this version writes them. That version knew one chain,
@@ -44,17 +46,22 @@ function currentRow<N extends TableName>(table: N, row: Tables[N]): Tables[N] {
   return READERS[table]?.(row) ?? row
 }
 
-/** `chainId:token:payer:nonce`, or `chainId:txHash:plain-N`, which names no token. */
-function railOfKey(key: string, token?: string): string {
-  const [chainId, second] = key.split(':')
-  return `eip155:${chainId}/${token ?? second}/exact`
+const exactRail = (network: string, address: Address): string =>
+  railId({ id: network, token: { address } }, 'exact')
+
+/** Of `chainId:token:payer:nonce`, or of `chainId:txHash:plain-N`: then the token is the one of its network. */
+function railOfKey(key: string): string {
+  const [chainId, token] = key.split(':')
+  const network = `eip155:${chainId}`
+  const plain = ORDINAL.test(key) ? findNetwork(network)?.token.address : undefined
+  return exactRail(network, plain ?? (token as Address))
 }
 
 function currentChallenge(row: ChallengeRow & { askedAs?: string }): ChallengeRow {
   const { askedAs, ...rest } = row
   return {
     ...rest,
-    rail: `${row.network}/${row.asset}/exact`,
+    rail: exactRail(row.network, row.asset),
     ...(askedAs !== undefined && { offeredRequestId: askedAs }),
   }
 }
@@ -76,21 +83,12 @@ function currentReceipt(row: ReceiptRow): ReceiptRow {
   const ordinal = ORDINAL.exec(row.key)?.[1]
   if (ordinal === undefined) return { ...row, rail: railOfKey(row.key), source: { kind: 'payment' } }
   const source = { kind: 'transfer' as const, ordinal: Number(ordinal) }
-  return { ...row, rail: railOfKey(row.key, tokenOf(row.key)), source }
+  return { ...row, rail: railOfKey(row.key), source }
 }
 
 function currentRefund(row: RefundRow): RefundRow {
-  const rail = ORDINAL.test(row.key) ? railOfKey(row.key, tokenOf(row.key)) : railOfKey(row.key)
-  return { ...row, rail }
+  return { ...row, rail: railOfKey(row.key) }
 }
-
-/** Earlier versions took plain transfers of these tokens only. */
-const TOKENS: Record<string, Address> = {
-  '8453': '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-  '84532': '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-}
-
-const tokenOf = (key: string): Address | undefined => TOKENS[key.split(':')[0] ?? '']
 
 function currentWalletTx(row: WalletTxRow): WalletTxRow {
   const keys = row.members as unknown as string[]

@@ -1,7 +1,6 @@
 import type { Offer, Payment } from '../../src/engine/outcome.ts'
 import type { Rail } from '../../src/ports.ts'
-import { offeredOn } from '../transports/sample-x402.ts'
-import { SELLER, testRail } from './test-rail.ts'
+import { offeredOn, SELLER, testRail } from './test-rail.ts'
 import { PAYER } from './test-rows.ts'
 
 /** A payment of a dollar; all that it says agrees with the terms of the rail. */

@@ -1,5 +1,7 @@
 import { createChainClient } from '../../src/chain/chain-client.ts'
+import type { OfferedRail } from '../../src/engine/outcome.ts'
 import type { Chain, Rail, Scheme, Settlement } from '../../src/ports.ts'
+import type { Address } from '../../src/protocol/hex.ts'
 import { findNetwork, type Network } from '../../src/protocol/network.ts'
 import { railId } from '../../src/rules/rail-id.ts'
 import { createExactScheme } from '../../src/schemes/exact/create-exact-scheme.ts'
@@ -59,3 +61,12 @@ export function testRail({ scheme: ofScheme, chain, settlement, ...parts }: Test
     ...parts,
   }
 }
+
+/** This rail as an offer names it. */
+export const offeredOn = ({ id, network, scheme }: Rail, amount: string, payTo: Address): OfferedRail => ({
+  id,
+  network,
+  scheme: scheme.name,
+  amount,
+  payTo,
+})

@@ -1,15 +1,9 @@
 import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
 import type { Alerts, Clock, Rail, RefundSigner, Scheme, Signed, Store } from '../../src/ports.ts'
 import type { Address } from '../../src/protocol/hex.ts'
-import { SCHEME } from '../../src/protocol/payment.ts'
 import { railId } from '../../src/rules/rail-id.ts'
-import {
-  authorizationKey,
-  isSameAuthorization,
-  parseAuthorization,
-  type SignedAuthorization,
-} from '../../src/schemes/exact/authorization.ts'
-import { validityFault } from '../../src/schemes/exact/validity.ts'
+import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
+import { exactRules } from '../../src/schemes/exact/exact-rules.ts'
 import { createSubmitters } from '../../src/settlement/submitters.ts'
 import { asAuthorization, type Coupon } from '../schemes/coupon/coupon.ts'
 import {
@@ -27,29 +21,11 @@ import { createSimFacilitator } from './ports/sim-facilitator.ts'
 import { withPrivateKey } from './secrets.ts'
 import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
 
-/** All of the production scheme that needs no chain. */
-function pureExact({ network }: SimChain) {
-  return {
-    name: SCHEME,
-    parse: parseAuthorization,
-    factsOf: ({ from: payer, to, value: amount, validBefore, nonce, signature }: SignedAuthorization) => ({
-      key: authorizationKey(network, payer, nonce),
-      payer,
-      to,
-      amount,
-      validBefore,
-      signature,
-    }),
-    isSame: isSameAuthorization,
-    validityFault,
-  }
-}
-
 /** How buyers and gateways of a history speak: the production dialect. */
 export function simX402(chains: readonly SimChain[]): X402 {
   const rails = chains.map((chain) => {
     const { network, scheme: name } = chain
-    const pure = name === 'coupon' ? pureCouponScheme(network.chainId) : pureExact(chain)
+    const pure = name === 'coupon' ? pureCouponScheme(network.chainId) : exactRules(chain.network)
     return { id: railId(network, name), network, scheme: pure as unknown as Scheme }
   })
   return createX402(rails, 'http://gateway')
@@ -94,7 +70,7 @@ type FaultyPort = ReturnType<typeof createFaultyPort>
 
 function exactScheme(chain: SimChain, port: FaultyPort, host: Host): Scheme {
   const scheme: Scheme<SignedAuthorization> = {
-    ...pureExact(chain),
+    ...exactRules(chain.network),
     simulate: port.simulate,
     uses: port.uses,
     usesIfMined: port.usesIfMined,

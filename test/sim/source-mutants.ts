@@ -141,7 +141,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'an id that we never issued is believed',
     file: 'engine/challenge/proven-draft',
-    from: 'if (!provesTerms(config.idKeys, parsed, terms, railTerms))',
+    from: 'if (!provesTerms(config.idKeys, parsed, terms, rails.terms))',
     to: 'if (amount !== (echoed ?? amount))',
   },
   {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { testOffer } from '../../../test/engine/test-payment.ts'
-import { MAINNET, SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
-import { offeredOn } from '../../../test/transports/sample-x402.ts'
+import { MAINNET, offeredOn, SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { paymentRequired, settleResponse } from './render-offer.ts'
 
 const baseUrl = 'https://api.example.com/pay'

@@ -32,10 +32,9 @@ export function provenDraft(core: Core, { subject, item }: Sold, echo: Echo): Ch
   // The catalog's price first; the repeated one only if the id proves that we once asked it.
   const amounts =
     echoed !== undefined && UintString.safeParse(echoed).success ? [item.amount, echoed] : [item.amount]
-  const railTerms = rails.all.map(railTermsOf)
   for (const amount of amounts) {
     const terms = termsOf(subject, amount, requestId)
-    if (!provesTerms(config.idKeys, parsed, terms, railTerms)) continue
+    if (!provesTerms(config.idKeys, parsed, terms, rails.terms)) continue
     const createdAt = parsed.expiresAt - config.challengeTtlMs
     const { transport, expiresAt } = parsed
     const known = { key: challengeId, transport, createdAt, expiresAt, clientAgentId }

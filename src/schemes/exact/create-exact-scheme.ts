@@ -1,16 +1,10 @@
 import type { ChainClient } from '../../chain/chain-client.ts'
 import type { Scheme } from '../../ports.ts'
-import { SCHEME } from '../../protocol/payment.ts'
-import {
-  authorizationKey,
-  isSameAuthorization,
-  parseAuthorization,
-  type SignedAuthorization,
-} from './authorization.ts'
+import type { SignedAuthorization } from './authorization.ts'
+import { exactRules } from './exact-rules.ts'
 import { createUseSearch } from './find-uses.ts'
 import type { Signatures } from './signatures.ts'
 import { createSimulation } from './simulate.ts'
-import { validityFault } from './validity.ts'
 
 /**
  * Scheme `exact` by EIP-3009: the payer signs a transfer of exactly the price to the seller. Anybody may submit it,
@@ -23,18 +17,7 @@ export function createExactScheme(
   const { network, rpc } = client
   const { uses, usesIfMined } = createUseSearch(client)
   return {
-    name: SCHEME,
-    parse: parseAuthorization,
-    factsOf: ({ from: payer, to, value: amount, validBefore, nonce, signature }) => ({
-      key: authorizationKey(network, payer, nonce),
-      payer,
-      to,
-      amount,
-      validBefore,
-      signature,
-    }),
-    isSame: isSameAuthorization,
-    validityFault,
+    ...exactRules(network),
     async verify(signed) {
       const checked = await check(signed)
       if (typeof checked === 'string') return { signed }
