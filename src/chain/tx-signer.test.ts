@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { keccak256, parseTransaction, recoverTransactionAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { createExactSigner } from '../../test/settlement/exact-signer.ts'
 import type { Hex } from '../protocol/hex.ts'
 import { NETWORKS } from '../protocol/network.ts'
 import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
+import { createExactSigner } from '../schemes/exact/exact-signer.ts'
 
 const hex = (bytes: number) =>
   fc

@@ -1,20 +1,18 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { SELLER, signTransfer } from '../../test/settlement/sign-transfer.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Sendable } from '../ports.ts'
-import type { Address } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/network.ts'
-import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { startFacilitator, type TestFacilitator } from '../testing/facilitator.ts'
 import type { Fault } from '../testing/facilitator-faults.ts'
-import { type Authorization, signAuthorization } from '../testing/sign.ts'
+import type { Authorization } from '../testing/sign.ts'
 import { createFacilitator } from './facilitator-client.ts'
 import { createFacilitatorSettlement } from './facilitator-settlement.ts'
 
 const network = findNetwork('testnet')!
-const SELLER: Address = '0x00000000000000000000000000000000000000aa'
 let dev: DevChain
 let real: TestFacilitator
 let stub: Server
@@ -39,27 +37,8 @@ afterAll(async () => {
   await dev.stop()
 })
 
-async function authorize(
-  micro = 1000n,
-  overrides: Partial<Authorization> = {},
-): Promise<SignedAuthorization> {
-  const buyer = await dev.newBuyer({ micro })
-  const requirements = {
-    scheme: 'exact',
-    network: network.id,
-    asset: network.token.address,
-    amount: '1000',
-    payTo: SELLER,
-    maxTimeoutSeconds: 900,
-    extra: { ...network.token.domain },
-  }
-  const { authorization, signature } = await signAuthorization({
-    account: buyer.account,
-    requirements,
-    overrides,
-  })
-  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
-}
+const authorize = async (micro = 1000n, overrides: Partial<Authorization> = {}) =>
+  signTransfer(await dev.newBuyer({ micro }), overrides)
 
 const client = () => createFacilitator({ url: `${real.url}/`, network, timeoutMs: 400 })
 const stubUrl = () => `http://127.0.0.1:${(stub.address() as AddressInfo).port}`

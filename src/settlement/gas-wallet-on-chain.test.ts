@@ -1,22 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createExactSigner } from '../../test/settlement/exact-signer.ts'
 import { maintainDue } from '../../test/settlement/maintain-due.ts'
+import { SELLER, signTransfer } from '../../test/settlement/sign-transfer.ts'
 import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
 import type { Scheme, Sendable, WalletTxRow } from '../ports.ts'
-import type { Address } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/network.ts'
 import { authorizationKey, type SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
+import { createExactSigner } from '../schemes/exact/exact-signer.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
 import { createMemoryStore } from '../stores/memory.ts'
-import { type DevAccount, type DevChain, startDevChain } from '../testing/dev-chain.ts'
+import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
-import { type Authorization, signAuthorization } from '../testing/sign.ts'
 import { walletTxKey } from './gas-lane.ts'
 import { createGasWallet } from './gas-wallet.ts'
 
 const network = findNetwork('testnet')!
-const SELLER: Address = '0x00000000000000000000000000000000000000aa'
 let dev: DevChain
 let chain: ChainClient
 let scheme: Scheme<SignedAuthorization>
@@ -26,27 +24,6 @@ beforeAll(async () => {
   scheme = createExactScheme(chain, createSignatures({ rpcUrl: dev.rpcUrl, network }))
 })
 afterAll(() => dev.stop())
-
-async function authorize(
-  buyer: DevAccount,
-  overrides: Partial<Authorization> = {},
-): Promise<SignedAuthorization> {
-  const requirements = {
-    scheme: 'exact',
-    network: network.id,
-    asset: network.token.address,
-    amount: '1000',
-    payTo: SELLER,
-    maxTimeoutSeconds: 900,
-    extra: { ...network.token.domain },
-  }
-  const { authorization, signature } = await signAuthorization({
-    account: buyer.account,
-    requirements,
-    overrides,
-  })
-  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
-}
 
 /** A gas wallet of its own per test, over an empty store. */
 function open(accountIndex: number) {
@@ -90,8 +67,8 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
   const owner = await dev.newBuyer()
   const smart = await dev.deployWallet1271(owner.address)
   await dev.mint(smart.address, 1000n)
-  const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
-  auths.push(await authorize(owner, { from: smart.address }))
+  const auths = await Promise.all(buyers.map((buyer) => signTransfer(buyer)))
+  auths.push(await signTransfer(owner, { from: smart.address }))
   const looked = await scheme.simulate(auths)
   const from = looked.at.number
   expect(looked.results.map((result) => result.kind === 'ok' && result.alone)).toEqual([
@@ -121,7 +98,7 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
 test('100 in one transaction cost little more than half of 100 transactions, and fit the gas limit', async () => {
   const { wallet, store, rows } = open(11)
   const buyers = await Promise.all(Array.from({ length: 101 }, () => dev.newBuyer({ micro: 1000n })))
-  const auths = await Promise.all(buyers.map((buyer) => authorize(buyer)))
+  const auths = await Promise.all(buyers.map((buyer) => signTransfer(buyer)))
   const batches = await wallet.makeBatches(auths.map((auth) => itemOf(auth)))
   expect(batches.map(({ keys }) => keys.length)).toEqual([100, 1])
   const before = await dev.balanceOf(SELLER)
@@ -138,7 +115,7 @@ test('100 in one transaction cost little more than half of 100 transactions, and
 
 test('a transaction that was stored but never sent is sent, its fee follows the base fee, and it is mined once', async () => {
   const { wallet, maintain, store, rows, clock } = open(12)
-  const auth = await authorize(await dev.newBuyer({ micro: 1000n }))
+  const auth = await signTransfer(await dev.newBuyer({ micro: 1000n }))
   const [batch] = await wallet.makeBatches([itemOf(auth)])
   await store.commit({ puts: batch!.puts })
   const before = await dev.balanceOf(SELLER)
@@ -162,7 +139,7 @@ test('a transaction that was stored but never sent is sent, its fee follows the 
 
 test('a nonce gap is filled, and a nonce that was used elsewhere is given up', async () => {
   const { wallet, maintain, store, rows, clock, address } = open(13)
-  const auths = await Promise.all([1, 2].map(async () => authorize(await dev.newBuyer({ micro: 1000n }))))
+  const auths = await Promise.all([1, 2].map(async () => signTransfer(await dev.newBuyer({ micro: 1000n }))))
   await wallet.makeBatches([itemOf(auths[0]!)])
   const [batch] = await wallet.makeBatches([itemOf(auths[1]!)])
   await store.commit({ puts: batch!.puts })

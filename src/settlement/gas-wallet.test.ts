@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Batch, Chain, Sendable, Store, TxSigner, WalletTxRow } from '../ports.ts'
+import { rowOf, sendable, sendables, storeBatch } from '../../test/settlement/sendables.ts'
+import type { Batch, Chain, Sendable, Store, TxSigner } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
@@ -63,29 +64,6 @@ function setUp({
   return { fake, store, clock, alerts, instance, wallet: instance() }
 }
 
-const signed = {
-  from: A,
-  to: B,
-  value: '1',
-  validAfter: '0',
-  validBefore: '9',
-  nonce: '0x01',
-  signature: '0x02',
-} as const
-const item = (key: string, change: Partial<Sendable> = {}): Sendable => ({
-  member: { kind: 'payment', key },
-  signed,
-  alone: false,
-  batchLimit: null,
-  ...change,
-})
-const items = (count: number, prefix = 'p') =>
-  Array.from({ length: count }, (_, index) => item(`${prefix}${index}`))
-
-const rowOf = (batch: Batch) => batch.puts[0]!.row as WalletTxRow
-const commit = async (store: Store, batch: Batch) =>
-  (await store.commit({ puts: batch.puts })).kind === 'applied'
-
 /** Like the engine: what is refused goes into another batch. */
 async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, list: Sendable[]) {
   const done: Batch[] = []
@@ -93,7 +71,7 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
     const batches = await wallet.makeBatches(rest)
     rest = []
     for (const batch of batches) {
-      if (await commit(store, batch)) done.push(batch)
+      if (await storeBatch(store, batch)) done.push(batch)
       else {
         batch.drop()
         rest.push(...list.filter(({ member }) => batch.keys.includes(member.key)))
@@ -107,10 +85,10 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
 test('fills batches, sends alone what must go alone, and respects the most restricted member', async () => {
   const { wallet } = setUp({ maxCallsPerTx: 3 })
   const list = [
-    ...items(4),
-    item('alone', { alone: true }),
-    item('x', { batchLimit: 2 }),
-    item('y', { batchLimit: 2 }),
+    ...sendables(4),
+    sendable('alone', { alone: true }),
+    sendable('x', { batchLimit: 2 }),
+    sendable('y', { batchLimit: 2 }),
   ]
   const batches = await wallet.makeBatches(list)
   expect(batches.map(({ keys }) => keys)).toEqual([['alone'], ['p0', 'p1', 'p2'], ['p3', 'x'], ['y']])
@@ -130,54 +108,54 @@ test('fills batches, sends alone what must go alone, and respects the most restr
 test('32 concurrent callers get 32 nonces without a gap', async () => {
   const { wallet, store } = setUp()
   const made = await Promise.all(
-    Array.from({ length: 32 }, (_, index) => wallet.makeBatches([item(`p${index}`)])),
+    Array.from({ length: 32 }, (_, index) => wallet.makeBatches([sendable(`p${index}`)])),
   )
   const batches = made.flat()
   expect(batches.map((batch) => rowOf(batch).nonce).sort((a, b) => a - b)).toEqual([...Array(32).keys()])
-  expect(await Promise.all(batches.map((batch) => commit(store, batch)))).toEqual(Array(32).fill(true))
+  expect(await Promise.all(batches.map((batch) => storeBatch(store, batch)))).toEqual(Array(32).fill(true))
 })
 
 test('if two instances propose one nonce, the store refuses one of them, which then takes the next', async () => {
   const { wallet, instance, store } = setUp()
   const other = instance()
-  const [mine] = await wallet.makeBatches([item('a')])
-  const [theirs] = await other.makeBatches([item('b')])
-  expect(await commit(store, theirs!)).toBe(true)
-  expect(await commit(store, mine!)).toBe(false)
+  const [mine] = await wallet.makeBatches([sendable('a')])
+  const [theirs] = await other.makeBatches([sendable('b')])
+  expect(await storeBatch(store, theirs!)).toBe(true)
+  expect(await storeBatch(store, mine!)).toBe(false)
   mine!.drop()
-  const [again] = await wallet.makeBatches([item('a')])
+  const [again] = await wallet.makeBatches([sendable('a')])
   expect(rowOf(again!).nonce).toBe(1)
-  expect(await commit(store, again!)).toBe(true)
+  expect(await storeBatch(store, again!)).toBe(true)
 })
 
 test('a batch that was never committed leaves no gap', async () => {
   const { wallet, clock } = setUp()
-  const [dropped] = await wallet.makeBatches([item('a')])
+  const [dropped] = await wallet.makeBatches([sendable('a')])
   expect(rowOf(dropped!).nonce).toBe(0)
   dropped!.drop()
-  expect(rowOf((await wallet.makeBatches([item('a')]))[0]!).nonce).toBe(0)
+  expect(rowOf((await wallet.makeBatches([sendable('a')]))[0]!).nonce).toBe(0)
   // The proposal is reserved for a moment only.
-  expect(rowOf((await wallet.makeBatches([item('b')]))[0]!).nonce).toBe(1)
+  expect(rowOf((await wallet.makeBatches([sendable('b')]))[0]!).nonce).toBe(1)
   await clock.advance(5_000)
-  expect(rowOf((await wallet.makeBatches([item('c')]))[0]!).nonce).toBe(0)
+  expect(rowOf((await wallet.makeBatches([sendable('c')]))[0]!).nonce).toBe(0)
 })
 
 test('after a restart it continues above the stored nonces and that of the chain', async () => {
   const { wallet, instance, store, fake } = setUp()
-  await settle(wallet, store, [item('a')])
+  await settle(wallet, store, [sendable('a')])
   fake.walletOf(A).nonce = 0
-  expect(rowOf((await instance().makeBatches([item('b')]))[0]!).nonce).toBe(1)
+  expect(rowOf((await instance().makeBatches([sendable('b')]))[0]!).nonce).toBe(1)
   fake.walletOf(A).nonce = 7
-  expect(rowOf((await instance().makeBatches([item('b')]))[0]!).nonce).toBe(7)
+  expect(rowOf((await instance().makeBatches([sendable('b')]))[0]!).nonce).toBe(7)
 })
 
 test('several wallets share the work, and an empty one is left out', async () => {
   const { wallet, store, fake, clock } = setUp({ signers: [A, B], maxCallsPerTx: 1 })
-  const done = await settle(wallet, store, items(6))
+  const done = await settle(wallet, store, sendables(6))
   expect(done.filter((batch) => rowOf(batch).wallet === A)).toHaveLength(3)
   fake.walletOf(A).balanceWei = 0n
   await clock.advance(5_000)
-  const batches = await wallet.makeBatches(items(4, 'q'))
+  const batches = await wallet.makeBatches(sendables(4, 'q'))
   expect(batches.every((batch) => rowOf(batch).wallet === B)).toBe(true)
 })
 
@@ -195,5 +173,5 @@ test('an empty wallet is alerted once, and again after it was filled and emptied
   fake.reachable = false
   await clock.advance(5_000)
   expect(await wallet.unavailable()).toMatch(/cannot be reached/)
-  await expect(wallet.makeBatches([item('a')])).rejects.toThrow()
+  await expect(wallet.makeBatches([sendable('a')])).rejects.toThrow()
 })

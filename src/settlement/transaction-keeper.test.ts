@@ -10,6 +10,7 @@ import {
   hashOf,
 } from '../../test/settlement/fake-mempool.ts'
 import { maintainDue } from '../../test/settlement/maintain-due.ts'
+import { rowOf, sendable, sendables, signed, storeBatch } from '../../test/settlement/sendables.ts'
 import type { AuthorizationRow, Batch, Sendable, Store, Submitted, WalletTxRow } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import { createMemoryStore } from '../stores/memory.ts'
@@ -34,28 +35,6 @@ function setUp(options: { maxFeePerGasWei?: bigint; maxCallsPerTx?: number } = {
   return { fake, store, clock, instance, maintain, wallet: instance() }
 }
 
-const signed = {
-  from: A,
-  to: B,
-  value: '1',
-  validAfter: '0',
-  validBefore: '9',
-  nonce: '0x01',
-  signature: '0x02',
-} as const
-const item = (key: string, change: Partial<Sendable> = {}): Sendable => ({
-  member: { kind: 'payment', key },
-  signed,
-  alone: false,
-  batchLimit: null,
-  ...change,
-})
-const items = (count: number, prefix = 'p') =>
-  Array.from({ length: count }, (_, index) => item(`${prefix}${index}`))
-
-const rowOf = (batch: Batch) => batch.puts[0]!.row as WalletTxRow
-const commit = async (store: Store, batch: Batch) =>
-  (await store.commit({ puts: batch.puts })).kind === 'applied'
 const storedTx = async (store: Store, batch: Batch) => (await store.get('walletTxs', [batch.walletTx!]))[0]!
 
 /** Like the engine: what is refused goes into another batch. */
@@ -65,7 +44,7 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
     const batches = await wallet.makeBatches(rest)
     rest = []
     for (const batch of batches) {
-      if (await commit(store, batch)) done.push(batch)
+      if (await storeBatch(store, batch)) done.push(batch)
       else {
         batch.drop()
         rest.push(...list.filter(({ member }) => batch.keys.includes(member.key)))
@@ -78,8 +57,8 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
 
 test('what was committed but never sent is sent unchanged by the next instance that maintains', async () => {
   const { wallet, instance, maintain, store, fake, clock } = setUp()
-  const [batch] = await wallet.makeBatches([item('a')])
-  await commit(store, batch!)
+  const [batch] = await wallet.makeBatches([sendable('a')])
+  await storeBatch(store, batch!)
   const heir = instance()
   await maintain(heir)
   expect(fake.submitted).toEqual([])
@@ -100,7 +79,7 @@ test('what was committed but never sent is sent unchanged by the next instance t
 
 test('the fee of a stuck transaction is raised up to the cap, and stored before it is sent', async () => {
   const { wallet, maintain, store, fake, clock } = setUp({ maxFeePerGasWei: 3n * GWEI })
-  const [first, second] = await settle(wallet, store, [item('a'), item('b', { alone: true })])
+  const [first, second] = await settle(wallet, store, [sendable('a'), sendable('b', { alone: true })])
   const submit = fake.chain.submit
   fake.chain.submit = async (raw) => {
     const { hashes } = (await store.get('walletTxs', [walletTxKey(CHAIN_ID, A, decode(raw).nonce)]))[0]!
@@ -126,8 +105,8 @@ test('the fee of a stuck transaction is raised up to the cap, and stored before 
 
 test('a transaction that the node calls underpriced is raised at once', async () => {
   const { wallet, store, fake } = setUp()
-  const [batch] = await wallet.makeBatches([item('a')])
-  await commit(store, batch!)
+  const [batch] = await wallet.makeBatches([sendable('a')])
+  await storeBatch(store, batch!)
   fake.scripted = ['underpriced']
   fake.baseFeeWei = 2n * GWEI
   expect(await batch!.send()).toEqual({ kind: 'sent' })
@@ -137,8 +116,8 @@ test('a transaction that the node calls underpriced is raised at once', async ()
 
 test.each<Submitted>(['unknown', 'nonce-low'])('%s leaves it to the keeper', async (answer) => {
   const { wallet, store, fake } = setUp()
-  const [batch] = await wallet.makeBatches([item('a')])
-  await commit(store, batch!)
+  const [batch] = await wallet.makeBatches([sendable('a')])
+  await storeBatch(store, batch!)
   fake.scripted = [answer]
   expect(await batch!.send()).toEqual({ kind: 'unknown' })
   fake.reachable = false
@@ -147,7 +126,7 @@ test.each<Submitted>(['unknown', 'nonce-low'])('%s leaves it to the keeper', asy
 
 test('a transaction whose nonce was used by a foreign one is REPLACED', async () => {
   const { wallet, maintain, store, fake, clock } = setUp()
-  const [batch] = await settle(wallet, store, [item('a')])
+  const [batch] = await settle(wallet, store, [sendable('a')])
   fake.pool.clear()
   fake.walletOf(A).nonce = 1
   await clock.advance(12_000)
@@ -162,7 +141,7 @@ test('a transaction whose nonce was used by a foreign one is REPLACED', async ()
 
 test('a transaction that is mined between two answers of the node is MINED, not REPLACED', async () => {
   const { wallet, maintain, store, fake, clock } = setUp()
-  const [batch] = await settle(wallet, store, [item('a')])
+  const [batch] = await settle(wallet, store, [sendable('a')])
   const { wallet: read, mined } = fake.chain
   const thenMine = <T>(answer: Promise<T>) => answer.finally(() => fake.mine())
   Object.assign(fake.chain, {
@@ -176,8 +155,8 @@ test('a transaction that is mined between two answers of the node is MINED, not 
 
 test('a gap below waiting transactions is filled with an empty transfer', async () => {
   const { wallet, maintain, store, fake, clock } = setUp()
-  const [lost] = await wallet.makeBatches([item('lost')])
-  await settle(wallet, store, [item('a')])
+  const [lost] = await wallet.makeBatches([sendable('lost')])
+  await settle(wallet, store, [sendable('a')])
   await maintain(wallet)
   expect(fake.submitted.map(({ nonce }) => nonce)).toEqual([1])
   await clock.advance(4_000)
@@ -187,7 +166,7 @@ test('a gap below waiting transactions is filled with an empty transfer', async 
     [0, 0],
   ])
   // The late batch is refused by the insert.
-  expect(await commit(store, lost!)).toBe(false)
+  expect(await storeBatch(store, lost!)).toBe(false)
   fake.mine()
   expect(fake.walletOf(A).nonce).toBe(2)
 })
@@ -202,7 +181,7 @@ test.each([
   ],
 ] as const)('%s is sent again after a reorganisation threw it out', async (_, member, payment, keptCalls) => {
   const { wallet, maintain, store, fake, clock } = setUp()
-  const [batch] = await settle(wallet, store, [item('', { member })])
+  const [batch] = await settle(wallet, store, [sendable('', { member })])
   const row = {
     key: member.key,
     version: 0,
@@ -217,7 +196,7 @@ test.each([
   expect(await storedTx(store, batch!)).toMatchObject({ phase: 'MINED', calls: keptCalls })
   fake.minedHashes.clear()
   fake.walletOf(A).nonce = 0
-  await settle(wallet, store, [item('b')])
+  await settle(wallet, store, [sendable('b')])
   await clock.advance(12_000)
   await maintain(wallet)
   expect(await storedTx(store, batch!)).toMatchObject({ phase: 'SENT', ref: REF, calls: [signed] })
@@ -233,11 +212,11 @@ const earlier = (batch: Batch, change: Partial<WalletTxRow> = {}): WalletTxRow =
 
 test('a row under an earlier key keeps its nonce, and is sent, closed and reopened like any other', async () => {
   const { wallet, instance, maintain, store, fake, clock } = setUp()
-  const [batch] = await wallet.makeBatches([item('a')])
+  const [batch] = await wallet.makeBatches([sendable('a')])
   await store.commit({ puts: [{ table: 'walletTxs', row: earlier(batch!, { members: [], calls: [] }) }] })
   const key = earlierWalletTxKey(A, 0)
   const heir = instance()
-  const [next] = await settle(heir, store, [item('b')])
+  const [next] = await settle(heir, store, [sendable('b')])
   expect(rowOf(next!).nonce).toBe(1)
   await clock.advance(12_000)
   await maintain(heir)
@@ -248,7 +227,7 @@ test('a row under an earlier key keeps its nonce, and is sent, closed and reopen
   expect(await store.get('walletTxs', [key])).toMatchObject([{ phase: 'MINED', ref: null, dueAt: null }])
   fake.minedHashes.clear()
   fake.walletOf(A).nonce = 0
-  await settle(heir, store, [item('c')])
+  await settle(heir, store, [sendable('c')])
   await clock.advance(12_000)
   await maintain(heir)
   expect(await store.get('walletTxs', [key])).toMatchObject([{ phase: 'SENT', ref: A }])
@@ -259,12 +238,12 @@ test('a row under an earlier key keeps its nonce, and is sent, closed and reopen
 
 test('transactions of the same wallet on another chain use no nonce of this one', async () => {
   const { wallet, instance, store, clock, maintain, fake } = setUp()
-  const [batch] = await wallet.makeBatches([item('a')])
+  const [batch] = await wallet.makeBatches([sendable('a')])
   batch!.drop()
   const elsewhere = earlier(batch!, { chainId: 8453, dueAt: null })
   await store.commit({ puts: [{ table: 'walletTxs', row: elsewhere }] })
   const heir = instance()
-  const [mine] = await settle(heir, store, [item('a')])
+  const [mine] = await settle(heir, store, [sendable('a')])
   expect(rowOf(mine!)).toMatchObject({ nonce: 0, key: walletTxKey(CHAIN_ID, A, 0) })
   fake.mine()
   await clock.advance(12_000)
@@ -275,7 +254,7 @@ test('transactions of the same wallet on another chain use no nonce of this one'
 
 test('a wallet without a configured key is still followed, and an error for one wallet does not stop another', async () => {
   const { wallet, instance, maintain, store, fake, clock } = setUp()
-  const [batch] = await settle(wallet, store, [item('a')])
+  const [batch] = await settle(wallet, store, [sendable('a')])
   const successor = instance(B)
   const read = fake.chain.wallet
   fake.chain.wallet = (address) => (address === B ? Promise.reject(new Error('down')) : read(address))
@@ -302,11 +281,11 @@ test('whatever is lost, refused or killed, every stored transaction is mined in 
       const committed: Batch[] = []
       for (const [index, action] of steps.entries()) {
         const wallet = alive[index % 2]!
-        if (action === 'settle') committed.push(...(await settle(wallet, store, items(3, `${index}-`))))
-        if (action === 'forget') await wallet.makeBatches(items(2, `${index}-`))
+        if (action === 'settle') committed.push(...(await settle(wallet, store, sendables(3, `${index}-`))))
+        if (action === 'forget') await wallet.makeBatches(sendables(2, `${index}-`))
         if (action === 'crash') {
-          for (const batch of await wallet.makeBatches(items(3, `${index}-`)))
-            if (await commit(store, batch)) committed.push(batch)
+          for (const batch of await wallet.makeBatches(sendables(3, `${index}-`)))
+            if (await storeBatch(store, batch)) committed.push(batch)
         }
         if (action === 'die') alive[index % 2] = instance()
         if (action === 'mine') fake.mine()

@@ -3,11 +3,10 @@ import { createDomainCheck } from '../chain/check-domain.ts'
 import { createRpcPace } from '../chain/rpc-pace.ts'
 import type { ResolvedConfig, SettlementConfig } from '../config/resolved-config.ts'
 import { ConfigError } from '../errors.ts'
-import type { Alerts, Clock, Rail, RefundSigner, Signed, Store, Turns } from '../ports.ts'
+import type { Alerts, Clock, Rail, RefundSigner, Store, Turns } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { railId } from '../rules/rail-id.ts'
-import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import { createTransferSearch } from '../schemes/exact/find-transfers.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
@@ -108,14 +107,9 @@ async function buildSubmitters(
   }
 }
 
-async function signersOf(keys: readonly Hex[], { chainId, token }: Network) {
-  const [{ createTxSigner }, { encodeTransfers }] = await Promise.all([
-    import('../chain/tx-signer.ts'),
-    import('../schemes/exact/encode-transfers.ts'),
-  ])
-  const encode = (payments: readonly Signed[]) =>
-    encodeTransfers(token.address, payments as readonly SignedAuthorization[])
-  return keys.map((key) => createTxSigner(key, chainId, encode))
+async function signersOf(keys: readonly Hex[], network: Network) {
+  const { createExactSigner } = await import('../schemes/exact/exact-signer.ts')
+  return keys.map((key) => createExactSigner(key, network))
 }
 
 async function buildRefundSigner({

@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createExactSigner } from '../../../test/settlement/exact-signer.ts'
 import { type ChainClient, createChainClient } from '../../chain/chain-client.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
@@ -10,6 +9,7 @@ import { type DevAccount, type DevChain, startDevChain } from '../../testing/dev
 import { signAuthorization } from '../../testing/sign.ts'
 import { usdcAbi } from '../../testing/usdc-abi.ts'
 import { authorizationKey, type SignedAuthorization } from './authorization.ts'
+import { createExactSigner } from './exact-signer.ts'
 import { createUseSearch } from './find-uses.ts'
 
 const network = findNetwork('testnet')!

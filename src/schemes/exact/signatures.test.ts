@@ -1,17 +1,16 @@
 import { concat, keccak256, numberToHex, parseSignature, serializeSignature, stringToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SELLER, signTransfer } from '../../../test/settlement/sign-transfer.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
 import { findNetwork } from '../../protocol/network.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../../testing/dev-chain.ts'
-import { type Authorization, signAuthorization } from '../../testing/sign.ts'
 import { authorizationKey, type SignedAuthorization } from './authorization.ts'
 import { refundNonce, refundNonceOf } from './refund-nonce.ts'
 import { createRefundSigner } from './refund-signer.ts'
 import { createSignatures } from './signatures.ts'
 
 const network = findNetwork('testnet')!
-const SELLER: Address = '0x00000000000000000000000000000000000000aa'
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 let dev: DevChain
 let buyer: DevAccount
@@ -23,33 +22,17 @@ afterAll(() => dev.stop())
 
 const signatures = () => createSignatures({ rpcUrl: dev.rpcUrl, network })
 
-async function authorize(account: DevAccount, overrides: Partial<Authorization> & { domain?: object } = {}) {
-  const requirements = {
-    scheme: 'exact',
-    network: network.id,
-    asset: network.token.address,
-    amount: '1000',
-    payTo: SELLER,
-    maxTimeoutSeconds: 900,
-    extra: { ...network.token.domain },
-  }
-  const { authorization, signature } = await signAuthorization({
-    account: account.account,
-    requirements,
-    overrides,
-  })
-  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
-}
-
 test('a plain account is checked without asking the chain', async () => {
   const offline = createSignatures({ rpcUrl: 'http://127.0.0.1:9', network, timeoutMs: 300 })
-  expect(await offline.check(await authorize(buyer))).toBe('eoa')
+  expect(await offline.check(await signTransfer(buyer))).toBe('eoa')
   // Whether the payer has code is not known, so nothing is decided.
-  await expect(offline.check({ ...(await authorize(buyer)), value: '1' })).rejects.toThrow(UnavailableError)
+  await expect(offline.check({ ...(await signTransfer(buyer)), value: '1' })).rejects.toThrow(
+    UnavailableError,
+  )
 })
 
 test('what the token would refuse is refused with a helpful message', async () => {
-  const good = await authorize(buyer)
+  const good = await signTransfer(buyer)
   const { r, s, yParity } = parseSignature(good.signature)
   const highS = `0x${(CURVE_ORDER - BigInt(s)).toString(16).padStart(64, '0')}` as Hex
   const cases: Array<[Partial<SignedAuthorization>, RegExp]> = [
@@ -66,7 +49,7 @@ test('what the token would refuse is refused with a helpful message', async () =
       invalid: expect.stringMatching(words),
     })
   }
-  const mainnet = await authorize(buyer, { domain: { name: 'USD Coin', chainId: 8453 } })
+  const mainnet = await signTransfer(buyer, { domain: { name: 'USD Coin', chainId: 8453 } })
   expect(await signatures().check(mainnet)).toMatchObject({
     invalid: expect.stringContaining('EIP-712 domain'),
   })
@@ -74,7 +57,7 @@ test('what the token would refuse is refused with a helpful message', async () =
 
 test('a wallet with code is asked', async () => {
   const wallet = await dev.deployWallet1271(buyer.address)
-  const auth = await authorize(buyer, { from: wallet.address.toLowerCase() as Address })
+  const auth = await signTransfer(buyer, { from: wallet.address.toLowerCase() as Address })
   expect(await signatures().check(auth)).toBe('contract')
   expect(await signatures().check({ ...auth, value: '1' })).toMatchObject({
     invalid: expect.stringContaining('EIP-1271'),

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { SELLER, signTransfer } from '../../../test/settlement/sign-transfer.ts'
 import { type ChainClient, createChainClient } from '../../chain/chain-client.ts'
 import type { Scheme } from '../../ports.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
 import { findNetwork } from '../../protocol/network.ts'
-import { type DevAccount, type DevChain, startDevChain } from '../../testing/dev-chain.ts'
-import { type Authorization, signAuthorization } from '../../testing/sign.ts'
+import { type DevChain, startDevChain } from '../../testing/dev-chain.ts'
 import type { SignedAuthorization } from './authorization.ts'
 import { createExactScheme } from './create-exact-scheme.ts'
 import { createSignatures } from './signatures.ts'
 import { encodeTransfer } from './token-calls.ts'
 
 const network = findNetwork('testnet')!
-const SELLER: Address = '0x00000000000000000000000000000000000000aa'
 let dev: DevChain
 let chain: ChainClient
 let scheme: Scheme<SignedAuthorization>
@@ -30,27 +29,6 @@ afterAll(() => dev.stop())
 const schemeOn = (client: ChainClient) =>
   createExactScheme(client, createSignatures({ rpcUrl: dev.rpcUrl, network }))
 
-async function authorize(
-  buyer: DevAccount,
-  overrides: Partial<Authorization> = {},
-): Promise<SignedAuthorization> {
-  const requirements = {
-    scheme: 'exact',
-    network: network.id,
-    asset: network.token.address,
-    amount: '1000',
-    payTo: SELLER,
-    maxTimeoutSeconds: 900,
-    extra: { ...network.token.domain },
-  }
-  const { authorization, signature } = await signAuthorization({
-    account: buyer.account,
-    requirements,
-    overrides,
-  })
-  return { ...authorization, from: authorization.from.toLowerCase() as Address, signature }
-}
-
 const now = () => Math.floor(Date.now() / 1000)
 
 test('every outcome is reported separately in one call, at the block that it ran on', async () => {
@@ -61,15 +39,15 @@ test('every outcome is reported separately in one call, at the block that it ran
     dev.newBuyer({ micro: 1000n }),
   ])
   await dev.blacklist(blocked.address)
-  const fine = await authorize(good)
+  const fine = await signTransfer(good)
   const auths = [
     fine,
-    await authorize(poor),
-    await authorize(spender),
-    await authorize(spender),
-    await authorize(blocked),
-    await authorize(good, { validBefore: `${now() - 100}` }),
-    await authorize(good, { validAfter: `${now() + 500}`, validBefore: `${now() + 900}` }),
+    await signTransfer(poor),
+    await signTransfer(spender),
+    await signTransfer(spender),
+    await signTransfer(blocked),
+    await signTransfer(good, { validBefore: `${now() - 100}` }),
+    await signTransfer(good, { validAfter: `${now() + 500}`, validBefore: `${now() + 900}` }),
     { ...fine, value: '999' },
     { ...fine, signature: '0x1234' as Hex },
     { ...fine, validAfter: '9'.repeat(78) },
@@ -94,7 +72,7 @@ test('every outcome is reported separately in one call, at the block that it ran
 
 test('a wrong signature and a paused token are distinguished', async () => {
   const buyer = await dev.newBuyer({ micro: 1000n })
-  const auth = await authorize(buyer)
+  const auth = await signTransfer(buyer)
   const simulateOne = async (item: SignedAuthorization) => (await scheme.simulate([item])).results
   expect(await simulateOne({ ...auth, value: '999' })).toEqual([
     { kind: 'fails', reason: 'invalid_signature' },
@@ -108,7 +86,7 @@ test('a wrong signature and a paused token are distinguished', async () => {
 
 test('used means used on the chain, before our own simulated transfer', async () => {
   const buyer = await dev.newBuyer({ micro: 5000n })
-  const [spent, fresh] = [await authorize(buyer), await authorize(buyer)]
+  const [spent, fresh] = [await signTransfer(buyer), await signTransfer(buyer)]
   const hash = await dev.client.sendTransaction({
     account: dev.account(0).account,
     to: dev.usdc,
@@ -128,8 +106,8 @@ test('payers with code are run alone, and one that burns all gas does not affect
   await burner!.setMode('burns-gas')
   await refuser!.setMode('refuses')
   const of = (wallet: { address: Address }) =>
-    authorize(owner, { from: wallet.address.toLowerCase() as Address })
-  const auths = [await of(burner!), await authorize(buyer), await of(honest!), await of(refuser!)]
+    signTransfer(owner, { from: wallet.address.toLowerCase() as Address })
+  const auths = [await of(burner!), await signTransfer(buyer), await of(honest!), await of(refuser!)]
   // A new client does not know which payers have code; the second time it does. Concurrent calls share what they
   // learn.
   const client = schemeOn(createChainClient({ rpcUrl: dev.rpcUrl, network }))
@@ -151,7 +129,7 @@ test('payers with code are run alone, and one that burns all gas does not affect
 
 test('more payments than one call holds are split, and none at all also work', async () => {
   const buyer = await dev.newBuyer({ micro: 1_000_000n })
-  const one = await authorize(buyer)
+  const one = await signTransfer(buyer)
   const many = Array.from({ length: 130 }, (_, index) => ({
     ...one,
     nonce: `0x${index.toString(16).padStart(64, '0')}` as Hex,
@@ -165,7 +143,7 @@ test('more payments than one call holds are split, and none at all also work', a
 })
 
 test('a chain without Multicall3 or token is reported as unavailable, not as a failing payment', async () => {
-  const auth = await authorize(await dev.newBuyer({ micro: 1000n }))
+  const auth = await signTransfer(await dev.newBuyer({ micro: 1000n }))
   await dev.client.setCode({ address: '0xcA11bde05977b3631167028862bE2a173976CA11', bytecode: '0x' })
   await expect(scheme.simulate([auth])).rejects.toThrow('no Multicall3')
 })
