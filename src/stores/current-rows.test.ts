@@ -216,3 +216,49 @@ test('rows of this version come back untouched, and what is absent stays absent'
     expect((await same.takeDue(table, 5, 5, 1))[0], table).toBe(row)
   }
 })
+
+test('a store that is a class keeps its methods, also its hints', async () => {
+  class OwnStore {
+    readonly name = 'own'
+    readonly exclusive = true
+    readonly #memory = createMemoryStore()
+    commit(...given: Parameters<Store['commit']>) {
+      return this.#memory.commit(...given)
+    }
+    get<N extends TableName>(table: N, keys: readonly string[]) {
+      return this.#memory.get(table, keys)
+    }
+    list<N extends TableName>(table: N, ref: string) {
+      return this.#memory.list(table, ref)
+    }
+    takeDue<N extends TableName>(table: N, nowMs: number, untilMs: number, limit: number) {
+      return this.#memory.takeDue(table, nowMs, untilMs, limit)
+    }
+    audit(challengeId: string) {
+      return this.#memory.audit(challengeId)
+    }
+    log(afterSeq: number, limit: number) {
+      return this.#memory.log(afterSeq, limit)
+    }
+    ping() {
+      return this.#memory.ping()
+    }
+    close() {
+      return this.#memory.close()
+    }
+    onCommitted(listener: (ids: readonly string[]) => void) {
+      listener([this.name])
+      return () => {}
+    }
+  }
+  const own = withCurrentRows(new OwnStore())
+  expect(own).toMatchObject({ name: 'own', exclusive: true })
+  expect(await own.commit({ puts: [samplePut('requests', { key: 'r' })] })).toEqual({ kind: 'applied' })
+  expect(await own.get('requests', ['r'])).toMatchObject([{ key: 'r', version: 1 }])
+  expect([await own.log(0, 1), await own.audit('x'), await own.list('requests', 'x')]).toEqual([[], [], []])
+  await own.ping()
+  const heard: string[] = []
+  own.onCommitted?.((ids) => heard.push(...ids))
+  expect(heard).toEqual(['own'])
+  await own.close()
+})

@@ -19,8 +19,16 @@ import { railId } from '../rules/rail-id.ts'
  * happens to it.
  */
 export function withCurrentRows(store: Store): Store {
+  // Named one by one: a seller's own store may be a class, whose methods a spread leaves out.
   return {
-    ...store,
+    name: store.name,
+    exclusive: store.exclusive,
+    commit: (step) => store.commit(step),
+    audit: (challengeId) => store.audit(challengeId),
+    log: (afterSeq, limit) => store.log(afterSeq, limit),
+    ping: () => store.ping(),
+    close: () => store.close(),
+    ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
     async get(table, keys) {
       const rows = await store.get(table, keys)
       return rows.map((row) => row && currentRow(table, row))
