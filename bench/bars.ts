@@ -1,4 +1,14 @@
-import { CASES, FLOOR, nameOf, OURS, type PaidCase, PEER, type Results } from './results.ts'
+import {
+  CASES,
+  FLOOR,
+  nameOf,
+  OURS,
+  type PaidCase,
+  PEER,
+  type Results,
+  SIX_NETWORKS,
+  TWO_NETWORKS,
+} from './results.ts'
 
 export interface Bar {
   /** What is promised. */
@@ -10,6 +20,27 @@ export interface Bar {
 const BLOCK_MS = 2000
 /** What a heap may breathe. */
 const FLOOD_MIB = 64
+
+type Judge = (text: string, value: number, limit: number, also?: boolean) => Bar
+
+/** What further networks cost; a run that did not measure them has no figure. */
+function networkBars(
+  { unpaid, paid }: Results,
+  { atMostPercent, atLeast }: { atMostPercent: Judge; atLeast: Judge },
+): Bar[] {
+  const [one, two] = [paid[nameOf(CASES.plans)], paid[nameOf(CASES.twoNetworks)]]
+  if (!unpaid[TWO_NETWORKS] || !unpaid[SIX_NETWORKS] || !one || !two) return []
+  const share = two.perSecond / one.perSecond
+  return [
+    atMostPercent('a second network costs a 402', costOf(unpaid, TWO_NETWORKS, 1), 15),
+    atMostPercent('each of five further networks costs a 402', costOf(unpaid, SIX_NETWORKS, 5), 15),
+    atLeast('paid plans/s with a second network, of those with one', share, 0.97, two.failed === 0),
+  ]
+}
+
+/** By how many percent the time of a 402 grows with each further network. */
+const costOf = (unpaid: Results['unpaid'], name: string, further: number): number =>
+  ((unpaid[OURS]!.perSecond / unpaid[name]!.perSecond - 1) * 100) / further
 
 /** Judges a run by what issue and documents promise. */
 export function judge(results: Results): Bar[] {
@@ -37,6 +68,10 @@ export function judge(results: Results): Bar[] {
       plans.perSecond / kindest.perSecond,
       8,
     ),
+    ...networkBars(results, {
+      atMostPercent: (text, value, most) => atMost(text, value, most, '%'),
+      atLeast,
+    }),
     { text: 'failures at that load: none', measured: String(plans.failed), pass: plans.failed === 0 },
     atMost(
       '2 s blocks, 256 at once: the last is served within three blocks',

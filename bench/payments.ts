@@ -5,7 +5,7 @@ import { loadCurve } from '../src/chain/curve.ts'
 import { loadKeccak } from '../src/chain/keccak.ts'
 import type { Authorization } from '../src/protocol/authorization.ts'
 import type { Address, Hex } from '../src/protocol/hex.ts'
-import { NETWORKS } from '../src/protocol/network.ts'
+import { NETWORKS } from '../src/protocol/networks.ts'
 import { createAuthorizationDigest } from '../src/schemes/exact/authorization-digest.ts'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import artifact from '../src/testing/test-usdc.json' with { type: 'json' }

@@ -6,6 +6,7 @@ export type Planned = PaidCase & { count: number; times: 1 | 3 }
 /** What the bars need. */
 export const briefCases: readonly Planned[] = [
   { ...CASES.plans, count: 1500, times: 3 },
+  { ...CASES.twoNetworks, count: 1500, times: 3 },
   { ...CASES.redis, count: 1500, times: 3 },
   { ...CASES.postgres, count: 1500, times: 3 },
   { ...CASES.kindest, count: 192, times: 3 },
@@ -43,6 +44,7 @@ const widened = LEVELS.slice(2).flatMap((concurrency): Planned[] => {
     { ...shared, store: 'postgres', count },
     { ...shared, store: 'embedded', wallets: 2, count },
     { ...shared, store: 'embedded', wallets: 4, count },
+    { ...shared, store: 'embedded', networks: 2, count },
   ]
 })
 

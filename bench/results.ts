@@ -11,6 +11,8 @@ export interface PaidCase {
   concurrency: number
   blocks: 'automine' | '2 s blocks'
   wallets?: number
+  /** How many networks it is paid on; all is bought on the first. Default 1. */
+  networks?: number
 }
 
 export interface Results {
@@ -27,18 +29,35 @@ export interface Results {
 }
 
 export const OURS = 'paystile'
+/** The same gateway with further networks: the 402 has an entry for each. */
+export const TWO_NETWORKS = 'paystile, 2 networks'
+export const SIX_NETWORKS = 'paystile, 6 networks'
 export const PEER = '@x402/express'
 export const FLOOR = 'bare node:http'
 
 /** A case in words; equal cases have equal names. */
-export function nameOf({ seller, sells, store, concurrency, blocks, wallets = 1 }: PaidCase): string {
+export function nameOf({
+  seller,
+  sells,
+  store,
+  concurrency,
+  blocks,
+  wallets = 1,
+  networks = 1,
+}: PaidCase): string {
   const parts = [seller, sells, ...(store ? [store] : []), `${concurrency} at once`, blocks]
-  return [...parts, ...(wallets > 1 ? [`${wallets} gas wallets`] : [])].join(', ')
+  if (wallets > 1) parts.push(`${wallets} gas wallets`)
+  if (networks > 1) parts.push(`${networks} networks`)
+  return parts.join(', ')
 }
 
 /** The cases that the bars compare. */
 export const CASES = {
   plans: { seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 64, blocks: 'automine' },
+  twoNetworks: {
+    ...{ seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 64, blocks: 'automine' },
+    networks: 2,
+  },
   redis: { seller: 'paystile', sells: 'plans', store: 'redis', concurrency: 64, blocks: 'automine' },
   postgres: { seller: 'paystile', sells: 'plans', store: 'postgres', concurrency: 64, blocks: 'automine' },
   kindest: { seller: 'peer, kindest form', sells: 'calls', concurrency: 64, blocks: 'automine' },

@@ -11,7 +11,7 @@ import { measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measureStored } from './measure-stored.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
 import { barLines, docsSection, figure, plainTable, tableOf } from './report.ts'
-import { nameOf, OURS, PEER, type Results } from './results.ts'
+import { nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
 const [root = '.', mode] = process.argv.slice(2)
@@ -36,6 +36,10 @@ function say(name: string, cell: Cell): void {
 
 async function measureUnpaidAll(): Promise<Record<string, Cell>> {
   const chain = await startDevChain()
+  // Networks with real money, because the table has too few others.
+  const six = await Promise.all(
+    [8453, 1, 137, 42161, 43114, 143].map((chainId) => startDevChain({ chainId })),
+  )
   const started: Array<{ stop(): Promise<void> }> = []
   const also = <T extends { stop(): Promise<void> }>(server: T): T => {
     started.unshift(server)
@@ -45,8 +49,12 @@ async function measureUnpaidAll(): Promise<Record<string, Cell>> {
     const ours = also(await startOurs({ chain, root }))
     const peer = also(await startPeer(chain, 'kindest'))
     const like = await exampleOf(ours, ours.asking)
+    const two = also(await startOurs({ chain: six[0]!, alsoOn: six.slice(1, 2), root }))
+    const all = also(await startOurs({ chain: six[0]!, alsoOn: six.slice(1), root }))
     const measures: Record<string, () => Promise<Cell>> = {
       [OURS]: () => measureUnpaid(ours, ours.asking, 2),
+      [TWO_NETWORKS]: () => measureUnpaid(two, two.asking, 2),
+      [SIX_NETWORKS]: () => measureUnpaid(all, all.asking, 2),
       [PEER]: () => measureUnpaid(peer, peer.asking, 2),
     }
     for (const framework of ['node:http', 'hono', 'fastify', 'express']) {
@@ -57,21 +65,31 @@ async function measureUnpaidAll(): Promise<Record<string, Cell>> {
     return await measureInTurns(TIMES, measures, (name, cell) => say(`unpaid 402, ${name}`, cell))
   } finally {
     for (const server of started) await server.stop()
-    await chain.stop()
+    await Promise.all([chain, ...six].map((one) => one.stop()))
   }
 }
 
-function startSeller({ seller, sells, store, wallets = 1 }: Planned) {
-  return (chain: Awaited<ReturnType<typeof startDevChain>>): Promise<Target> => {
+function startSeller({ seller, sells, store, wallets = 1, networks = 1 }: Planned) {
+  return async (chain: Awaited<ReturnType<typeof startDevChain>>): Promise<Target> => {
     if (seller === 'peer, kindest form') return startPeer(chain, 'kindest')
     if (seller === 'peer, as shipped') return startPeer(chain, 'shipped')
-    return startOurs({
+    const further = networks > 1 ? await startDevChain({ chainId: 421614 }) : undefined
+    const target = await startOurs({
       chain,
+      ...(further && { alsoOn: [further] }),
       root,
       sells: sells === 'plans' ? 'plan' : 'call',
       wallets,
       store: store ?? 'embedded',
     })
+    if (!further) return target
+    return {
+      ...target,
+      async stop() {
+        await target.stop()
+        await further.stop()
+      },
+    }
   }
 }
 

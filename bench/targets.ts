@@ -31,6 +31,8 @@ export interface OurOptions {
   /** Where package.json is: the gateway runs from the built package. */
   root: string
   sells?: 'plan' | 'call' | 'embedded'
+  /** Further networks that it is paid on; everything is bought on `chain`. */
+  alsoOn?: readonly DevChain[]
   wallets?: number
   /** Default: the embedded one. The others are real servers, started for this target alone. */
   store?: 'embedded' | 'redis' | 'postgres'
@@ -40,7 +42,7 @@ export interface OurOptions {
 
 /** Our gateway, as `paystile serve` runs it, with settings as near to the peer's kindest form as they go. */
 export async function startOurs(options: OurOptions): Promise<Target> {
-  const { chain, root, sells = 'plan', wallets = 1 } = options
+  const { chain, root, sells = 'plan', wallets = 1, alsoOn = [] } = options
   const store = await startStore(options)
   if (sells === 'embedded') {
     const server = await startServer(bench('embedded.js'), [], {
@@ -59,7 +61,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     join(root, 'dist/cli/main.js'),
     ['serve'],
     {
-      SVC_NETWORK: 'testnet',
+      ...networksEnv([chain, ...alsoOn]),
       SVC_WALLET_ADDRESS: sellerOf(chain),
       SVC_SECRET_KEY: '5'.repeat(64),
       TOKEN_SECRET: 'a shared secret of more than thirty-two bytes',
@@ -68,7 +70,6 @@ export async function startOurs(options: OurOptions): Promise<Target> {
         backend ? [{ routeId: 'paid', method: 'GET', path: '/paid', unitAmount: PRICE }] : [],
       ),
       ...(backend && { PROXY_TO_BASE_URL: backend.url }),
-      RPC_URL: chain.rpcUrl,
       GAS_WALLET_PRIVATE_KEY: keys.join(','),
       RATE_LIMIT_PER_MINUTE: '0',
       POLL_INTERVAL_MS: POLL_MS,
@@ -86,6 +87,19 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     await store.stop()
   })
   return { ...target, ...(backend && { bare: { url: backend.url, path: '/paid' } }) }
+}
+
+function networksEnv(chains: readonly DevChain[]): Record<string, string> {
+  return {
+    SVC_NETWORK: chains.map(({ network }) => network).join(','),
+    ...Object.fromEntries(
+      chains.flatMap(({ chainId, rpcUrl }) => [
+        [`RPC_URL_${chainId}`, rpcUrl],
+        // A local chain's gas price is no rollup's: at a real coin's price it would not carry a cent.
+        [`NATIVE_USD_${chainId}`, '0.001'],
+      ]),
+    ),
+  }
 }
 
 async function startStore({

@@ -1,19 +1,20 @@
 /** What stands behind and around a gateway: for the seller's own pages, commands and instruments, never for buyers. */
 
-import type { WalletBalance } from './chain/wallet-balances.ts'
+import type { NetworkBalances, WalletBalance } from './chain/wallet-balances.ts'
 import type { Engine } from './engine/outcome.ts'
 import type { AlertKind, Alerts, Store, StoreChoice } from './ports.ts'
 import type { Network } from './protocol/network.ts'
 
 export type { Dossier, Engine, Intent, Outcome } from './engine/outcome.ts'
-export type { WalletBalance }
+export type { NetworkBalances, WalletBalance }
 
 /** What the operator's side needs of the gateway that it stands behind. */
-export interface Backstage extends Pick<Engine, 'inspect'> {
-  network: Network
+export interface Backstage extends Pick<Engine, 'inspect' | 'rails'> {
+  /** The first is preferred. */
+  networks: readonly Network[]
   store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted'>
-  /** The seller's wallets, and what they hold now. Rejects when the chain cannot be asked. */
-  balances(): Promise<WalletBalance[]>
+  /** The seller's wallets on each network, and what they hold now. */
+  balances(): Promise<NetworkBalances[]>
 }
 
 /** Watches a gateway from outside, by standing around its ports: see src/server/observe. */

@@ -166,9 +166,10 @@ export interface AuthorizationRow extends RowBase {
 
 /**
  * How a receipt's money arrived: by a signed payment that was settled, or by a plain transfer that the buyer made
- * without us. `ordinal`: it is the n-th transfer to the seller in its transaction.
+ * without us. `ordinal`: it is the n-th transfer to the seller in its transaction. `to`: the seller's address then;
+ * absent in rows of earlier versions.
  */
-export type ReceiptSource = { kind: 'payment' } | { kind: 'transfer'; ordinal: number }
+export type ReceiptSource = { kind: 'payment' } | { kind: 'transfer'; ordinal: number; to?: Address }
 
 /** key = the signed payment's key, or chainId:txHash:plain-N for the N-th plain transfer to the seller in a transaction. */
 export interface ReceiptRow extends RowBase {

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Instruments } from './backstage.ts'
-import { readBalances, type WalletRole } from './chain/wallet-balances.ts'
 import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
@@ -10,24 +9,28 @@ import { createRandomPool } from './delivery/random-pool.ts'
 import { createSeal } from './delivery/seal.ts'
 import { createX402 } from './dialects/x402/create-x402.ts'
 import { createEngine } from './engine/engine.ts'
-import { GatewayError } from './errors.ts'
+import { namingNetwork } from './engine/rails.ts'
+import { ConfigError, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway-api.ts'
 import type { Clock } from './ports.ts'
-import type { Address } from './protocol/hex.ts'
 import { buildCatalog } from './rules/catalog.ts'
+import { LEAST_MICRO_PER_GAS } from './rules/gas-cost.ts'
 import { withCurrentRows } from './stores/current-rows.ts'
 import { openStore } from './stores/open-store.ts'
 import { openTurns } from './stores/open-turns.ts'
+import { createCatalogNow } from './transports/catalog-now.ts'
 import { createChargeRoute } from './transports/http/charge-route.ts'
-import { checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
+import { checkNetworks, checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
-import { buildRail, connectChain } from './wiring/build-rail.ts'
+import { balancesOn, buildRail, connectChain } from './wiring/build-rail.ts'
 import { buildRoutes } from './wiring/build-routes.ts'
 import { buildSecretKeys } from './wiring/build-secret-keys.ts'
+import { contractFaults } from './wiring/contract-faults.ts'
+import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 
 export type { Gateway }
 
@@ -63,12 +66,30 @@ export async function createGateway(
   const config = resolveConfig(options, source)
   instruments.conceal?.(secretValues(config))
   const alerts = buildAlerts(config, instruments)
-  const connected = await connectChain(config, alerts)
+  const connected = await Promise.all(config.networks.map((on) => connectChain(on, { alerts, clock })))
+  const wallets = config.networks.map((on, index) => ({ on, hasCode: connected[index]!.hasCode }))
+  const faults = [...connected.flatMap((chain) => chain.faults), ...contractFaults(wallets)]
+  if (faults.length > 0) throw new ConfigError(faults)
   const opened = await (instruments.openStore ?? openStore)(config.store, alerts)
   const store = withCurrentRows(instruments.store?.(opened) ?? opened)
-  const turns = config.settlement.kind === 'gas-wallet' ? await openTurns(config.store) : undefined
-  const built = await buildRail(config, connected, { store, alerts, clock, turns })
-  const rails = [built.rail]
+  const usesGasWallet = config.networks.some(({ settlement }) => settlement.kind === 'gas-wallet')
+  const turns = usesGasWallet ? await openTurns(config.store) : undefined
+  const parts = { store, alerts, clock, turns }
+  const built = await Promise.all(
+    config.networks.map((network, index) =>
+      buildRail(network, config.allowedWalletFactories, connected[index]!, {
+        ...parts,
+        alerts: config.networks.length > 1 ? namingNetwork(alerts, network.network) : alerts,
+      }),
+    ),
+  )
+  const rails = built.map(({ rail }) => rail)
+  await refuseUnfinished(store, rails, source.labels?.network ?? 'network').catch(async (fault) => {
+    turns?.close()
+    await store.close()
+    throw fault
+  })
+  if (rails.length > 1) await store.admitSeveralNetworks?.()
   const x402 = createX402(rails, config.baseUrl.replace(/\/+$/, ''))
   const keys = await buildSecretKeys(config)
   const seal = createSeal(keys.sealing)
@@ -107,22 +128,18 @@ export async function createGateway(
       payerFailuresPerMinute: config.payerFailuresPerMinute,
       ...(config.payerUndeliveredPerDay > 0 && { payerUndeliveredPerDay: config.payerUndeliveredPerDay }),
       lostGasPerDay: {
-        perPayer: config.payerLostGasPerDay || Number.POSITIVE_INFINITY,
-        inAll: config.lostGasPerDay || Number.POSITIVE_INFINITY,
+        perPayer: config.payerLostGasPerDay * LEAST_MICRO_PER_GAS || Number.POSITIVE_INFINITY,
+        inAll: config.lostGasPerDay * LEAST_MICRO_PER_GAS || Number.POSITIVE_INFINITY,
       },
+      maxGasShare: config.maxGasShare,
       ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )
   const limits = createRequestLimits(config.rateLimitPerMinute, clock.now)
   const engine = limits.counting(instruments.engine?.(plainEngine) ?? plainEngine)
-  const { refundSigner } = built.rail
-  const wallets: Array<{ role: WalletRole; address: Address }> = [
-    { role: 'receives', address: config.walletAddress },
-    ...built.gasWallets.map((address) => ({ role: 'gas' as const, address })),
-    ...(refundSigner ? [{ role: 'refund' as const, address: refundSigner.address }] : []),
-  ]
   const startedAt = clock.now()
   const discovery = discoveryOf(config)
+  const catalogNow = createCatalogNow(discovery, () => engine.rails())
   const safeguards = {
     ...limits,
     onError: (error: unknown) =>
@@ -131,6 +148,7 @@ export async function createGateway(
   const { mounts, idle } = await buildMounts(config, {
     engine,
     discovery,
+    catalogNow,
     catalog,
     servesRoutes: !!served,
     jwks: !!jwks,
@@ -139,20 +157,31 @@ export async function createGateway(
     engine,
     x402,
     discovery,
+    catalogNow,
     baseUrl: config.baseUrl,
     version: VERSION,
-    networkId: config.network.id,
+    networkIds: config.networks.map(({ network }) => network.id),
     storeName: store.name,
     ...(jwks && { jwks }),
     limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
     uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
     ready: shareReadiness(
       () =>
-        checkReadiness({
-          store: () => store.ping(),
-          chain: () => built.chainReady().then(engine.ready),
-          settlement: built.settlementReady,
-        }),
+        built.length === 1
+          ? checkReadiness({
+              store: () => store.ping(),
+              chain: () => built[0]!.chainReady().then(engine.ready),
+              settlement: built[0]!.settlementReady,
+            })
+          : checkNetworks(
+              () => store.ping(),
+              built.map(({ rail, chainReady, settlementReady }) => ({
+                id: rail.network.id,
+                chain: () => chainReady().then(async () => void (await rail.chain.head())),
+                settlement: settlementReady,
+              })),
+              engine.rails,
+            ),
       clock.now,
     ),
     ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
@@ -177,7 +206,9 @@ export async function createGateway(
       ...safeguards,
     }),
     verifyBearer,
-    discovery,
+    get discovery() {
+      return catalogNow()
+    },
     purchase: engine.purchase,
     x402,
     status: engine.status,
@@ -191,10 +222,11 @@ export async function createGateway(
     retryRefund: (challengeId) => orReject(engine.retryRefund(challengeId)),
     proveRefund: (challengeId, txHash) => orReject(engine.proveRefund(challengeId, txHash)),
     backstage: {
-      network: config.network,
+      networks: config.networks.map(({ network }) => network),
       store,
       inspect: engine.inspect,
-      balances: () => readBalances(built.client, wallets),
+      rails: engine.rails,
+      balances: () => Promise.all(built.map(balancesOn)),
     },
     async close() {
       await idle()

@@ -1,9 +1,11 @@
 export type { Backstage, Instruments } from './backstage.ts'
-export type { WalletBalance, WalletRole } from './chain/wallet-balances.ts'
+export type { NetworkBalances, WalletBalance, WalletRole } from './chain/wallet-balances.ts'
+export type { CustomNetwork } from './config/custom-network.ts'
 export type {
   CreateAuthHeaders,
   GatewayOptions,
   LabelName,
+  NetworkOptions,
   OptionName,
   OptionSource,
   ProxyTo,
@@ -22,6 +24,7 @@ export type {
   OfferedTerms,
   Outcome,
   Payment,
+  RailState,
   SettledPayment,
   TransferProof,
 } from './engine/outcome.ts'
@@ -56,10 +59,11 @@ export type {
   RouteAnswer,
   SvcPayment,
 } from './protocol/access.ts'
-export type { DiscoveryCatalog, Plan, Route } from './protocol/catalog.ts'
+export type { DiscoveryCatalog, Plan, Route, SoldOnNetwork } from './protocol/catalog.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
 export type { Address, Hex } from './protocol/hex.ts'
-export { NETWORKS, type Network, type Token } from './protocol/network.ts'
+export type { FeePolicy, Network, Token } from './protocol/network.ts'
+export { NETWORKS } from './protocol/networks.ts'
 export type {
   Accepted,
   PaymentPayload,

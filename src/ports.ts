@@ -41,6 +41,9 @@ export type AlertKind =
   | 'store-not-durable'
   | 'refund-farming'
   | 'gas-wasted'
+  | 'rail-withdrawn'
+  | 'rail-returned'
+  | 'rail-missing'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -89,6 +92,11 @@ export interface Store {
     untilMs: number,
     limit: number,
   ): Promise<Array<Tables[N]>>
+  /**
+   * Reads up to `limit` rows that have a dueAt, oldest first (equals by key), after the first `offset`, and changes
+   * nothing. Optional: without it, a start does not notice rows of a network that is no longer configured.
+   */
+  listDue?<N extends TableName>(table: N, offset: number, limit: number): Promise<Array<Tables[N]>>
   audit(challengeId: string): Promise<Array<AuditEntry & { seq: number }>>
   /**
    * The whole log after `afterSeq`, ordered by seq. On Postgres an entry may become visible after one with a higher
@@ -102,6 +110,12 @@ export interface Store {
    * poll.
    */
   onCommitted?(listener: (challengeIds: readonly string[]) => void): () => void
+  /**
+   * Called before a gateway with several networks sells: from then on, versions that know one network only must
+   * refuse the store, because they would judge payments on another chain by their own. Absent where no other version
+   * can open it.
+   */
+  admitSeveralNetworks?(): Promise<void>
 }
 
 /**

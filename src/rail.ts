@@ -184,6 +184,8 @@ export interface Settlement {
   readonly gasWallet?: Address | undefined
   /** Why nothing can be sent now (an empty gas wallet), or undefined. */
   unavailable(): Promise<string | undefined>
+  /** What a transaction that is sent now pays per gas. Absent where somebody else pays the gas. */
+  gasPriceWei?(): Promise<bigint>
   makeBatches(items: readonly Sendable[]): Promise<Batch[]>
   /**
    * Works on stored transactions until they are mined: sends them again, raises fees, fills nonce gaps, closes what

@@ -37,6 +37,14 @@ describe('the benchmark', () => {
     expect(failing(({ paid }) => Object.assign(paid[crowd]!, { gasEach: 66 }))).toHaveLength(1)
     expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.1 }))).toHaveLength(1)
     expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
+    const further = ({ unpaid }: Results, perSecond: number) =>
+      Object.assign(unpaid['paystile, 6 networks']!, { perSecond })
+    expect(failing((copy) => further(copy, 340))).toEqual([
+      'each of five further networks costs a 402: at most 15%',
+    ])
+    expect(
+      failing(({ paid }) => Object.assign(paid[`${plans}, 2 networks`]!, { perSecond: 870 })),
+    ).toHaveLength(1)
     expect(failing(({ flood }) => Object.assign(flood!, { diskGrowthBytes: 1 }))).toHaveLength(1)
   })
 })
@@ -56,9 +64,16 @@ const good: Results = (() => {
   return {
     at: '2030-01-01T00:00:00.000Z',
     machine: 'a machine',
-    unpaid: { paystile: cell(600), '@x402/express': cell(200), 'bare node:http': cell(1000) },
+    unpaid: {
+      paystile: cell(600),
+      'paystile, 2 networks': cell(550),
+      'paystile, 6 networks': cell(400),
+      '@x402/express': cell(200),
+      'bare node:http': cell(1000),
+    },
     paid: {
       [ours('embedded')]: cell(900, 60),
+      [`${ours('embedded')}, 2 networks`]: cell(890),
       [ours('redis')]: cell(500),
       [ours('postgres')]: cell(500),
       'peer, kindest form, calls, 64 at once, automine': cell(100),

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { optionsFromEnv, VARIABLES } from '../src/config/from-env.ts'
+import { NETWORK_VARIABLES } from '../src/config/network-variables.ts'
 import { OPTION_NAMES } from '../src/config/options.ts'
 import { resolveConfig } from '../src/config/resolve-config.ts'
 import { SERVER_VARIABLES } from '../src/config/server-variables.ts'
+import { NETWORKS } from '../src/protocol/networks.ts'
 
 const text = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
 const rows = text.split('\n').flatMap((line) => {
@@ -28,6 +30,30 @@ test("docs/configuration.md names exactly the server's own variables, and which 
     { saved: saved === 'yes' },
   ])
   expect(Object.fromEntries(documented)).toEqual(SERVER_VARIABLES)
+})
+
+test('docs/configuration.md lists the known networks, with their token and whether a facilitator is known', () => {
+  const listed = [
+    ...text.matchAll(/^\| (`[^|]+) \| `(eip155:\d+)` \| ([^|]+) \| `(0x[0-9a-f]{40})` \| ([^|]+) \|$/gm),
+  ]
+  const expected = NETWORKS.map(({ word, aliases, id, name, testnet, token, facilitatorUrl }) => [
+    [word, ...aliases].map((known) => `\`${known}\``).join(', '),
+    id,
+    `${name}${testnet ? ' (test money)' : ''}`,
+    token.address,
+    facilitatorUrl !== null,
+  ])
+  expect(
+    listed.map(([, words, id, name, usdc, facilitator]) => [words, id, name, usdc, facilitator !== '–']),
+  ).toEqual(expected)
+})
+
+test('docs/configuration.md names every setting of a single network', () => {
+  const documented = [...text.matchAll(/^\| `([A-Z_]+)_<chainId>` \| `(\w+)` \|/gm)].map(
+    ([, name, option]) => [option, name],
+  )
+  const coded = Object.entries(NETWORK_VARIABLES).map(([option, { variable }]) => [option, variable])
+  expect(documented.sort()).toEqual(coded.sort())
 })
 
 test("README's example of the standalone server starts, once it has a wallet", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { DiscoveredRouteSchema, PlanSchema } from '../src/protocol/catalog.ts'
 import { formFrom, inputOf } from '../ui/setup/form-state.ts'
+import type { NetworkChoice } from '../ui/shared/wire.ts'
 
 test('what was saved of plans and routes survives the setup form, every member of it', () => {
   const plan = { planId: 'basic', unitAmount: '$1.00', description: 'All', tokenTtlSeconds: 60 }
@@ -14,4 +15,38 @@ test('what was saved of plans and routes survives the setup form, every member o
   const nothing = { secrets: {}, locked: [], missing: [], faults: [], networks: [] }
   const state = { configured: true, values, ...nothing }
   expect(inputOf(formFrom(state), state).values).toEqual(values)
+})
+
+test('settings of single networks are sent, and go with their network when it is no longer chosen', () => {
+  const network = (word: string, chainId: number): NetworkChoice => ({
+    id: `eip155:${chainId}`,
+    word,
+    aliases: [],
+    name: word,
+    chainId,
+    asset: '0x',
+    testnet: false,
+    coin: 'ETH',
+    facilitator: false,
+  })
+  const state = {
+    configured: true,
+    values: { SVC_NETWORK: 'base,polygon', SVC_WALLET_ADDRESS_137: '0x1', PLANS: [] },
+    secrets: { RPC_URL: { set: false }, RPC_URL_137: { set: true } },
+    locked: [],
+    missing: [],
+    faults: [],
+    networks: [network('base', 8453), network('polygon', 137)],
+  }
+  const form = formFrom(state)
+  const typed = { ...form, secrets: { RPC_URL_8453: 'https://rpc.example' } }
+  expect(inputOf(typed, state)).toEqual({
+    values: { SVC_NETWORK: 'base,polygon', SVC_WALLET_ADDRESS_137: '0x1' },
+    secrets: { RPC_URL_8453: 'https://rpc.example' },
+  })
+  const alone = { ...typed, values: { ...typed.values, SVC_NETWORK: 'base' } }
+  expect(inputOf(alone, state)).toEqual({
+    values: { SVC_NETWORK: 'base' },
+    secrets: { RPC_URL_8453: 'https://rpc.example', RPC_URL_137: null },
+  })
 })

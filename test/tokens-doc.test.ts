@@ -53,7 +53,10 @@ async function tokenBy(keys: TokenKeys, change: { paidAt?: number; issuer?: stri
     issuer: change.issuer ?? gatewayUrl,
     tokenTtlSeconds: 3600,
     plans: [{ planId: 'basic' }],
-    places: { resourceEndpoint: 'https://api.example.com/v1/{resourceId}', explorerTxUrl: 'https://x/' },
+    places: {
+      resourceEndpoint: 'https://api.example.com/v1/{resourceId}',
+      explorerTxUrl: () => 'https://x/',
+    },
   })
   const order: Order = {
     challengeId: 'http-1',

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { decodeJsonObject } from '../protocol/base64.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 import { PaymentPayloadSchema } from '../protocol/payment.ts'
-import { readDocument } from './capped-body.ts'
 import type { StoredPayment } from './payment-storage.ts'
+import { askNodes, rpcCall, type Unknown } from './rpc-call.ts'
 
 /** The status of a signed authorization on chain. `unused` is final: no block can accept it any more. */
 export type AuthorizationStatus =
@@ -10,10 +11,12 @@ export type AuthorizationStatus =
   /** Used, or cancelled by its payer: the token's answer is the same for both. */
   | { kind: 'used' }
   | { kind: 'open'; untilMs: number }
-  | { kind: 'unknown'; why: string }
+  | Unknown
 
 /** Time after `validBefore` before "unused" is reported: clocks differ, and the newest blocks can be replaced. */
-const MARGIN_SECONDS = 30
+const MARGIN_MS = 30_000
+/** Where blocks are slow, the margin is this many of them. */
+const MARGIN_BLOCKS = 15
 const RPC_TIMEOUT_MS = 15_000
 const AUTHORIZATION_STATE = '0xe94a0102'
 const [NO, YES] = [`0x${'0'.repeat(64)}`, `0x${'0'.repeat(63)}1`]
@@ -28,7 +31,8 @@ export function authorizationOf(payment: StoredPayment) {
 
 /** When the chain can be asked whether a payment has expired unused. */
 export function expiryMs(payment: StoredPayment): number {
-  return (Number(payment.validBefore) + MARGIN_SECONDS) * 1000
+  const { blockMs = 0 } = NETWORKS.find(({ id }) => id === payment.network) ?? {}
+  return Number(payment.validBefore) * 1000 + Math.max(MARGIN_MS, MARGIN_BLOCKS * blockMs)
 }
 
 /**
@@ -38,16 +42,26 @@ export function expiryMs(payment: StoredPayment): number {
 export async function authorizationStatus(
   fetchOnce: typeof fetch,
   payment: StoredPayment,
-  rpcUrl: string | undefined,
+  rpcUrls: readonly string[],
   nowMs: number,
 ): Promise<AuthorizationStatus> {
   const untilMs = expiryMs(payment)
   if (nowMs < untilMs) return { kind: 'open', untilMs }
-  if (rpcUrl === undefined) {
+  if (rpcUrls.length === 0) {
     return { kind: 'unknown', why: `no RPC of ${payment.network} is known; name one in rpcUrls` }
   }
+  return askNodes(rpcUrls, (rpcUrl) => statusAt(rpcUrl, fetchOnce, payment, untilMs))
+}
+
+async function statusAt(
+  rpcUrl: string,
+  fetchOnce: typeof fetch,
+  payment: StoredPayment,
+  untilMs: number,
+): Promise<AuthorizationStatus> {
   const { from, nonce, asset } = authorizationOf(payment)
-  const ask = (method: string, params: unknown[]) => call(fetchOnce, rpcUrl, method, params)
+  const ask = (method: string, params: unknown[]) =>
+    rpcCall(fetchOnce, rpcUrl, method, params, AbortSignal.timeout(RPC_TIMEOUT_MS))
   try {
     const chainId = Number(await ask('eth_chainId', []))
     if (`eip155:${chainId}` !== payment.network) {
@@ -64,23 +78,4 @@ export async function authorizationStatus(
     const why = error instanceof Error ? error.message : String(error)
     return { kind: 'unknown', why: `the RPC of ${payment.network} could not be asked (${why})` }
   }
-}
-
-async function call(
-  fetchOnce: typeof fetch,
-  rpcUrl: string,
-  method: string,
-  params: unknown[],
-): Promise<unknown> {
-  const response = await fetchOnce(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    redirect: 'error',
-    signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
-  })
-  const { result } = JSON.parse((await readDocument(response)) ?? '') as { result?: unknown }
-  if (result === undefined || result === null)
-    throw new Error(`${method} answered HTTP ${response.status} without a result`)
-  return result
 }

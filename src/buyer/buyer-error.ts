@@ -10,6 +10,8 @@ export type BuyerErrorCode =
   | 'OVER_TOTAL'
   /** Scheme, network, token or host of the offer are not among those the buyer allows. Nothing was signed. */
   | 'OFFER_REFUSED'
+  /** Several networks would do, and the payer holds too little on each. Nothing was signed. */
+  | 'INSUFFICIENT_FUNDS'
   /** The 402 cannot be read as an x402 v2 offer. Nothing was signed. */
   | 'OFFER_UNREADABLE'
   /** This requestId belongs to a payment for something else. Nothing was sent. */

@@ -1,6 +1,6 @@
+import type { BuyerNetwork } from './buyer-networks.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import type { PaymentStorage } from './payment-storage.ts'
-import type { BuyerNetwork } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { BuyerAccount } from './sign-payment.ts'
 
@@ -31,11 +31,15 @@ export interface BuyerOptions {
   maxTotal?: string
   /** The only hosts that may be paid, for example `["api.example.com"]`; redirects among them are followed. Default: whichever the caller names. */
   allowedHosts?: readonly string[]
-  /** Chains, and the tokens on each, that this buyer pays with. Default: USDC on Base and Base Sepolia. */
-  networks?: readonly BuyerNetwork[]
-  /** Addresses of tokens that `networks` may name although they are not USDC on a chain whose USDC we know. They need six decimals. */
+  /**
+   * Where this buyer pays, in order of preference: words (`"base"`), CAIP-2 ids, or chains and tokens that you
+   * describe. Default: USDC on every network that paystile knows, in the seller's order, and never test and real money
+   * in one offer.
+   */
+  networks?: ReadonlyArray<string | BuyerNetwork>
+  /** Addresses of tokens that `networks` may name although they are not USDC on a chain whose USDC we know. One must be worth a dollar. */
   allowedAssets?: readonly string[]
-  /** By CAIP-2 id, for example `{"eip155:8453": "https://…"}`; asked only before a second payment for one request. Default: the network's public RPC. */
+  /** By CAIP-2 id, for example `{"eip155:8453": "https://…"}`; asked which network holds enough if several are offered, and before a second payment for one request. Default: the network's public RPC. */
   rpcUrls?: Readonly<Record<string, string>>
   /** How long a seller may use a signed payment; no other one for the same request is signed before. Default 120. */
   validSeconds?: number

@@ -4,7 +4,8 @@ import type { Offer } from './read-offer.ts'
 /** The argument of `onStep`, in the order of a purchase. Never contains a signature or a token. */
 export type BuyerStep =
   | { step: 'discover'; baseUrl: string; catalog: DiscoveryCatalog }
-  | { step: 'challenge'; offer: Offer }
+  /** `reason`: why this offer was chosen, where the seller made several. */
+  | { step: 'challenge'; offer: Offer; reason?: string }
   | { step: 'sign'; offer: Offer; validBefore: string }
   /** `attempt` counts from 1; `resumed` says that the payload was signed in an earlier run. */
   | { step: 'send'; attempt: number; resumed: boolean }

@@ -1,12 +1,14 @@
 import { priceFault } from '../protocol/amount.ts'
 import { sameHex } from '../protocol/hex.ts'
 import { BuyerError } from './buyer-error.ts'
+import { allowedNetworks, BUYER_NETWORKS } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
-import { BUYER_NETWORKS } from './read-offer.ts'
 
 const MIN_VALID_SECONDS = 30
 /** A longer validity is refused by our gateway and by others. */
 const MAX_VALID_SECONDS = 3600
+/** What a token can declare. */
+const MAX_DECIMALS = 36
 
 /** Throws if a limit is malformed: a limit that does not mean what its author thinks protects nothing. */
 export function checkOptions(options: BuyerOptions): void {
@@ -24,13 +26,19 @@ export function checkOptions(options: BuyerOptions): void {
       )
     }
   }
-  for (const { id, asset } of options.networks ?? []) {
+  for (const { id, asset, decimals } of allowedNetworks(options.networks).networks) {
     const usdc = BUYER_NETWORKS.find((network) => network.id === id)?.asset
     const allowed = [...(options.allowedAssets ?? []), ...(usdc === undefined ? [asset] : [usdc])]
     if (!allowed.some((address) => sameHex(address, asset))) {
       throw refuse(
         `networks names token ${asset} on ${id}, whose USDC is ${usdc}; if it is meant, add it to allowedAssets`,
       )
+    }
+    if (
+      decimals !== undefined &&
+      !(Number.isInteger(decimals) && decimals >= 0 && decimals <= MAX_DECIMALS)
+    ) {
+      throw refuse(`networks gives token ${asset} ${decimals} decimals; it can be 0 to ${MAX_DECIMALS}`)
     }
   }
   const { validSeconds = MIN_VALID_SECONDS } = options

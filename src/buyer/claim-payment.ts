@@ -2,13 +2,12 @@ import { microToDollars } from '../protocol/amount.ts'
 import { BuyerError } from './buyer-error.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
-import type { BuyerNetwork, Offer } from './read-offer.ts'
+import type { Offer } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import { type BuyerAccount, newNonce, signPayment } from './sign-payment.ts'
 
 export interface PayContext {
   account: BuyerAccount
-  networks: readonly BuyerNetwork[]
   maxMicro: bigint
   /** Undefined: no limit over all payments. */
   maxTotalMicro: bigint | undefined

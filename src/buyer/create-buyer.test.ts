@@ -8,11 +8,11 @@ import { verifyTypedData } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decodeJsonObject, encodeJson } from '../protocol/base64.ts'
-import { NETWORKS } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { PaymentPayloadSchema } from '../protocol/payment.ts'
 import { type BuyerOptions, type BuyerStep, createBuyer, fileStorage, memoryStorage } from './index.ts'
 
-const testnet = NETWORKS.find(({ word }) => word === 'testnet')!
+const testnet = findNetwork('testnet')!
 const account = privateKeyToAccount(generatePrivateKey())
 const txHash = `0x${'ab'.repeat(32)}`
 const grant = { type: 'AccessGrant', accessToken: 'token', tokenType: 'Bearer', planId: 'basic', txHash }

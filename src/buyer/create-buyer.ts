@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { dollarsToMicro } from '../protocol/amount.ts'
 import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
-import { NETWORKS } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { errorBodyOf } from './answers.ts'
 import { buyPlan, orderKey, type Purchase } from './buy-plan.ts'
 import { BuyerError } from './buyer-error.ts'
+import { allowedNetworks } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { readDocument } from './capped-body.ts'
 import { checkOptions } from './check-options.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { payingFetch } from './paying-fetch.ts'
-import { BUYER_NETWORKS } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
 
@@ -62,11 +62,14 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const context: SettleContext = {
     account: options.account,
     fetch: fetchOnce,
-    networks: options.networks ?? BUYER_NETWORKS,
+    allowed: allowedNetworks(options.networks),
     maxMicro: dollarsToMicro(maxAmount),
     maxTotalMicro: maxTotal === undefined ? undefined : dollarsToMicro(maxTotal),
     allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
-    rpcUrlOf: (id) => rpcUrls[id] ?? NETWORKS.find((network) => network.id === id)?.rpcUrl,
+    rpcUrlsOf(id) {
+      const given = rpcUrls[id]
+      return given === undefined ? (findNetwork(id)?.rpcUrls ?? []) : [given]
+    },
     validSeconds: options.validSeconds ?? 120,
     storage: options.storage ?? memoryStorage(),
     maxWaitSeconds: options.maxWaitSeconds ?? 120,

@@ -5,7 +5,7 @@ export interface StoredPayment {
   /** What it buys; using the same key for another subject is an error of the caller. */
   subject: string
   network: string
-  /** Micro-units. */
+  /** Millionths of a dollar, whatever the token's decimals. */
   amount: string
   /** Unix seconds; later than this no chain accepts it. */
   validBefore: string

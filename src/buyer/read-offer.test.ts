@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeJson } from '../protocol/base64.ts'
-import { BUYER_NETWORKS, findOffer, type RawOffer, readOffer } from './read-offer.ts'
+import { allowedNetworks, BUYER_NETWORKS } from './buyer-networks.ts'
+import { findOffer, type RawOffer, readOffers } from './read-offer.ts'
 
 const testnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:84532')!
 const mainnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:8453')!
@@ -14,12 +15,13 @@ const good = {
   extra: { name: 'Some other token', version: '9', unknown: [1] },
 }
 const raw = (...accepts: Array<Record<string, unknown>>): RawOffer => ({ x402Version: 2, accepts })
-const read = (...accepts: Array<Record<string, unknown>>) =>
-  readOffer(raw(...accepts), BUYER_NETWORKS, 1_000_000n)
+const read = (accepts: Array<Record<string, unknown>>, named?: Parameters<typeof allowedNetworks>[0]) =>
+  readOffers(raw(...accepts), allowedNetworks(named), 1_000_000n)
+const fitting = (...given: Parameters<typeof read>) => read(...given).fitting.map(({ accepted }) => accepted)
 
 describe('an offer', () => {
   test('at the limit passes, is echoed verbatim, and its domain comes from our own table', () => {
-    const offer = read(good)
+    const offer = read([good]).fitting[0]!
     expect(offer.accepted).toBe(good)
     expect(offer.amountMicro).toBe(1_000_000n)
     expect(offer.network.domain).toEqual({ name: 'USDC', version: '2' })
@@ -35,9 +37,9 @@ describe('an offer', () => {
     ['another scheme', { scheme: 'upto' }, 'OFFER_REFUSED', /scheme "upto"/],
     [
       'an unknown network',
-      { network: 'eip155:1' },
+      { network: 'eip155:5' },
       'OFFER_REFUSED',
-      /eip155:1; this buyer allows eip155:8453/,
+      /eip155:5; this buyer allows eip155:8453/,
     ],
     [
       'a look-alike token',
@@ -51,24 +53,55 @@ describe('an offer', () => {
     ['a numeric amount', { amount: 1 }, 'OFFER_UNREADABLE', /accepts\[\]\.amount/],
     ['a payTo that is no address', { payTo: 'seller.eth' }, 'OFFER_UNREADABLE', /accepts\[\]\.payTo/],
   ])('with %s is refused', (_name, change, code, message) => {
-    expect(() => read({ ...good, ...change })).toThrow(
-      expect.objectContaining({ name: 'BuyerError', code, message: expect.stringMatching(message) }),
-    )
+    expect(read([{ ...good, ...change }])).toEqual({
+      fitting: [],
+      unfit: [{ code, why: expect.any(String), message: expect.stringMatching(message) }],
+    })
   })
 
-  test('the first of several offers that fits is taken; if none does, a price above the limit is reported first', () => {
+  test('among several is taken in the seller’s order, or in that of the caller', () => {
     const foreign = { ...good, network: 'solana:x' }
-    expect(read(foreign, good).accepted).toBe(good)
-    expect(() => read(foreign, { ...good, amount: '9000000' })).toThrow(
-      expect.objectContaining({ code: 'OVER_LIMIT' }),
+    const arbitrum = BUYER_NETWORKS.find(({ id }) => id === 'eip155:421614')!
+    const second = { ...good, network: arbitrum.id, asset: arbitrum.asset }
+    const offered = [foreign, good, second, { ...good, amount: '9000000' }]
+    expect(fitting(offered)).toEqual([good, second])
+    expect(fitting(offered, ['arbitrum-sepolia', 'eip155:84532'])).toEqual([second, good])
+    expect(fitting(offered, ['arbitrum-sepolia'])).toEqual([second])
+    expect(read(offered, ['arbitrum-sepolia']).unfit.map(({ why }) => why)).toEqual([
+      'solana:x is not among the networks that this buyer allows',
+      'Base Sepolia is not among the networks that this buyer allows',
+      'Base Sepolia is not among the networks that this buyer allows',
+    ])
+  })
+
+  test('of test money never leads to real money beside it, unless the caller named both', () => {
+    const real = { ...good, network: mainnet.id, asset: mainnet.asset }
+    const dear = { ...good, amount: '9000000' }
+    expect(fitting([good, real])).toEqual([good])
+    expect(fitting([real, good])).toEqual([real])
+    expect(fitting([dear, real])).toEqual([])
+    expect(read([dear, real]).unfit[1]!.why).toMatch(/^Base takes real money .* name it in networks/)
+    expect(fitting([dear, real], ['base-sepolia', 'base'])).toEqual([real])
+  })
+
+  test('in a token of other decimals is compared with the limit in dollars, rounded up, and signed in its own units', () => {
+    const fine = { ...testnet, decimals: 18 }
+    const price = (amount: string) => read([{ ...good, amount }], [fine])
+    expect(price('1000000000000000000').fitting[0]).toMatchObject({
+      amountMicro: 1_000_000n,
+      amountUnits: 10n ** 18n,
+    })
+    expect(price('1000000000000000001').unfit[0]!.code).toBe('OVER_LIMIT')
+    expect(read([{ ...good, amount: '101' }], [{ ...testnet, decimals: 2 }]).unfit[0]!.message).toContain(
+      'the price is $1.01 and the limit $1.00',
     )
   })
 
   test('on a network of the caller is allowed only if named', () => {
     const local = { id: 'eip155:31337', chainId: 31337, asset: testnet.asset, domain: testnet.domain }
-    const accepts = raw({ ...good, network: local.id })
-    expect(() => readOffer(accepts, BUYER_NETWORKS, 1_000_000n)).toThrow()
-    expect(readOffer(accepts, [local], 1_000_000n).network).toBe(local)
+    const accepts = [{ ...good, network: local.id }]
+    expect(read(accepts).fitting).toEqual([])
+    expect(read(accepts, [local]).fitting[0]!.network).toBe(local)
   })
 })
 

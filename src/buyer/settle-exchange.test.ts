@@ -1,8 +1,8 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { encodeJson } from '../protocol/base64.ts'
+import { BUYER_NETWORKS } from './buyer-networks.ts'
 import { type BuyerOptions, createBuyer, memoryStorage } from './index.ts'
-import { BUYER_NETWORKS } from './read-offer.ts'
 
 const testnet = BUYER_NETWORKS.find(({ id }) => id === 'eip155:84532')!
 const account = privateKeyToAccount(generatePrivateKey())
@@ -248,6 +248,11 @@ test('options that make no sense are refused before anything is asked', async ()
   expect(wrong({ networks })).toThrow(/names token 0x3333.*add it to allowedAssets/)
   expect(wrong({ networks, allowedAssets: [asset] })).not.toThrow()
   expect(wrong({ networks: [{ ...testnet, asset, id: 'eip155:31337', chainId: 31337 }] })).not.toThrow()
+  expect(wrong({ networks: ['base', 'sepolia'] })).toThrow(
+    /networks has "sepolia"; known are base, base-sepolia/,
+  )
+  expect(wrong({ networks: [] })).toThrow('networks is empty')
+  expect(wrong({ networks: [{ ...testnet, decimals: 1.5 }] })).toThrow('1.5 decimals')
   const { buyer, unpaid } = scene(granted)
   await expect(buyer.buy('api.example.com', order)).rejects.toMatchObject({ code: 'BAD_OPTION' })
   await expect(buyer.buy(base, { planId: 'a b' })).rejects.toMatchObject({ code: 'BAD_OPTION' })

@@ -8,9 +8,10 @@ import {
 } from './authorization-status.ts'
 import { BuyerError } from './buyer-error.ts'
 import { readDocument } from './capped-body.ts'
+import { type Choice, type ChooseContext, chooseOffer } from './choose-offer.ts'
 import { claimPayment, type PayContext } from './claim-payment.ts'
 import type { StoredPayment } from './payment-storage.ts'
-import { findOffer, type Offer, readOffer } from './read-offer.ts'
+import { findOffer } from './read-offer.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
 
 /** One purchase: how to request it, and the key under which its payment is stored. */
@@ -34,10 +35,7 @@ export interface Settled {
   payment?: StoredPayment
 }
 
-export interface SettleContext extends Waiting, PayContext {
-  fetch: typeof fetch
-  rpcUrlOf(network: string): string | undefined
-}
+export interface SettleContext extends Waiting, PayContext, ChooseContext {}
 
 /**
  * Requests, pays and sends the same payment until the outcome is known. The payment is stored before it is first
@@ -54,16 +52,16 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
     if (payment) assertUsable(payment, context, exchange)
     else {
       const asked = await sendUntilDecided(context, exchange, undefined, deadlineMs)
-      const offer = await offerOf(asked, context, limitMicro)
-      if (!offer) return { response: asked }
-      context.onStep({ step: 'challenge', offer })
-      payment = await claimPayment(context, exchange, offer)
+      const choice = await chooseFrom(asked, context, limitMicro, exchange.signal)
+      if (!choice) return { response: asked }
+      context.onStep({ step: 'challenge', ...choice })
+      payment = await claimPayment(context, exchange, choice.offer)
       assertUsable(payment, context, exchange)
     }
     const response = await sendUntilDecided(context, exchange, { payment, resumed }, deadlineMs)
     if (!saysUnpaid(response)) return { response, payment }
-    const rpcUrl = context.rpcUrlOf(payment.network)
-    const authorization = await authorizationStatus(context.fetch, payment, rpcUrl, clock.now())
+    const rpcUrls = context.rpcUrlsOf(payment.network)
+    const authorization = await authorizationStatus(context.fetch, payment, rpcUrls, clock.now())
     if (authorization.kind === 'unused') {
       await storage.forget(exchange.key, payment)
       if (context.maxTotalMicro !== undefined) await storage.release(authorizationOf(payment).nonce)
@@ -133,16 +131,17 @@ function assertUsable(
   }
 }
 
-/** The offer of a 402, whose body is read; any other answer is left unread. */
-async function offerOf(
+/** Chooses among the offers of a 402, whose body is read; any other answer is left unread. */
+async function chooseFrom(
   response: Response,
   context: SettleContext,
   limitMicro: bigint,
-): Promise<Offer | undefined> {
+  signal: AbortSignal | undefined,
+): Promise<Choice | undefined> {
   if (response.status !== 402) return undefined
   const header = response.headers.get('payment-required')
   const raw = findOffer(header, '') ?? findOffer(null, (await readDocument(response.clone())) ?? '')
   if (!raw) return undefined
   await response.body?.cancel()
-  return readOffer(raw, context.networks, limitMicro)
+  return chooseOffer(raw, context, limitMicro, signal)
 }

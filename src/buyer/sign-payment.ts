@@ -28,7 +28,7 @@ export async function signPayment(
   const authorization: Authorization = {
     from: account.address,
     to: offer.payTo,
-    value: String(offer.amountMicro),
+    value: String(offer.amountUnits),
     validAfter: '0',
     validBefore: String(validUntil),
     nonce,
@@ -47,7 +47,7 @@ export async function signPayment(
     header,
     subject,
     network: id,
-    amount: authorization.value,
+    amount: String(offer.amountMicro),
     validBefore: authorization.validBefore,
     url,
   }

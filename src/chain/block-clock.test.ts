@@ -4,23 +4,41 @@ import { createBlockClock } from './block-clock.ts'
 
 const START = 1_750_000_000
 
-/** A chain with a block every 2 s. Each block is visible `delayMs` after its own time, and our clock may be wrong. */
-function setUp({ delayMs = 700, skewMs = 0, latencyMs = 80 } = {}) {
+/**
+ * A chain with a block every so often. Each block is visible `delayMs` after its own time, whose fraction of a second
+ * its timestamp does not tell, and our clock may be wrong. `measured`: it has final blocks to measure by.
+ */
+function setUp({
+  blockMs = 2_000,
+  delayMs = 700,
+  skewMs = 0,
+  latencyMs = 80,
+  measured = true,
+  usualMs = blockMs,
+}: {
+  blockMs?: number
+  delayMs?: number
+  skewMs?: number
+  latencyMs?: number
+  measured?: boolean
+  usualMs?: number
+} = {}) {
   let nowMs = START * 1000 + 20_000
   const clock = createBlockClock(
     () => true,
+    usualMs,
     () => nowMs + skewMs,
   )
   const blockAt = (ms: number): Block => {
-    const number = Math.floor((ms - delayMs - START * 1000) / 2000)
-    return { number, hash: '0x1', timestamp: START + number * 2 }
+    const number = Math.floor((ms - delayMs - START * 1000) / blockMs)
+    return { number, hash: '0x1', timestamp: START + Math.floor((number * blockMs) / 1000) }
   }
   /** One call: it shows the chain at half of the answer time. */
   const look = () => {
     const askedAtMs = nowMs + skewMs
     const block = blockAt(nowMs + latencyMs / 2)
     nowMs += latencyMs
-    clock.measure(block, blockAt(nowMs - 12_000))
+    clock.measure(block, measured ? blockAt(nowMs - 12_000) : block)
     clock.saw(block, askedAtMs)
     return block.number
   }
@@ -31,7 +49,7 @@ function setUp({ delayMs = 700, skewMs = 0, latencyMs = 80 } = {}) {
       nowMs += clock.untilAboveMs(number)!
       seen = look()
     }
-    const lateMs = nowMs - (START * 1000 + (number + 1) * 2000 + delayMs)
+    const lateMs = nowMs - (START * 1000 + (number + 1) * blockMs + delayMs)
     return { looks, lateMs }
   }
   const pass = (ms: number) => {
@@ -62,6 +80,41 @@ test.each([
   expect(late.slice(5).reduce((sum, one) => sum + one) / 25).toBeLessThan(350)
 })
 
+test.each([
+  { blockMs: 250, delayMs: 100 },
+  { blockMs: 400, delayMs: 300, skewMs: 2_000 },
+  { blockMs: 400, delayMs: 300, measured: false },
+])('blocks that come several a second are seen with few calls, and soon: %o', (chain) => {
+  const { look, wait, pass } = setUp(chain)
+  for (let round = 0; round < 30; round++) {
+    pass(7_130)
+    const { looks, lateMs } = wait(look())
+    expect(looks).toBeLessThanOrEqual(2)
+    expect(lateMs).toBeLessThan(chain.blockMs + 200)
+  }
+})
+
+test('blocks that come every twelve seconds are seen soon, with few calls', () => {
+  const { look, wait, pass } = setUp({ blockMs: 12_000, delayMs: 1_500 })
+  const rounds = Array.from({ length: 30 }, () => {
+    pass(7_130)
+    return wait(look())
+  }).slice(5)
+  expect(rounds.reduce((sum, { looks }) => sum + looks, 0) / rounds.length).toBeLessThan(2)
+  expect(Math.max(...rounds.map(({ lateMs }) => lateMs))).toBeLessThan(2_000)
+})
+
+test('a chain whose latest block is final at once is waited for by its usual block time', () => {
+  const { look, wait, clock } = setUp({ measured: false })
+  expect(clock.untilAboveMs(look())).toBeGreaterThan(0)
+  expect(wait(look()).lateMs).toBeLessThan(2_000 / 3 + 200)
+})
+
+test('a chain that makes blocks faster than its network does is not waited for', () => {
+  const { look, clock } = setUp({ blockMs: 300, usualMs: 2_000 })
+  expect(clock.untilAboveMs(look())).toBeUndefined()
+})
+
 test('a block that was seen already is not waited for', () => {
   const { clock, look } = setUp()
   const number = look()
@@ -78,7 +131,7 @@ test('nothing is predicted for a chain that makes blocks on demand, or before th
 })
 
 test('there is no waiting for a node that is near', () => {
-  const clock = createBlockClock(() => false)
+  const clock = createBlockClock(() => false, 2_000)
   const timestamp = Math.floor(Date.now() / 1000)
   const block = (number: number): Block => ({
     number,

@@ -3,6 +3,8 @@ import type { Block } from '../ports.ts'
 /** Outside these limits, blocks are not made at regular times, or are not worth waiting for. */
 const SLOWEST_MS = 15_000
 const FASTEST_MS = 1_000
+/** Timestamps are whole seconds: of blocks that come faster, several have the same. */
+const WHOLE_SECOND_MS = 1_000
 /** If the newest block is older than two block times and this, blocks are made on demand, or our clock is wrong. */
 const OLD_MS = 5_000
 /** A newest block that was not seen again for this long may not exist. */
@@ -10,8 +12,10 @@ const FORGOTTEN_MS = 60_000
 
 /**
  * Predicts when the next block is visible, so that a node that is far away, or counts calls, is asked only then. The
- * time between blocks is computed from the finalized and the latest one. How long after its own time a block becomes
- * visible lies between two bounds, which every answer narrows.
+ * time between blocks is the usual one of the network until it can be computed from the finalized and the latest one.
+ * How long after its own time a block becomes visible lies between two bounds, which every answer narrows. Blocks
+ * that come several a second cannot be timed by their timestamps: the next one is due one block time after the last
+ * was seen.
  */
 export interface BlockClock {
   /** A node named this as its latest block. */
@@ -27,9 +31,14 @@ export interface BlockClock {
   newest(): number | undefined
 }
 
-export function createBlockClock(isWorthIt: () => boolean, now: () => number = Date.now): BlockClock {
+export function createBlockClock(
+  isWorthIt: () => boolean,
+  usualMs: number,
+  now: () => number = Date.now,
+): BlockClock {
+  const fastestMs = Math.min(FASTEST_MS, usualMs / 2)
   let newest: (Block & { seenAtMs: number }) | undefined
-  let blockMs: number | undefined
+  let blockMs: number | undefined = usualMs
   let soonestMs = Number.NEGATIVE_INFINITY
   let latestMs = Number.POSITIVE_INFINITY
 
@@ -63,7 +72,7 @@ export function createBlockClock(isWorthIt: () => boolean, now: () => number = D
       if (blocks < 1) return
       const measuredMs = ((latest.timestamp - finalized.timestamp) * 1000) / blocks
       const same = blockMs !== undefined && Math.abs(measuredMs - blockMs) < blockMs * 0.3
-      blockMs = measuredMs >= FASTEST_MS && measuredMs <= SLOWEST_MS ? measuredMs : undefined
+      blockMs = measuredMs >= fastestMs && measuredMs <= SLOWEST_MS ? measuredMs : undefined
       if (same) return
       soonestMs = Number.NEGATIVE_INFINITY
       latestMs = Number.POSITIVE_INFINITY
@@ -74,6 +83,10 @@ export function createBlockClock(isWorthIt: () => boolean, now: () => number = D
       const dueMs = newest.timestamp * 1000 + blockMs
       if (nowMs > dueMs + blockMs + OLD_MS) return undefined
       if (newest.number > number) return 0
+      if (blockMs < WHOLE_SECOND_MS) {
+        const leftMs = newest.seenAtMs + blockMs - nowMs
+        return leftMs > 0 ? leftMs : blockMs / 2
+      }
       if (!isNarrow(blockMs)) {
         return Math.max(0, dueMs + soonestMs - nowMs, newest.seenAtMs + blockMs / 3 - nowMs)
       }
@@ -85,7 +98,9 @@ export function createBlockClock(isWorthIt: () => boolean, now: () => number = D
     },
     isWorthIt,
     expectsNext() {
-      if (!newest || blockMs === undefined || !isNarrow(blockMs)) return false
+      if (!newest || blockMs === undefined) return false
+      if (blockMs < WHOLE_SECOND_MS) return now() >= newest.seenAtMs + blockMs
+      if (!isNarrow(blockMs)) return false
       return now() >= newest.timestamp * 1000 + blockMs + latestMs - blockMs / 16
     },
     newest: () => newest?.number,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { UnavailableError } from '../errors.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import { findNetwork } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import { createExactSigner } from '../schemes/exact/exact-signer.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => dev.stop())
 
 test('domain and head are read from the chain', async () => {
-  expect(await chain.domain()).toEqual({ chainId: 84532, name: 'USDC', version: '2' })
+  expect(await chain.domain()).toEqual({ chainId: 84532, name: 'USDC', version: '2', decimals: 6 })
   await dev.mine(5)
   const { latest, finalized } = await chain.head()
   expect(latest.number).toBe(Number(await dev.client.getBlockNumber({ cacheTime: 0 })))

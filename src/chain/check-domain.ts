@@ -1,33 +1,55 @@
-import type { Chain, Settlement } from '../ports.ts'
+import type { Settlement } from '../ports.ts'
 import type { Network } from '../protocol/network.ts'
-import type { ChainDomain } from './chain-client.ts'
+import { readDomain } from './read-domain.ts'
+import type { Rpc } from './rpc.ts'
+import type { RpcPool } from './rpc-pool.ts'
 
-type Checked = { kind: 'good' } | { kind: 'mismatch'; faults: string[] } | { kind: 'unreachable' }
+/** `good`: this node, at least, is one of the network. */
+type Checked = { kind: 'good'; node: Rpc } | { kind: 'mismatch'; faults: string[] } | { kind: 'unreachable' }
 
 /**
  * A token whose domain differs from our table would refuse every signature, so this is checked before the first
- * settlement.
+ * settlement. One good node is enough; the pool leaves out those of another chain. `label` is what the seller calls
+ * the RPC of this network.
  */
-export function createDomainCheck(network: Network, chain: Chain & { domain(): Promise<ChainDomain> }) {
-  let good = false
-  async function check(): Promise<Checked> {
-    if (good) return { kind: 'good' }
-    let found: ChainDomain
-    try {
-      found = await chain.domain()
-    } catch {
-      return { kind: 'unreachable' }
-    }
-    const expected = { chainId: network.chainId, ...network.token.domain }
-    const faults = (['chainId', 'name', 'version'] as const)
+export function createDomainCheck(
+  network: Network,
+  label: string,
+  { nodes, leaveOut }: Pick<RpcPool, 'nodes' | 'leaveOut'>,
+) {
+  let good: Checked | undefined
+
+  async function checkNode({ host, rpc }: RpcPool['nodes'][number], index: number): Promise<Checked> {
+    const { chainId, token } = network
+    const found = await readDomain(rpc, token.address).catch(() => undefined)
+    if (!found) return { kind: 'unreachable' }
+    const expected = { chainId, ...token.domain, decimals: token.decimals }
+    const which = nodes.length > 1 ? `${label} (${host})` : label
+    const faults = (['chainId', 'name', 'version', 'decimals'] as const)
       .filter((field) => found[field] !== expected[field])
       .map(
         (field) =>
-          `rpcUrl answers ${field} ${found[field]}; ${network.id} has ${expected[field]}. Use an RPC of ${network.id}.`,
+          `${which} answers ${field} ${found[field] ?? 'nothing'}; ${network.id} has ${expected[field]}. Use an RPC of ${network.id}.`,
       )
-    good = faults.length === 0
-    return good ? { kind: 'good' } : { kind: 'mismatch', faults }
+    if (faults.length === 0) return { kind: 'good', node: rpc }
+    leaveOut(index, `is not a node of ${network.id} with its token`)
+    return { kind: 'mismatch', faults }
   }
+
+  async function check(): Promise<Checked> {
+    if (good) return good
+    const checks = nodes.map(checkNode)
+    const sound = checks.map(async (checked) => {
+      const one = await checked
+      return one.kind === 'good' ? one : Promise.reject(one)
+    })
+    // As soon as one is good: a node that does not answer must not hold up the others.
+    good = await Promise.any(sound).catch(() => undefined)
+    if (good) return good
+    const faults = (await Promise.all(checks)).flatMap((one) => (one.kind === 'mismatch' ? one.faults : []))
+    return faults.length > 0 ? { kind: 'mismatch', faults } : { kind: 'unreachable' }
+  }
+
   const unfit = async (): Promise<string | undefined> => {
     const checked = await check()
     if (checked.kind === 'good') return undefined

@@ -1,10 +1,11 @@
 import type { Address, Hex } from '../protocol/hex.ts'
 
-/** An EIP-1559 transaction that moves no ether. */
+/** A transaction that moves none of the chain's own coin. */
 export interface TransactionFields {
   chainId: number
   nonce: number
   maxPriorityFeePerGas: bigint
+  /** The gas price, in a transaction from before EIP-1559. */
   maxFeePerGas: bigint
   gas: bigint
   to: Address
@@ -29,18 +30,38 @@ export function encodeTransaction(fields: TransactionFields, signature?: Transac
     number(fields.nonce),
     number(fields.maxPriorityFeePerGas),
     number(fields.maxFeePerGas),
-    number(fields.gas),
-    text(Buffer.from(fields.to.slice(2), 'hex')),
-    number(0),
-    text(Buffer.from(fields.data.slice(2), 'hex')),
+    ...callOf(fields),
     // No access list.
     header(0xc0, 0),
   ]
-  if (signature) {
-    items.push(number(signature.yParity), text(trimmed(signature.r)), text(trimmed(signature.s)))
-  }
+  if (signature) items.push(number(signature.yParity), ...pointOf(signature))
+  return Buffer.concat([Buffer.of(EIP1559), list(items)])
+}
+
+/** The same for chains without EIP-1559. The chain id is part of what is signed, and of v (EIP-155). */
+export function encodeLegacyTransaction(
+  fields: TransactionFields,
+  signature?: TransactionSignature,
+): Uint8Array {
+  const { chainId, nonce, maxFeePerGas } = fields
+  const ending = signature
+    ? [number(BigInt(chainId) * 2n + 35n + BigInt(signature.yParity)), ...pointOf(signature)]
+    : [number(chainId), number(0), number(0)]
+  return list([number(nonce), number(maxFeePerGas), ...callOf(fields), ...ending])
+}
+
+const callOf = ({ gas, to, data }: TransactionFields): Buffer[] => [
+  number(gas),
+  text(Buffer.from(to.slice(2), 'hex')),
+  number(0),
+  text(Buffer.from(data.slice(2), 'hex')),
+]
+
+const pointOf = ({ r, s }: TransactionSignature): Buffer[] => [text(trimmed(r)), text(trimmed(s))]
+
+function list(items: readonly Buffer[]): Buffer {
   const size = items.reduce((sum, item) => sum + item.length, 0)
-  return Buffer.concat([Buffer.of(EIP1559), header(0xc0, size), ...items])
+  return Buffer.concat([header(0xc0, size), ...items])
 }
 
 /** RLP header: the kind and length of what follows. */

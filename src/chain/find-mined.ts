@@ -8,13 +8,13 @@ import { readBlock, readRecord } from './rpc-values.ts'
 const MAX_KNOWN = 10_000
 
 /** Finds which of our own transactions are mined, and the latest block at that time. */
-export function createMinedSearch(rpc: Rpc, blocks: BlockClock) {
+export function createMinedSearch(rpc: Rpc, blocks: BlockClock, now: () => number = Date.now) {
   /** For each transaction, the block up to which it is not mined. */
   const absent = new Map<Hex, number>()
 
-  async function latest(): Promise<{ at: Block; transactions: ReadonlySet<unknown> }> {
-    const askedAtMs = Date.now()
-    const answer = await rpc.call('eth_getBlockByNumber', ['latest', false])
+  async function latest(node: Rpc): Promise<{ at: Block; transactions: ReadonlySet<unknown> }> {
+    const askedAtMs = now()
+    const answer = await node.call('eth_getBlockByNumber', ['latest', false])
     const at = readBlock(answer)
     blocks.saw(at, askedAtMs)
     const { transactions } = readRecord(answer, 'block')
@@ -26,9 +26,12 @@ export function createMinedSearch(rpc: Rpc, blocks: BlockClock) {
     absent.set(hash, upTo)
   }
 
-  /** The latest block is read before any logs, so that a search certainly covers it. */
-  async function look(hashes: readonly Hex[]): Promise<[Receipt[], Block]> {
-    const [receipts, { at }] = await Promise.all([readReceipts(rpc, hashes), latest()])
+  /**
+   * The latest block is read before any logs, so that a search certainly covers it; the logs must come from the same
+   * node.
+   */
+  async function look(hashes: readonly Hex[], node: Rpc = rpc): Promise<[Receipt[], Block]> {
+    const [receipts, { at }] = await Promise.all([readReceipts(node, hashes), latest(node)])
     return [receipts, at]
   }
 
@@ -38,12 +41,12 @@ export function createMinedSearch(rpc: Rpc, blocks: BlockClock) {
      * If calls are limited or slow, receipts are read only if they may exist: in the next block if that is due, in
      * the latest one, or in one that we missed.
      */
-    async lookIfLikely(hashes: readonly Hex[]): Promise<[Receipt[], Block]> {
-      if (!blocks.isWorthIt() || blocks.expectsNext()) return look(hashes)
-      const { at, transactions } = await latest()
+    async lookIfLikely(hashes: readonly Hex[], node: Rpc = rpc): Promise<[Receipt[], Block]> {
+      if (!blocks.isWorthIt() || blocks.expectsNext()) return look(hashes, node)
+      const { at, transactions } = await latest(node)
       const missing = (hash: Hex) => !transactions.has(hash) && (absent.get(hash) ?? -1) >= at.number - 1
       const possible = hashes.filter((hash) => !missing(hash))
-      const receipts = await readReceipts(rpc, possible)
+      const receipts = await readReceipts(node, possible)
       const mined = new Set(receipts.map(({ hash }) => hash))
       // If a transaction is listed but has no receipt, the node lags behind, so it is asked for again.
       for (const hash of hashes) {

@@ -1,12 +1,35 @@
 import type { WalletState } from '../ports.ts'
+import type { Network } from '../protocol/network.ts'
 
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
 }
 
+/** What transactions of a network may cost, and when one that is not mined gets a higher fee. */
+export interface GasPolicy {
+  maxFeePerGasWei: bigint
+  bumpAfterMs: number
+  /** The coin that pays for gas. */
+  symbol: string
+}
+
+/** A block may be missed or full without any fault of the fee. */
+const BUMP_AFTER_MS = 12_000
+const BUMP_AFTER_BLOCKS = 3
+
+export function gasPolicyOf({ fees, blockMs, native }: Network): GasPolicy {
+  return {
+    maxFeePerGasWei: weiOf(fees.maxGwei),
+    bumpAfterMs: Math.max(BUMP_AFTER_MS, BUMP_AFTER_BLOCKS * blockMs),
+    symbol: native.symbol,
+  }
+}
+
+export const weiOf = (gwei: number): bigint => BigInt(Math.round(gwei * 1e9))
+
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
-const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+export const greatest = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
  * Leaves room for the base fee to double. If the cap is below the base fee, the transaction waits until the base fee

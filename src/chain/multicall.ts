@@ -5,6 +5,12 @@ export const MULTICALL3: Address = '0xca11bde05977b3631167028862be2a173976ca11'
 export const BLOCK_NUMBER_CALL: Hex = '0x42cbb15c'
 export const BLOCK_TIMESTAMP_CALL: Hex = '0x0f28c97d'
 
+/** In contracts on Arbitrum, the block number is that of Ethereum; this precompile knows the chain's own. */
+export const ARBITRUM_HEIGHT_CALL: Call = {
+  to: '0x0000000000000000000000000000000000000064',
+  data: '0xa3b1b31d', // arbBlockNumber()
+}
+
 const AGGREGATE3 = '82ad56cb' // aggregate3((address,bool,bytes)[])
 const TRY_AGGREGATE = 'bce38bd7' // tryAggregate(bool,(address,bytes)[])
 

@@ -22,6 +22,21 @@ export interface Rpc {
    * The result. Rejects with UnavailableError on an error answer too, because the node did not answer the question.
    */
   call(method: string, params: readonly unknown[]): Promise<unknown>
+  /** Present where there are several nodes; see {@link onOneNode}. */
+  together?<T>(work: (node: Rpc) => Promise<T>): Promise<T>
+}
+
+/**
+ * For questions whose answers belong together, such as the latest block and the logs up to it: one node answers all
+ * of them. If it fails half-way, all of the work is done again with the next one.
+ */
+export function onOneNode<T>(rpc: Rpc, work: (node: Rpc) => Promise<T>): Promise<T> {
+  return rpc.together ? rpc.together(work) : work(rpc)
+}
+
+export function resultOf(method: string, answer: RpcAnswer): unknown {
+  if (answer.ok) return answer.result
+  throw new UnavailableError(`the RPC (${method}: ${answer.error.message})`)
 }
 
 interface Waiter {
@@ -169,11 +184,7 @@ export function createRpc(
 
   return {
     attempt,
-    async call(method, params) {
-      const answer = await attempt(method, params)
-      if (answer.ok) return answer.result
-      throw new UnavailableError(`the RPC (${method}: ${answer.error.message})`)
-    },
+    call: async (method, params) => resultOf(method, await attempt(method, params)),
     roundTripMs: () => Math.min(...latencies),
     isLimited: pace.isLimited,
   }

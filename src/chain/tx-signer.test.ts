@@ -1,9 +1,14 @@
 import fc from 'fast-check'
-import { keccak256, parseTransaction, recoverTransactionAddress } from 'viem'
+import {
+  keccak256,
+  parseTransaction,
+  recoverTransactionAddress,
+  type TransactionSerializedLegacy,
+} from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import type { Hex } from '../protocol/hex.ts'
-import { NETWORKS } from '../protocol/network.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { createExactSigner } from '../schemes/exact/exact-signer.ts'
 
@@ -41,6 +46,27 @@ test('signed transactions are byte for byte the same as with viem', async () => 
       expect({ raw, hash }).toEqual({ raw: ofViem, hash: keccak256(ofViem) })
     }),
     { numRuns: 200 },
+  )
+})
+
+test('on a chain without EIP-1559 transactions are of the first kind, with the chain id in v, as with viem', async () => {
+  await fc.assert(
+    fc.asyncProperty(transaction, fc.constantFrom(...NETWORKS), async (tx, network) => {
+      const key = generatePrivateKey()
+      const signer = createExactSigner(key, { ...network, fees: { ...network.fees, legacy: true } })
+      const { raw, hash } = await signer.sign(tx)
+      const { r: _r, s: _s, v: _v, yParity: _y, ...fields } = parseTransaction(raw)
+      expect(fields).toMatchObject({ type: 'legacy', chainId: network.chainId })
+      // A price of zero is left out by viem.
+      expect(fields.gasPrice ?? 0n).toBe(tx.maxFeePerGas)
+      const ofViem = await privateKeyToAccount(key).signTransaction(fields)
+      expect({ raw, hash }).toEqual({ raw: ofViem, hash: keccak256(ofViem) })
+      const sender = await recoverTransactionAddress({
+        serializedTransaction: raw as TransactionSerializedLegacy,
+      })
+      expect(sender.toLowerCase()).toBe(signer.address)
+    }),
+    { numRuns: 50 },
   )
 })
 

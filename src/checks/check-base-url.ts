@@ -13,7 +13,7 @@ export function checkBaseUrl(
   config: ResolvedConfig,
   { port, version }: { port: number; version: string },
 ): Check {
-  const { baseUrl, network } = config
+  const { baseUrl, networks } = config
   const { host, hostname, pathname } = new URL(baseUrl)
   const asks = `the server at ${host}`
   const error = (message: string): Finding[] => [{ name, level: 'error', message, fix: FIX }]
@@ -54,7 +54,7 @@ export function checkBaseUrl(
       }
       const lonely = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
       const message = `${asks} answers, version ${version}${lonely ? '; only this machine can reach it' : ''}`
-      if (lonely && network.word === 'mainnet') return [{ name, level: 'warn', message, fix: FIX }]
+      if (lonely && !networks[0].network.testnet) return [{ name, level: 'warn', message, fix: FIX }]
       return [{ name, level: 'ok', message }]
     },
   }
@@ -62,15 +62,19 @@ export function checkBaseUrl(
 
 /** Another gateway may have the same version, but not the same wallet. */
 async function otherSeller(config: ResolvedConfig, limitMs: number): Promise<string | undefined> {
-  const { baseUrl, walletAddress, network } = config
+  const { baseUrl, networks } = config
+  const [{ walletAddress }] = networks
   const response = await fetch(`${baseUrl}/discover`, { signal: AbortSignal.timeout(limitMs) })
   const catalog = Object(response.ok ? await response.json() : undefined) as Record<string, unknown>
   const wallet = String(catalog.walletAddress ?? 'no wallet').toLowerCase()
   if (wallet !== walletAddress.toLowerCase()) {
     return `${baseUrl} is another gateway, or runs with another configuration: it asks money for ${wallet} instead of ${walletAddress}`
   }
-  if (catalog.network === network.id) return undefined
-  return `${baseUrl} sells on ${String(catalog.network)}, and this configuration says ${network.id}`
+  const listed = Array.isArray(catalog.networks) ? catalog.networks : [{ network: catalog.network }]
+  const sold = [catalog.network, ...listed.map((one) => Object(one).network)].map(String)
+  const theirs = [...new Set(sold)].join(', ')
+  const ours = networks.map((one) => one.network.id).join(', ')
+  return theirs === ours ? undefined : `${baseUrl} sells on ${theirs}, and this configuration says ${ours}`
 }
 
 /** Are the endpoints for agents, where they are switched on, reachable as well? */

@@ -1,6 +1,6 @@
 import { createChainClient } from '../chain/chain-client.ts'
 import { durationWords } from '../protocol/duration.ts'
-import type { Network } from '../protocol/network.ts'
+import { type CheckPlace, ofNetwork } from './check-place.ts'
 import type { Check, Finding } from './run-checks.ts'
 
 const FIX = 'Let the machine set its clock by NTP.'
@@ -57,22 +57,25 @@ async function skewOf(url: string, limitMs: number, now: () => number) {
   return { seconds: Math.round((theirs - ours) / 1000), host: new URL(url).host }
 }
 
+type FreshPlace = Pick<CheckPlace, 'network' | 'several'> & { labels: { rpcUrl: string } }
+
 /** A node that lags behind confirms no payments. Only a warning, because a test chain may be idle. */
-export function checkFreshness(rpcUrl: string, network: Network, now: () => number = Date.now): Check {
-  const name = 'RPC_URL'
+export function checkFreshness(rpcUrl: string, place: FreshPlace, now: () => number = Date.now): Check {
+  const { network, labels } = place
+  const name = labels.rpcUrl
   const { host } = new URL(rpcUrl)
   return {
     name,
-    asks: `the RPC at ${host}, asked for its newest block,`,
-    fix: 'Fix RPC_URL first.',
+    asks: `the RPC${ofNetwork(place)} at ${host}, asked for its newest block,`,
+    fix: `Fix ${name} first.`,
     silence: 'warn',
     async run(limitMs) {
       const { latest } = await createChainClient({ rpcUrl, network, timeoutMs: limitMs }).head()
       const age = Math.floor(now() / 1000) - latest.timestamp
-      const message = `the newest block of ${host} is ${durationWords(Math.max(0, age))} old`
+      const message = `the newest block of ${host}${place.several ? ` (${network.name})` : ''} is ${durationWords(Math.max(0, age))} old`
       const good: Finding = { name, level: 'ok', message }
       if (age <= OLD_BLOCK_SECONDS) return [good]
-      const fix = 'The node lags behind, or this clock is ahead: use another RPC_URL, or set the clock.'
+      const fix = `The node lags behind, or this clock is ahead: use another ${name}, or set the clock.`
       return [{ name, level: 'warn', message, fix }]
     },
   }

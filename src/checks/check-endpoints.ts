@@ -1,17 +1,18 @@
 import type { SettlementConfig } from '../config/resolved-config.ts'
-import type { Network } from '../protocol/network.ts'
 import { SCHEME, X402_VERSION } from '../protocol/payment.ts'
 import { createCdpAuthHeaders } from '../settlement/cdp-auth.ts'
 import { createFacilitator } from '../settlement/facilitator-client.ts'
+import { type CheckPlace, ofNetwork } from './check-place.ts'
 import type { Check } from './run-checks.ts'
 
 type FacilitatorConfig = Extract<SettlementConfig, { kind: 'facilitator' }>
 
 /** Does the facilitator settle this scheme on this network? */
-export function checkFacilitator({ url, auth }: FacilitatorConfig, network: Network): Check {
-  const name = 'FACILITATOR_URL'
-  const asks = `the facilitator at ${new URL(url).host}`
-  const fix = `Set FACILITATOR_URL to one that settles on ${network.id}, or GAS_WALLET_PRIVATE_KEY to settle with your own wallet.`
+export function checkFacilitator({ url, auth }: FacilitatorConfig, place: CheckPlace): Check {
+  const { network, labels } = place
+  const name = labels.facilitatorUrl
+  const asks = `the facilitator${ofNetwork(place)} at ${new URL(url).host}`
+  const fix = `Set ${name} to one that settles on ${network.id}, or ${labels.gasWalletPrivateKey} to settle with your own wallet.`
   return {
     name,
     asks,

@@ -6,38 +6,42 @@ import { readBig } from '../chain/rpc-values.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { askInOrder } from './ask-in-order.ts'
+import { type CheckPlace, ofNetwork, onNetwork } from './check-place.ts'
 import type { Check, Finding } from './run-checks.ts'
 
 /** A generous estimate for settling one payment. */
 const SETTLE_GAS = 100_000n
 const LOW_SETTLEMENTS = 100n
 
-interface Place {
-  rpcUrl: string
-  network: Network
-}
-
-const usdc = (micro: bigint): string => `${microToDollars(micro).slice(1)} USDC`
+/** An amount of the token in dollars, which may have more decimals than a price. */
+const money = (units: bigint, { token }: Network): string =>
+  `${microToDollars(units / 10n ** BigInt(token.decimals - 6)).slice(1)} ${token.symbol}`
 const ether = (wei: bigint): string => (Number(wei / 1_000_000_000n) / 1e9).toString()
 
 /** Can the gas wallets pay for settlements, and for how many? */
-export function checkGasWallets(keys: readonly Hex[], { rpcUrl, network }: Place): Check {
-  const name = 'GAS_WALLET_PRIVATE_KEY'
+export function checkGasWallets(keys: readonly Hex[], place: CheckPlace): Check {
+  const { network, labels } = place
+  const name = labels.gasWalletPrivateKey
+  const read = (address: Address, limitMs: number) =>
+    askInOrder(network.rpcUrls, limitMs, (rpcUrl, timeoutMs) =>
+      createChainClient({ rpcUrl, network, timeoutMs }).wallet(address),
+    )
   return {
     name,
-    asks: 'the RPC, asked for the gas wallet,',
-    fix: 'Fix RPC_URL first.',
+    asks: `the RPC${ofNetwork(place)}, asked for the gas wallet,`,
+    fix: `Fix ${labels.rpcUrl} first.`,
     silence: 'warn',
     async run(limitMs) {
-      const chain = createChainClient({ rpcUrl, network, timeoutMs: limitMs })
       return Promise.all(
         keys.map(async (key): Promise<Finding> => {
           const address = privateKeyToAddress(key)
-          const state = await chain.wallet(address.toLowerCase() as Address)
+          const state = await read(address.toLowerCase() as Address, limitMs)
           const each = (2n * state.baseFeeWei + state.priorityFeeWei) * SETTLE_GAS || 1n
           const enough = state.balanceWei / each
-          const message = `${address} holds ${ether(state.balanceWei)} ETH, enough for about ${enough} payments`
-          const fix = `Send ETH on ${network.id} to ${address}.`
+          const coin = network.native.symbol
+          const message = `${address} holds ${ether(state.balanceWei)} ${coin}${onNetwork(place)}, enough for about ${enough} payments`
+          const fix = `Send ${coin} on ${network.id} to ${address}.`
           if (enough === 0n) return { name, level: 'error', message, fix }
           return enough < LOW_SETTLEMENTS
             ? { name, level: 'warn', message, fix }
@@ -49,19 +53,20 @@ export function checkGasWallets(keys: readonly Hex[], { rpcUrl, network }: Place
 }
 
 /** Can the wallet that signs refunds pay them? */
-export function checkRefundWallet(key: Hex, payTo: string | undefined, { rpcUrl, network }: Place): Check {
-  const name = 'REFUND_WALLET_PRIVATE_KEY'
+export function checkRefundWallet(key: Hex, payTo: string | undefined, place: CheckPlace): Check {
+  const { network, labels } = place
+  const name = labels.refundWalletPrivateKey
   return {
     name,
-    asks: 'the RPC, asked for the refund wallet,',
-    fix: 'Fix RPC_URL first.',
+    asks: `the RPC${ofNetwork(place)}, asked for the refund wallet,`,
+    fix: `Fix ${labels.rpcUrl} first.`,
     silence: 'warn',
     async run(limitMs) {
       const address = privateKeyToAddress(key)
-      const held = await usdcOf(address, { rpcUrl, network }, limitMs)
-      const message = `${address} holds ${usdc(held)} for refunds`
+      const held = await heldBy(address, network, limitMs)
+      const message = `${address} holds ${money(held, network)} for refunds${onNetwork(place)}`
       if (payTo !== undefined && payTo.toLowerCase() !== address.toLowerCase() && held === 0n) {
-        const fix = `Send USDC on ${network.id} to ${address}, or give the key of the wallet that is paid.`
+        const fix = `Send ${network.token.symbol} on ${network.id} to ${address}, or give the key of the wallet that is paid.`
         return [{ name, level: 'warn', message: `${message}, and it is not the wallet that is paid`, fix }]
       }
       return [{ name, level: 'ok', message }]
@@ -70,22 +75,25 @@ export function checkRefundWallet(key: Hex, payTo: string | undefined, { rpcUrl,
 }
 
 /** Shows the balance of the seller's wallet: proof that the token can be read, and a way to recognise the wallet. */
-export function checkSellerWallet(address: Address, { rpcUrl, network }: Place): Check {
-  const name = 'SVC_WALLET_ADDRESS'
+export function checkSellerWallet(address: Address, place: CheckPlace): Check {
+  const { network, labels } = place
+  const name = labels.walletAddress
   return {
     name,
-    asks: 'the RPC, asked for the wallet,',
-    fix: 'Fix RPC_URL first.',
+    asks: `the RPC${ofNetwork(place)}, asked for the wallet,`,
+    fix: `Fix ${labels.rpcUrl} first.`,
     silence: 'warn',
     async run(limitMs) {
-      const held = await usdcOf(address, { rpcUrl, network }, limitMs)
-      return [{ name, level: 'ok', message: `holds ${usdc(held)} on ${network.id}` }]
+      const held = await heldBy(address, network, limitMs)
+      return [{ name, level: 'ok', message: `holds ${money(held, network)} on ${network.id}` }]
     },
   }
 }
 
-async function usdcOf(address: string, { rpcUrl, network }: Place, timeoutMs: number): Promise<bigint> {
-  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 64 * 1024 })
+function heldBy(address: string, network: Network, limitMs: number): Promise<bigint> {
   const data = encodeBalanceOf(address as Address)
-  return readBig(await rpc.call('eth_call', [{ to: network.token.address, data }, 'latest']), 'balance')
+  return askInOrder(network.rpcUrls, limitMs, async (rpcUrl, timeoutMs) => {
+    const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 64 * 1024 })
+    return readBig(await rpc.call('eth_call', [{ to: network.token.address, data }, 'latest']), 'balance')
+  })
 }

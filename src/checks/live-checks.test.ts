@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GatewayOptions } from '../config/options.ts'
-import { NETWORKS } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import {
   type DevChain,
   type PostgresServer,
@@ -99,9 +99,16 @@ describe('liveChecks', () => {
   })
 
   test('a clock that is behind is reported', async () => {
-    const network = NETWORKS.find(({ word }) => word === 'testnet')!
+    const labels = {
+      rpcUrl: 'RPC_URL',
+      walletAddress: '',
+      gasWalletPrivateKey: '',
+      facilitatorUrl: '',
+      refundWalletPrivateKey: '',
+    }
+    const place = { network: findNetwork('testnet')!, labels, several: false }
     const behind = () => Date.now() - 600_000
-    const findings = await runChecks([checkChain(chain.rpcUrl, network, behind)])
+    const findings = await runChecks([checkChain(chain.rpcUrl, place, behind)])
     expect(findings).toContainEqual(expect.objectContaining({ name: 'clock', level: 'warn' }))
   })
 

@@ -1,11 +1,17 @@
-import { addressFault, canonicalKey, privateKeyFault } from '../config/check-wallet.ts'
+import { readChain, readWallet } from '../config/check-network-settings.ts'
+import { readRefundKey, readSettlement } from '../config/check-settlement.ts'
+import { VARIABLE_LABELS } from '../config/from-env.ts'
+import { type NetworkPlace, readPlaces } from '../config/network-places.ts'
+import { createOptionReader } from '../config/option-reader.ts'
 import type { GatewayOptions } from '../config/options.ts'
 import { urlFault } from '../config/url-fault.ts'
 import type { Address } from '../protocol/hex.ts'
-import { findNetwork } from '../protocol/network.ts'
+import type { Network } from '../protocol/network.ts'
 import { checkChain } from './check-chain.ts'
 import { checkFacilitator, checkReachable } from './check-endpoints.ts'
+import type { CheckPlace } from './check-place.ts'
 import { checkDataDir, checkPostgres, checkRedis } from './check-stores.ts'
+import { checkWalletCode } from './check-wallet-code.ts'
 import { checkGasWallets, checkRefundWallet, checkSellerWallet } from './check-wallets.ts'
 import type { Check } from './run-checks.ts'
 
@@ -21,33 +27,59 @@ import type { Check } from './run-checks.ts'
  */
 export function liveChecks(options: GatewayOptions): Check[] {
   const checks: Check[] = []
-  const network = findNetwork(text(options.network) ?? 'testnet')
-  const rpcUrl = options.rpcUrl === undefined ? network?.rpcUrl : url(options.rpcUrl)
-  if (network && rpcUrl) {
-    const place = { rpcUrl, network }
-    checks.push(checkChain(rpcUrl, network))
-    const wallet = text(options.walletAddress)?.trim()
-    const payTo = wallet && addressFault(wallet, network.token.address) === undefined ? wallet : undefined
-    if (payTo) checks.push(checkSellerWallet(payTo.toLowerCase() as Address, place))
-    const gasKeys = keysOf(options.gasWalletPrivateKey)
-    if (gasKeys.length > 0) checks.push(checkGasWallets(gasKeys, place))
-    const [refundKey] = keysOf(options.refundWalletPrivateKey)
-    if (refundKey) checks.push(checkRefundWallet(refundKey, payTo, place))
+  // Findings name variables, without `_FILE`: the setup page shows each beside its field.
+  const source = { labels: VARIABLE_LABELS }
+  const places = readPlaces(createOptionReader(options, source), options, source)
+  const networks = places.flatMap(({ network }) => network ?? [])
+  const paid: Array<{ place: CheckPlace; address: Address }> = []
+  for (const given of places) {
+    const address = readWallet(given, networks)
+    const place = placeOf(given, networks.length > 1)
+    if (!place) continue
+    checks.push(...networkChecks(given, place, address))
+    if (address) paid.push({ place, address })
   }
-  if (network && options.gasWalletPrivateKey === undefined) {
-    const facilitator =
-      options.facilitatorUrl === undefined ? network.facilitatorUrl : url(options.facilitatorUrl)
-    const { cdpApiKeyId: apiKeyId, cdpApiKeySecret: apiKeySecret } = options
-    const auth =
-      apiKeyId && apiKeySecret ? { kind: 'cdp' as const, apiKeyId, apiKeySecret } : { kind: 'none' as const }
-    if (facilitator) checks.push(checkFacilitator({ kind: 'facilitator', url: facilitator, auth }, network))
-  }
+  checks.push(...checkWalletCode(paid))
   const backend = url(options.proxyTo?.baseUrl)
   if (backend) checks.push(checkReachable('PROXY_TO_BASE_URL', 'the backend', backend))
   const tokenApi = url(options.issueTokenApi)
   if (tokenApi) checks.push(checkReachable('ISSUE_TOKEN_API', 'the token API', tokenApi))
-  checks.push(...storeChecks(options, network?.word === 'mainnet'))
+  checks.push(...storeChecks(options, networks[0]?.testnet === false))
   return checks
+}
+
+/** Without RPCs that can be asked, only the facilitator can be checked. */
+function placeOf(given: NetworkPlace, several: boolean): CheckPlace | undefined {
+  const { network, reader } = given
+  if (!network) return undefined
+  const label = (option: Parameters<typeof reader.label>[0]) => reader.label(option)
+  return {
+    network: readChain(given) ?? { ...network, rpcUrls: [] },
+    several,
+    labels: {
+      rpcUrl: label('rpcUrl'),
+      walletAddress: label('walletAddress'),
+      gasWalletPrivateKey: label('gasWalletPrivateKey'),
+      facilitatorUrl: label('facilitatorUrl'),
+      refundWalletPrivateKey: label('refundWalletPrivateKey'),
+    },
+  }
+}
+
+function networkChecks(given: NetworkPlace, place: CheckPlace, payTo: Address | undefined): Check[] {
+  const { rpcUrls }: Network = place.network
+  const settlement = readSettlement(given)
+  const refundKey = readRefundKey(given.reader)
+  const onChain =
+    rpcUrls.length === 0
+      ? []
+      : [
+          ...rpcUrls.map((rpcUrl) => checkChain(rpcUrl, place)),
+          ...(payTo ? [checkSellerWallet(payTo, place)] : []),
+          ...(settlement?.kind === 'gas-wallet' ? [checkGasWallets(settlement.privateKeys, place)] : []),
+          ...(refundKey ? [checkRefundWallet(refundKey, payTo, place)] : []),
+        ]
+  return [...onChain, ...(settlement?.kind === 'facilitator' ? [checkFacilitator(settlement, place)] : [])]
 }
 
 function storeChecks({ databaseUrl, redisUrl, store }: GatewayOptions, mainnet: boolean): Check[] {
@@ -66,12 +98,4 @@ const text = (value: unknown): string | undefined =>
 function url(value: unknown): string | undefined {
   const trimmed = text(value)?.trim()
   return trimmed !== undefined && urlFault(trimmed) === undefined ? trimmed : undefined
-}
-
-function keysOf(value: unknown) {
-  const list = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : []
-  return list
-    .flatMap((key: unknown) => (typeof key === 'string' ? [key.trim()] : []))
-    .filter((key) => privateKeyFault(key) === undefined)
-    .map(canonicalKey)
 }

@@ -5,11 +5,17 @@ import type { Check } from './run-checks.ts'
 
 /** Checks of an installed server, in addition to the live checks that the setup page runs while one types. */
 export function standingChecks(config: ResolvedConfig, dataDir: string): Check[] {
-  const { network, settlement, store } = config
-  const mainnet = network.word === 'mainnet'
-  const clocks = [network.rpcUrl, ...(settlement.kind === 'facilitator' ? [settlement.url] : [])]
+  const { networks, store } = config
+  const several = networks.length > 1
+  const mainnet = !networks[0].network.testnet
+  const clocks = networks.flatMap(({ network, settlement }) => [
+    ...network.rpcUrls,
+    ...(settlement.kind === 'facilitator' ? [settlement.url] : []),
+  ])
   return [
-    deferring(checkFreshness(network.rpcUrl, network)),
+    ...networks.flatMap(({ network, labels }) =>
+      network.rpcUrls.map((rpcUrl) => deferring(checkFreshness(rpcUrl, { network, labels, several }))),
+    ),
     checkClock(clocks),
     ...(store.kind === 'postgres' ? [deferring(checkPostgresDurability(store.url, mainnet))] : []),
     ...(store.kind === 'embedded' ? [deferring(checkDisk(dataDir))] : []),

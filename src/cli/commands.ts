@@ -76,13 +76,18 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   const reconcile = defineCommand({
     meta: { name: 'reconcile', description: 'compare the chain with the books; exit code 1 if they differ' },
     args: {
-      'from-block': optional('the first block to look at; default: a day before the first payment', 'number'),
+      network: optional('compare this network only; default: every one that is configured', 'word'),
+      'from-block': optional(
+        'the first block to look at, with several networks base=1,polygon=2; default: a day before the first payment',
+        'number',
+      ),
       json,
     },
     run: ({ args }) =>
       run(args.json, async () => {
         const { reconcileBooks } = await import('./reconcile-books.ts')
-        return reconcileBooks(terminal, { json: args.json === true, fromBlock: args['from-block'] })
+        const { json: asJson, network } = args
+        return reconcileBooks(terminal, { json: asJson === true, network, fromBlock: args['from-block'] })
       }),
   })
   const migrate = defineCommand({

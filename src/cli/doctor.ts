@@ -56,14 +56,18 @@ function faultFinding(line: string): Finding {
   return { name: name ?? 'configuration', level: 'error', message: line }
 }
 
-function wordsOf({ plans, routes, network, store }: ResolvedConfig): string {
+function wordsOf({ plans, routes, networks, store }: ResolvedConfig): string {
   const sold = `${plural(plans.length, 'plan')} and ${plural(routes.length, 'route')}`
-  return `${sold} on ${network.id} (${network.word}), store: ${store.kind}`
+  const where = networks.map(({ network }) => `${network.id} (${network.name})`).join(', ')
+  return `${sold} on ${where}, store: ${store.kind}`
 }
 
-function refundKey({ refundWalletPrivateKey }: ResolvedConfig): Finding[] {
-  if (refundWalletPrivateKey !== null) return []
-  const message = 'no wallet signs refunds: they wait until one does'
+function refundKey({ networks }: ResolvedConfig): Finding[] {
+  const without = networks.filter(({ refundWalletPrivateKey }) => refundWalletPrivateKey === null)
+  if (without.length === 0) return []
+  const names = without.map(({ network }) => network.name).join(', ')
+  const on = without.length < networks.length ? ` on ${names}` : ''
+  const message = `no wallet signs refunds${on}: they wait until one does`
   return [
     {
       name: 'REFUND_WALLET_PRIVATE_KEY',

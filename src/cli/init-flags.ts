@@ -1,7 +1,11 @@
 /** The flags of `paystile init`. There are none for secrets: every user of a machine can read its command lines. */
 export const INIT_FLAGS: Record<string, { name: string; description: string; hint: string }> = {
   wallet: { name: 'SVC_WALLET_ADDRESS', description: 'your wallet, which is paid', hint: 'address' },
-  network: { name: 'SVC_NETWORK', description: 'testnet or mainnet', hint: 'network' },
+  network: {
+    name: 'SVC_NETWORK',
+    description: 'testnet, mainnet, or several: base,polygon',
+    hint: 'network',
+  },
   plans: { name: 'PLANS', description: 'what you sell by time, as JSON', hint: 'json' },
   routes: { name: 'ROUTES', description: 'what you sell by call, as JSON', hint: 'json' },
   backend: { name: 'PROXY_TO_BASE_URL', description: 'the API behind routes and plans', hint: 'url' },

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { confirm, intro, isCancel, note, password, select, text } from '@clack/prompts'
+import { chosenNetworks } from '../config/check-networks.ts'
+import { networkVariable } from '../config/network-variables.ts'
 import type { Configuration } from '../config/read-configuration.ts'
 import { variableFault } from '../config/variable-fault.ts'
 import { ConfigError } from '../errors.ts'
 import { priceFault } from '../protocol/amount.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 import type { Terminal } from './terminal.ts'
 
 type Values = Record<string, string | readonly unknown[]>
@@ -12,6 +15,10 @@ type CheckValues = (values: Values) => Configuration
 const WALLETS = `paystile never makes a wallet for you: money must not depend on a key that you have not seen.
 Make one in a wallet program, keep its recovery phrase, and give only its address here.
 A gas wallet is a second, small one: it holds some ETH for fees, and never USDC.`
+
+const NETWORK_LIST = NETWORKS.map(
+  ({ word, name, testnet }) => `${word}: ${name}${testnet ? ', test money' : ''}`,
+).join('\n')
 
 /** Asks for everything a server needs, one question at a time; each answer is checked as the server would check it. */
 export async function askValues(terminal: Terminal, start: Values, check: CheckValues): Promise<Values> {
@@ -141,17 +148,49 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
     } while (await more('Another route?'))
     values.ROUTES = routes
   }
+  async function askNetworks(): Promise<void> {
+    const now = known('SVC_NETWORK')
+    const plain = ['', 'testnet', 'mainnet'].includes(now)
+    const which = await askOne(
+      'Which network?',
+      [
+        { value: 'testnet', label: 'testnet (Base Sepolia): test money' },
+        { value: 'mainnet', label: 'mainnet (Base): real money' },
+        { value: 'others', label: 'another one, or several' },
+      ],
+      plain ? now : 'others',
+    )
+    if (which === 'others') {
+      note(NETWORK_LIST, 'Networks', streams)
+      if (plain) delete values.SVC_NETWORK
+      await askText('SVC_NETWORK', 'Which ones, separated by commas? The first is preferred', {
+        placeholder: 'base,polygon',
+        needed: true,
+      })
+    } else values.SVC_NETWORK = which
+    // Settings of networks that are no longer chosen would be refused.
+    const chains = networks().map(({ chainId }) => chainId)
+    for (const name of Object.keys(values)) {
+      const own = networkVariable(name)
+      if (own && !chains.includes(own.chainId)) delete values[name]
+    }
+  }
+  const networks = () => chosenNetworks(check(values).options)
   async function askSettlement(): Promise<void> {
+    const settledByDefault = networks().every(({ facilitatorUrl }) => facilitatorUrl !== null)
+    const coins = [...new Set(networks().map(({ native }) => native.symbol))].join(' and ')
     const way = await askOne('Who brings payments to the chain?', [
-      { value: 'default', label: 'the default facilitator, which pays the fees' },
+      ...(settledByDefault
+        ? [{ value: 'default' as const, label: 'the default facilitator, which pays the fees' }]
+        : []),
       { value: 'other', label: 'another facilitator' },
-      { value: 'gas', label: 'this server, with a gas wallet of yours that holds ETH' },
+      { value: 'gas', label: `this server, with a gas wallet of yours that holds ${coins || 'ETH'}` },
     ])
     for (const name of ['FACILITATOR_URL', ...(way === 'gas' ? [] : ['GAS_WALLET_PRIVATE_KEY'])])
       delete values[name]
     if (way === 'gas') return askSecret('GAS_WALLET_PRIVATE_KEY', 'Private key of the gas wallet', true)
     if (way === 'other') return askText('FACILITATOR_URL', 'Its URL', { needed: true })
-    if (values.SVC_NETWORK !== 'mainnet') return
+    if (!networks().some(({ word }) => word === 'base')) return
     await askText('CDP_API_KEY_ID', 'Key id of its operator, Coinbase (CDP)', { needed: true })
     await askSecret('CDP_API_KEY_SECRET', 'The secret of that key', true)
   }
@@ -178,14 +217,7 @@ export async function askValues(terminal: Terminal, start: Values, check: CheckV
 
   intro('paystile init', streams)
   note(WALLETS, 'Wallets', streams)
-  values.SVC_NETWORK = await askOne(
-    'Which network?',
-    [
-      { value: 'testnet', label: 'testnet (Base Sepolia): test money' },
-      { value: 'mainnet', label: 'mainnet (Base): real money' },
-    ],
-    known('SVC_NETWORK'),
-  )
+  await askNetworks()
   await askText('SVC_WALLET_ADDRESS', 'Address of your wallet, which is paid', {
     placeholder: '0x…',
     needed: true,

@@ -3,8 +3,8 @@ import {
   configFilePath,
   LISTS,
   readConfigFile,
-  SAVED_NAMES,
   type SavedValues,
+  savedNamesWith,
   writeConfigFile,
 } from '../config/config-file.ts'
 import { jsonFaultAt, placeOf } from '../config/json-fault.ts'
@@ -54,7 +54,13 @@ export async function initialize(terminal: Terminal, args: InitArgs): Promise<Re
       `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set DATA_DIR to a folder of yours.`,
     ])
   }
-  return describe(path, dataDir, Object.keys(values), generated, config.refundWalletPrivateKey === null)
+  return describe(
+    path,
+    dataDir,
+    Object.keys(values),
+    generated,
+    config.networks.some(({ refundWalletPrivateKey }) => refundWalletPrivateKey === null),
+  )
 }
 
 /** The configuration of a server with these values in its file and no variables in its environment other than `NAME_FILE`s. */
@@ -74,7 +80,7 @@ function fromFlags(args: InitArgs): Values {
 /** Values of the environment, without `NAME_FILE`s: those files are read at each start, so their content is not saved. */
 function fromEnvironment(env: Env): Values {
   return parsed(
-    SAVED_NAMES.flatMap((name) => {
+    savedNamesWith(env).flatMap((name) => {
       const text = env[name]?.trim()
       return text ? [{ name, label: name, text }] : []
     }),

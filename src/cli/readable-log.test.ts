@@ -44,6 +44,10 @@ paystile is ready
   sells      2 plans, 1 route
 
 `)
+  const networks = ['eip155:8453 (Base)', 'eip155:137 (Polygon)']
+  expect(plain({ level: 'info', message: 'ready', ...ready, networks })).toContain(
+    '  network    eip155:8453 (Base), eip155:137 (Polygon)\n',
+  )
   const url = 'http://localhost:3000/admin?token=abc'
   expect(plain({ level: 'info', message: 'the dashboard, for one login', url })).toBe(
     `  dashboard  ${url}\n             (good for one login)\n\n`,

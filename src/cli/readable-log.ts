@@ -40,7 +40,8 @@ function setUp(url: string, why: string[]): string {
 }
 
 function ready(entry: Entry): string {
-  const { url, network, walletAddress, plans, routes } = entry as Record<string, unknown>
+  const { url, networks, walletAddress, plans, routes } = entry as Record<string, unknown>
+  const network = Array.isArray(networks) ? networks.join(', ') : (entry as { network?: unknown }).network
   const count = (number: unknown, word: string) => `${number} ${word}${number === 1 ? '' : 's'}`
   const sells = `${count(plans, 'plan')}, ${count(routes, 'route')}`
   const rows = Object.entries({ gateway: url, network, wallet: walletAddress, sells })

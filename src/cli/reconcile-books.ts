@@ -1,77 +1,81 @@
 import { privateKeyToAddress } from 'viem/accounts'
-import { ConfigError } from '../errors.ts'
+import type { NetworkConfig } from '../config/resolved-config.ts'
+import { UnavailableError } from '../errors.ts'
 import type { Address } from '../protocol/hex.ts'
-import { type Reconciliation, reconcile } from '../reconcile/reconcile.ts'
+import { reconcile } from '../reconcile/reconcile.ts'
 import type { LedgerEntry } from '../server/admin/read-ledger.ts'
+import { type Compared, describeOne, describeSeveral } from './describe-reconciliation.ts'
 import { complete, load } from './load.ts'
 import { linesOf, type OpenBackstage, openBackstage } from './open-backstage.ts'
-import { findingLine, type Report, type Terminal } from './terminal.ts'
-import { startWaiting } from './waiting.ts'
+import { checkFromBlock, chooseNetworks, firstBlocks } from './reconcile-flags.ts'
+import type { Report, Terminal } from './terminal.ts'
+import { startWaiting, type Waiting } from './waiting.ts'
 
 /** Compares the chain with the ledger; the exit code is 1 if there is an error, so that cron reports it. */
 export async function reconcileBooks(
   terminal: Terminal,
-  { json, fromBlock }: { json: boolean; fromBlock: string | undefined },
+  flags: { json: boolean; fromBlock: string | undefined; network: string | undefined },
 ): Promise<Report> {
-  if (fromBlock !== undefined && !/^\d{1,15}$/.test(fromBlock)) {
-    throw new ConfigError([
-      `--from-block is ${JSON.stringify(fromBlock)}; it must be a block's number, for example --from-block 21000000.`,
-    ])
-  }
+  checkFromBlock(flags.fromBlock)
   const loaded = await load(terminal)
-  const { network, walletAddress, refundWalletPrivateKey } = complete(loaded)
+  const { networks: configured } = complete(loaded)
+  const chosen = chooseNetworks(configured, flags.network)
+  const fromBlocks = firstBlocks(chosen, flags.fromBlock)
   const backstage = await openBackstage(loaded, 'look')
-  const waiting = await startWaiting(terminal, json, 'Reading the books')
+  const waiting = await startWaiting(terminal, flags.json, 'Reading the books')
   try {
-    const result = await reconcile(
-      {
-        network,
-        walletAddress,
-        refundWallet: refundWalletPrivateKey
-          ? (privateKeyToAddress(refundWalletPrivateKey).toLowerCase() as Address)
-          : undefined,
-        ledger: () => readLedger(backstage),
-        fromBlock: fromBlock === undefined ? undefined : Number(fromBlock),
-        nowMs: Date.now(),
-      },
-      {
-        onEntry: (count) => waiting.at(count, undefined),
-        onBlock: (done, total) => waiting.at(done, total, 'Reading the chain, block'),
-      },
-    )
-    return describe(result, backstage)
+    const compare = (on: NetworkConfig) =>
+      compareOn(on, {
+        backstage,
+        waiting,
+        fromBlock: fromBlocks.get(on.network.id),
+        several: configured.length > 1,
+      })
+    if (chosen.length === 1) return describeOne(await compare(chosen[0]!), backstage)
+    const compared: Compared[] = []
+    // One after the other: each reads the whole ledger, and a public node answers only so many questions at once.
+    for (const on of chosen) {
+      const { network, labels } = on
+      try {
+        compared.push({ network, result: await compare(on) })
+      } catch (error) {
+        if (!(error instanceof UnavailableError)) throw error
+        compared.push({ network, unreadable: error.message, rpcName: labels.rpcUrl })
+      }
+    }
+    return describeSeveral(compared, backstage)
   } finally {
     waiting.end()
     await backstage.close()
   }
 }
 
-async function* readLedger(backstage: OpenBackstage): AsyncGenerator<LedgerEntry> {
-  for await (const line of linesOf(await backstage.ask('/ledger'))) yield JSON.parse(line) as LedgerEntry
+function compareOn(
+  { network, walletAddress, refundWalletPrivateKey, labels }: NetworkConfig,
+  parts: { backstage: OpenBackstage; waiting: Waiting; fromBlock: number | undefined; several: boolean },
+) {
+  const { backstage, waiting, fromBlock, several } = parts
+  return reconcile(
+    {
+      network,
+      walletAddress,
+      refundWallet: refundWalletPrivateKey
+        ? (privateKeyToAddress(refundWalletPrivateKey).toLowerCase() as Address)
+        : undefined,
+      ledger: () => readLedger(backstage),
+      fromBlock,
+      nowMs: Date.now(),
+      ...(several && { rpcName: labels.rpcUrl }),
+    },
+    {
+      onEntry: (count) => waiting.at(count, undefined),
+      onBlock: (done, total) => {
+        waiting.at(done, total, several ? `Reading ${network.name}, block` : 'Reading the chain, block')
+      },
+    },
+  )
 }
 
-function describe(result: Reconciliation, { via, place }: OpenBackstage): Report {
-  const { found, fromBlock, toBlock, challenges, movements, refundsWaiting, foreign, network } = result
-  const failed = found.some(({ level }) => level === 'error')
-  const width = Math.max(0, ...found.map(({ kind }) => kind.length))
-  const lines = found.map(({ kind, level, challengeId, txHash, message, fix }) => {
-    const where = [challengeId, txHash].filter((id) => id !== null).join(' ')
-    return findingLine({ name: kind, level, message: `${where}: ${message}`, fix }, width)
-  })
-  const errors = found.filter(({ level }) => level === 'error').length
-  const summary = [
-    `${network}, blocks ${fromBlock} to ${toBlock}`,
-    `${challenges} paid challenges of ${place}`,
-    `${movements.incoming} transfers in, ${movements.outgoing} out`,
-    ...(refundsWaiting > 0 ? [`${refundsWaiting} refunds on their way`] : []),
-    ...(foreign > 0 ? [`${foreign} challenges of other networks left out`] : []),
-  ].join(' · ')
-  const verdict = failed
-    ? `${errors} ${errors === 1 ? 'thing does' : 'things do'} not agree.`
-    : 'Chain and ledger agree.'
-  return {
-    lines: [...lines, summary, verdict],
-    json: { ok: !failed, via, ...result, found },
-    failed,
-  }
+async function* readLedger(backstage: OpenBackstage): AsyncGenerator<LedgerEntry> {
+  for await (const line of linesOf(await backstage.ask('/ledger'))) yield JSON.parse(line) as LedgerEntry
 }

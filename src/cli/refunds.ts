@@ -7,11 +7,22 @@ import { startWaiting } from './waiting.ts'
 
 type Item = ShownSale & { reason: string | null; attempts: number; since: string; surplus: boolean }
 
+interface NamedNetwork {
+  network: string
+  name: string
+}
+
+/** What is used here of the overview. */
+interface Told {
+  reading?: { done: number; total: number }
+  networks?: NamedNetwork[]
+}
+
 /** Lists every payment that should be refunded and has not been yet. */
 export async function listRefunds(terminal: Terminal, json: boolean): Promise<Report> {
   const backstage = await openBackstage(await load(terminal), 'look')
   try {
-    await untilRead(backstage, terminal, json)
+    const networks = await untilRead(backstage, terminal, json)
     const { items } = (await (await backstage.ask('/refunds')).json()) as { items: Item[] }
     const { via } = backstage
     const asked = via === 'server' ? ` (${backstage.place} was asked)` : ''
@@ -19,7 +30,10 @@ export async function listRefunds(terminal: Terminal, json: boolean): Promise<Re
     const failed = items.filter(({ state }) => state === 'REFUND_FAILED').length
     const count = items.length === 1 ? '1 refund waits' : `${items.length} refunds wait`
     return {
-      lines: [...items.flatMap(linesOf), `${count}, ${failed} of them for you${asked}.`],
+      lines: [
+        ...items.flatMap((item) => linesOf(item, networks)),
+        `${count}, ${failed} of them for you${asked}.`,
+      ],
       json: { via, items },
     }
   } finally {
@@ -27,25 +41,34 @@ export async function listRefunds(terminal: Terminal, json: boolean): Promise<Re
   }
 }
 
-function linesOf(item: Item): string[] {
+function linesOf(item: Item, networks: readonly NamedNetwork[]): string[] {
   const { challengeId, state, usd, payer, attempts, since, reason, surplus } = item
   const what = surplus ? 'a second payment' : `${item.kind} ${item.itemId}`
+  const name = networks.find(({ network }) => network === item.network)?.name
+  const where = networks.length > 0 ? ` on ${name ?? item.network}` : ''
   const tries = attempts === 0 ? '' : `, ${attempts} ${attempts === 1 ? 'try' : 'tries'}`
   return [
-    `${challengeId}  ${state}  ${usd} to ${payer ?? 'nobody yet'} for ${what}, since ${since}${tries}`,
+    `${challengeId}  ${state}  ${usd} to ${payer ?? 'nobody yet'}${where} for ${what}, since ${since}${tries}`,
     ...(reason === null ? [] : [`    ${reason}`]),
     ...(state === 'REFUND_FAILED' ? [`    → paystile refunds retry ${challengeId}`] : []),
   ]
 }
 
-/** The server reads a long history in pieces, so ask until it is complete. */
-async function untilRead(backstage: OpenBackstage, terminal: Terminal, json: boolean): Promise<void> {
+/**
+ * The server reads a long history in pieces, so ask until it is complete. Returns the networks that are sold on, if
+ * there are several.
+ */
+async function untilRead(
+  backstage: OpenBackstage,
+  terminal: Terminal,
+  json: boolean,
+): Promise<readonly NamedNetwork[]> {
   const waiting = await startWaiting(terminal, json, 'Reading the books')
   try {
     for (;;) {
       const answer = await backstage.ask('/overview?range=24h')
-      const { reading } = (await answer.json()) as { reading?: { done: number; total: number } }
-      if (!reading) return
+      const { reading, networks = [] } = (await answer.json()) as Told
+      if (!reading) return networks
       waiting.at(reading.done, reading.total)
     }
   } finally {

@@ -14,7 +14,6 @@ const RANGES: Record<keyof Limits, Range> = {
   tokenTtlSeconds: { standard: 3600, min: 1, max: MAX_TOKEN_TTL_SECONDS },
   challengeTtlSeconds: { standard: 900, min: 1, max: 86_400 },
   settleWaitSeconds: { standard: 30, min: 0, max: 300 },
-  confirmations: { standard: 1, min: 1, max: 1000 },
   pollIntervalMs: { standard: 1000, min: 10, max: 60_000 },
   refundIntervalSeconds: { standard: 60, min: 1, max: 86_400 },
   refundMinAgeSeconds: { standard: 300, min: 0, max: 604_800 },

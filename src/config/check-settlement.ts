@@ -1,16 +1,19 @@
 import type { Address, Hex } from '../protocol/hex.ts'
-import { NETWORKS, type Network } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { addressFault, canonicalKey, privateKeyFault } from './check-wallet.ts'
+import type { NetworkPlace } from './network-places.ts'
 import type { OptionReader } from './option-reader.ts'
 import type { SettlementConfig } from './resolved-config.ts'
 
 type Auth = Extract<SettlementConfig, { kind: 'facilitator' }>['auth']
 
 /** Our own gas wallet if there is a key, otherwise a facilitator. */
-export function readSettlement(
-  reader: OptionReader,
-  network: Network | undefined,
-): SettlementConfig | undefined {
+export function readSettlement({
+  reader,
+  network,
+  named,
+  isOwn,
+}: NetworkPlace): SettlementConfig | undefined {
   const keys = readGasKeys(reader)
   const url = reader.url('facilitatorUrl', 'https://x402.org/facilitator')?.replace(/\/+$/, '')
   const auth = readAuth(reader)
@@ -22,14 +25,28 @@ export function readSettlement(
     const [first, ...others] = keys
     return first && { kind: 'gas-wallet', privateKeys: [first, ...others] }
   }
-  const used = url ?? network?.facilitatorUrl
-  if (used === undefined || !network) return undefined
+  if (!network) return undefined
+  const used = url ?? network.facilitatorUrl
+  if (!used) {
+    if (!reader.isGiven('facilitatorUrl') && !reader.isGiven('gasWalletPrivateKey'))
+      refuseNoWay(reader, named)
+    return undefined
+  }
   if (auth?.kind === 'none' && needsKeys(used)) {
     reader.faults.push(
-      `${reader.label('cdpApiKeyId')} and ${reader.label('cdpApiKeySecret')} are not set; the facilitator of ${network.word} needs them. Set both, or ${reader.label('facilitatorUrl')} to another one, or ${reader.label('gasWalletPrivateKey')} to settle with your own wallet.`,
+      `${reader.label('cdpApiKeyId')} and ${reader.label('cdpApiKeySecret')} are not set; the facilitator of ${named} needs them. Set both, or ${reader.label('facilitatorUrl')} to another one, or ${reader.label('gasWalletPrivateKey')} to settle with your own wallet.`,
     )
   }
-  return auth && { kind: 'facilitator', url: used, auth }
+  // Coinbase's keys are for Coinbase: a facilitator that was chosen for this network alone is another one.
+  const foreign = auth?.kind === 'cdp' && isOwn('facilitatorUrl') && !needsKeys(used)
+  return auth && { kind: 'facilitator', url: used, auth: foreign ? { kind: 'none' } : auth }
+}
+
+function refuseNoWay(reader: OptionReader, named: string): void {
+  const [url, key] = [reader.label('facilitatorUrl'), reader.label('gasWalletPrivateKey')]
+  reader.faults.push(
+    `${url} and ${key} are not set, and no facilitator of ${named} is known; set ${key} to settle with your own wallet, or ${url} to a facilitator that settles there.`,
+  )
 }
 
 export function readRefundKey(reader: OptionReader): Hex | null {
@@ -44,7 +61,7 @@ export function readFactories(reader: OptionReader): Address[] {
   const texts = reader.texts('allowedWalletFactories', ',') ?? []
   return texts.flatMap((text, index) => {
     const which = texts.length > 1 ? `(address ${index + 1} of ${texts.length}) ` : ''
-    const fault = addressFault(text, undefined)
+    const fault = addressFault(text)
     if (fault) reader.fault('allowedWalletFactories', which + fault)
     return fault ? [] : [text.toLowerCase() as Address]
   })
@@ -88,6 +105,6 @@ function readAuth(reader: OptionReader): Auth | undefined {
 
 /** Coinbase's facilitator needs keys on every network. */
 function needsKeys(url: string): boolean {
-  const coinbase = NETWORKS.find(({ word }) => word === 'mainnet')!.facilitatorUrl
-  return new URL(url).host === new URL(coinbase).host
+  const coinbase = findNetwork('mainnet')?.facilitatorUrl
+  return !!coinbase && new URL(url).host === new URL(coinbase).host
 }

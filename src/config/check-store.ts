@@ -32,7 +32,7 @@ export function readStore(reader: OptionReader, network: Network | undefined): S
     'redis://:password@host:6379/0',
   )
   if (databaseUrl !== undefined) return { kind: 'postgres', url: databaseUrl, wakeupsUrl: redisUrl ?? null }
-  return { kind: 'redis', url: redisUrl!, mustBeDurable: network?.word === 'mainnet' }
+  return { kind: 'redis', url: redisUrl!, mustBeDurable: network?.testnet === false }
 }
 
 /** The value is never shown: it usually holds a password. */
@@ -55,7 +55,7 @@ function readOwnStore(reader: OptionReader, network: Network | undefined): Store
     return { kind: 'memory' }
   }
   const forgets = store.kind === 'memory' || (store.kind === 'custom' && store.store.name === 'memory')
-  if (forgets && network?.word === 'mainnet') {
+  if (forgets && network?.testnet === false) {
     reader.fault(
       'store',
       'is in memory and forgets who has paid when the process ends; mainnet needs a durable one, for example store: { dataDir: "./data" }',

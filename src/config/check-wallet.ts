@@ -1,11 +1,11 @@
 import { getAddress } from 'viem/utils'
-import type { Address, Hex } from '../protocol/hex.ts'
+import type { Hex } from '../protocol/hex.ts'
 
 // The order of secp256k1: a private key is a number from 1 to below this.
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 /** Why money must not be sent there; `undefined` when it may. Addresses are public and may be repeated. */
-export function addressFault(text: string, asset?: Address): string | undefined {
+export function addressFault(text: string): string | undefined {
   if (!text.startsWith('0x')) return 'does not begin with 0x; an address is 0x and 40 hex digits.'
   const digits = text.slice(2)
   const foreign = /[^0-9a-fA-F]/.exec(digits)
@@ -18,8 +18,6 @@ export function addressFault(text: string, asset?: Address): string | undefined 
   if (mixed && text !== checksummed) {
     return `does not match its checksum, so a character is wrong; if you are sure of it, write ${text.toLowerCase()}.`
   }
-  if (text.toLowerCase() === asset)
-    return 'is the USDC contract itself; money sent there is lost. Give your own wallet.'
   return undefined
 }
 

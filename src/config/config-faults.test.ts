@@ -76,8 +76,8 @@ describe('one fault, one line', () => {
     // network
     [{ network: 'mainet' }, 'network "mainet" is unknown; did you mean "mainnet"?'],
     [
-      { network: 'eip155:1' },
-      'network "eip155:1" is unknown; it can be mainnet, eip155:8453, testnet, eip155:84532.',
+      { network: 'eip155:5' },
+      'network "eip155:5" is unknown; it can be base, mainnet, base-sepolia, testnet, ethereum, polygon,',
     ],
     [{ network: 84532 }, 'network is a number'],
     // prices: SAFETY 25

@@ -14,6 +14,7 @@ import { syncFolder } from '../sync-folder.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { VARIABLES } from './from-env.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
+import { networkVariable, networkVariablesAmong } from './network-variables.ts'
 import { kindOf } from './option-reader.ts'
 import { type Env, isSet } from './read-variable.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
@@ -30,11 +31,21 @@ export interface ConfigFile {
 const FORMAT = 1
 export const LISTS: ReadonlySet<string> = new Set(['PLANS', 'ROUTES'])
 
-/** Every variable that the setup page may save. DATA_DIR cannot be one, because it is the folder of the file. */
+/** Every variable that the setup page may save, besides those of single networks. DATA_DIR cannot be one, because it is the folder of the file. */
 export const SAVED_NAMES: readonly string[] = [
   ...Object.keys(VARIABLES).filter((name) => name !== 'DATA_DIR'),
   ...Object.keys(SERVER_VARIABLES).filter((name) => SERVER_VARIABLES[name]!.saved),
 ]
+
+/** Whether the setup page may save it: also the variables of single networks, such as `RPC_URL_137`. */
+export function isSavedName(name: string): boolean {
+  return SAVED_NAMES.includes(name) || networkVariable(name) !== undefined
+}
+
+/** Every variable that may be saved; of those of single networks, the ones that these have. */
+export function savedNamesWith(...sources: ReadonlyArray<Readonly<Record<string, unknown>>>): string[] {
+  return [...SAVED_NAMES, ...networkVariablesAmong(sources.flatMap((source) => Object.keys(source)))]
+}
 
 export const configFilePath = (dataDir: string): string => join(dataDir, 'config.json')
 
@@ -76,8 +87,7 @@ function keepKnown(path: string, found: Record<string, unknown>): ConfigFile {
 
 /** Why this value cannot be saved under this name; undefined if it can. */
 export function savedFault(name: string, value: unknown): string | undefined {
-  if (!SAVED_NAMES.includes(name))
-    return `is not a setting that can be saved${didYouMean(name, SAVED_NAMES) || '.'}`
+  if (!isSavedName(name)) return `is not a setting that can be saved${didYouMean(name, SAVED_NAMES) || '.'}`
   if (LISTS.has(name) ? Array.isArray(value) : typeof value === 'string') return undefined
   return `is ${kindOf(value)}; it must be ${LISTS.has(name) ? 'a list' : 'a text'}.`
 }

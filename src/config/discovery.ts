@@ -1,15 +1,17 @@
-import type { DiscoveryCatalog } from '../protocol/catalog.ts'
-import type { ResolvedConfig } from './resolved-config.ts'
+import type { DiscoveryCatalog, SoldOnNetwork } from '../protocol/catalog.ts'
+import type { NetworkConfig, ResolvedConfig } from './resolved-config.ts'
 
 /** The part of the configuration that buyers may see: `GET /discover`. */
 export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
+  const [{ network, walletAddress }] = config.networks
   return {
     agentName: config.agentName,
     description: config.agentDescription,
-    walletAddress: config.walletAddress,
-    network: config.network.id,
-    chainId: config.network.chainId,
-    asset: config.network.token.address,
+    walletAddress,
+    network: network.id,
+    chainId: network.chainId,
+    asset: network.token.address,
+    ...(config.networks.length > 1 && { networks: config.networks.map(describeNetwork) }),
     plans: config.plans.map(({ planId, unitAmount, description }) => ({
       planId,
       unitAmount,
@@ -25,4 +27,9 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
       ...(description && { description }),
     })),
   }
+}
+
+function describeNetwork({ network, walletAddress }: NetworkConfig): SoldOnNetwork {
+  const { id, name, chainId, token } = network
+  return { network: id, name, chainId, asset: token.address, walletAddress }
 }

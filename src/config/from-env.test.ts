@@ -37,7 +37,7 @@ describe('optionsFromEnv', () => {
     expect(missing).toEqual([])
     expect(settings.port).toBe(3000)
     expect(resolveConfig(options, source)).toMatchObject({
-      walletAddress: wallet.toLowerCase(),
+      networks: [{ walletAddress: wallet.toLowerCase() }],
       baseUrl: 'http://localhost:3000',
       store: { kind: 'embedded', dataDir: './data' },
       credential: { kind: 'hs256', secret },
@@ -49,6 +49,7 @@ describe('optionsFromEnv', () => {
       ...good,
       PORT: '8080',
       SVC_NETWORK: 'mainnet',
+      MAX_GAS_SHARE: '25%',
       AGENT_NAME: 'Weather',
       AGENT_DESCRIPTION: 'All of it',
       RESOURCE_ENDPOINT: 'https://api.example/{resourceId}',
@@ -82,24 +83,29 @@ describe('optionsFromEnv', () => {
     })
     expect(settings.port).toBe(8080)
     expect(resolveConfig(options, source)).toMatchObject({
-      network: {
-        id: 'eip155:8453',
-        rpcUrl: 'https://rpc.example',
-        explorerTxUrl: 'https://scan.example/tx/',
-      },
+      networks: [
+        {
+          network: {
+            id: 'eip155:8453',
+            rpcUrls: ['https://rpc.example'],
+            explorerTxUrl: 'https://scan.example/tx/',
+            confirmations: 2,
+          },
+          settlement: { kind: 'gas-wallet', privateKeys: [`0x${'ab'.repeat(32)}`] },
+          refundWalletPrivateKey: `0x${'cd'.repeat(32)}`,
+        },
+      ],
+      maxGasShare: 0.25,
       agentName: 'Weather',
       agentDescription: 'All of it',
       baseUrl: 'http://localhost:8080',
       resourceEndpoint: 'https://api.example/{resourceId}',
-      settlement: { kind: 'gas-wallet', privateKeys: [`0x${'ab'.repeat(32)}`] },
-      refundWalletPrivateKey: `0x${'cd'.repeat(32)}`,
       allowedWalletFactories: [`0x${'ab'.repeat(20)}`, `0x${'12'.repeat(20)}`],
       store: { kind: 'embedded', dataDir: '/data' },
       secretKey: { kind: 'given', list: secret },
       tokenTtlSeconds: 60,
       challengeTtlSeconds: 61,
       settleWaitSeconds: 62,
-      confirmations: 2,
       pollIntervalMs: 63,
       refundIntervalSeconds: 64,
       refundMinAgeSeconds: 65,

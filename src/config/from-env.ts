@@ -1,15 +1,19 @@
+import { findNetwork } from '../protocol/networks.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
+import { NETWORK_VARIABLES, networkVariable, networkVariablesAmong } from './network-variables.ts'
 import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
 import { type Env, quote, type ReadFile, readVariable } from './read-variable.ts'
 import { checkConfig } from './resolve-config.ts'
 import { readServerSettings, type ServerSettings } from './server-variables.ts'
 
-type Kind = 'text' | 'whole number' | 'flag' | 'JSON' | 'PEM' | 'folder'
+type Kind = 'text' | 'whole number' | 'number' | 'flag' | 'JSON' | 'secret JSON' | 'PEM' | 'folder'
 
 /** Every variable that becomes an option; each also reads `NAME_FILE`. */
 export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?: string }> = {
   SVC_WALLET_ADDRESS: { option: 'walletAddress', kind: 'text' },
   SVC_NETWORK: { option: 'network', kind: 'text' },
+  NETWORKS: { option: 'customNetworks', kind: 'secret JSON' },
+  MAX_GAS_SHARE: { option: 'maxGasShare', kind: 'text' },
   PLANS: { option: 'plans', kind: 'JSON' },
   ROUTES: { option: 'routes', kind: 'JSON' },
   PROXY_TO_BASE_URL: { option: 'proxyTo', member: 'baseUrl', kind: 'text' },
@@ -63,6 +67,23 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
 }
 
+/** The main member of an option, such as the base URL of `proxyTo`: messages about the whole option name its variable. */
+const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'baseUrl',
+  'enabled',
+  'organization',
+])
+
+function labelOf(option: OptionName, member: string | undefined): LabelName {
+  return CHIEF_MEMBERS.has(member) ? option : (`${option}.${member}` as LabelName)
+}
+
+/** How messages name options that are set in the environment. */
+export const VARIABLE_LABELS: { readonly [N in LabelName]?: string } = Object.fromEntries(
+  Object.entries(VARIABLES).map(([name, { option, member }]) => [labelOf(option, member), name]),
+)
+
 export interface EnvOptions {
   options: GatewayOptions
   /** For resolveConfig: makes its messages name variables instead of options, and carries the faults found here. */
@@ -85,7 +106,7 @@ export interface EnvOptions {
  */
 export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
   const { settings, faults } = readServerSettings(env, readFile)
-  const unreadable: OptionName[] = []
+  const unreadable: LabelName[] = []
   const labels: { [N in LabelName]?: string } = {}
   const read: { [N in OptionName]?: unknown } = {}
 
@@ -102,22 +123,32 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
     } else if (member === undefined) read[option] = parsed.value
     else read[option] = { ...(read[option] as object | undefined), [member]: parsed.value }
   }
+  const perNetwork: Record<number, Record<string, unknown>> = {}
+  for (const name of networkVariablesAmong(Object.keys(env))) {
+    const found = readVariable(name, env, readFile)
+    const { option, chainId } = networkVariable(name)!
+    if (found === undefined) continue
+    labels[`perNetwork.${chainId}.${option}`] = found.label
+    const parsed = 'fault' in found ? found : parse(found.text, NETWORK_VARIABLES[option].kind)
+    if ('fault' in parsed) {
+      faults.push(`${found.label} ${parsed.fault}`)
+      unreadable.push(`perNetwork.${chainId}.${option}`)
+    }
+    // An unreadable one is there all the same: its network may be one that is not configured.
+    perNetwork[chainId] = { ...perNetwork[chainId], [option]: 'fault' in parsed ? undefined : parsed.value }
+  }
+  if (Object.keys(perNetwork).length > 0) read.perNetwork = perNetwork
   // resolveConfig checks every value at run time, as it must for callers without types.
   const options = read as unknown as GatewayOptions
   const source = { labels, faults, unreadable }
   return { options, source, missing: checkConfig(options, source).missing, settings }
 }
 
-/** The main member of an option, such as the base URL of `proxyTo`: messages about the whole option name its variable. */
-const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
-  undefined,
-  'baseUrl',
-  'enabled',
-  'organization',
-])
-
-function labelOf(option: OptionName, member: string | undefined): LabelName {
-  return CHIEF_MEMBERS.has(member) ? option : (`${option}.${member}` as LabelName)
+/** Words of networks in the variable that describes networks are meant for the one that chooses them. */
+function networkWords(text: string): string | undefined {
+  const words = text.split(',').map((word) => word.trim())
+  if (!words.every((word) => findNetwork(word))) return undefined
+  return `describes networks that are not known, as JSON; to choose known ones, set SVC_NETWORK=${words.join(',')}`
 }
 
 function parse(text: string, kind: Kind): { value: unknown } | { fault: string } {
@@ -127,13 +158,20 @@ function parse(text: string, kind: Kind): { value: unknown } | { fault: string }
     case 'whole number':
       if (/^-?\d{1,15}$/.test(text)) return { value: Number(text) }
       return { fault: `is ${quote(text)}; it must be a whole number.` }
+    case 'number':
+      if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return { value: Number(text) }
+      return { fault: `is ${quote(text)}; it must be a number, for example 0.5.` }
     case 'flag': {
       const value = { true: true, '1': true, false: false, '0': false }[text.toLowerCase()]
       return value === undefined ? { fault: `is ${quote(text)}; it must be true or false.` } : { value }
     }
+    case 'secret JSON':
     case 'JSON': {
       const at = jsonFaultAt(text)
       if (at === undefined) return { value: JSON.parse(text) }
+      // The text around the fault may be a key.
+      if (kind === 'secret JSON')
+        return { fault: networkWords(text) ?? `is no valid JSON at ${placeOf(text, at)}.` }
       const near = at < text.length ? `near ${quote(text.slice(at, at + 12))}` : 'where it ends too early'
       return { fault: `is no valid JSON at ${placeOf(text, at)}, ${near}.` }
     }

@@ -8,6 +8,9 @@ test.each([
   ['PLAN', 'PLANS'],
   ['TOKEN_SECRET_FIEL', 'TOKEN_SECRET_FILE'],
   ['SVC_WALLET_ADRES', 'SVC_WALLET_ADDRESS'],
+  ['RPC_URL_POLYGON', 'RPC_URL_137'],
+  ['GAS_WALLET_PRIVATE_KEY_BASE_SEPOLIA', 'GAS_WALLET_PRIVATE_KEY_84532'],
+  ['RPC_ULR_137', 'RPC_URL_137'],
 ])('%s is told as %s, without its value', (name, meant) => {
   const lines = misspeltVariables({ [name]: 'a secret', PATH: '/bin' })
   expect(lines).toEqual([`${name} is set, and nothing reads it; did you mean ${meant}?`])
@@ -49,7 +52,7 @@ test('variables that are right, blank, of other programs, or set beside the righ
       SITE_URL: 'x',
     },
   }
-  const right = { PLANS: '[]', PORT: '3000', TOKEN_SECRET_FILE: '/run/secret' }
+  const right = { PLANS: '[]', PORT: '3000', TOKEN_SECRET_FILE: '/run/secret', RPC_URL_137_FILE: '/run/rpc' }
   const beside = { DATABASE_URI: 'x', DATABASE_URL: 'x', ADMIN_TOKN: ' ' }
   expect(misspeltVariables({ ...foreign, ...right, ...beside })).toEqual([])
 })

@@ -26,19 +26,27 @@ export interface OptionReader {
   callback<N extends OptionName>(option: N): GatewayOptions[N] | undefined
 }
 
+/** How a reader of one network's settings differs from that of the whole: it reports to it, and some options have other names. */
+interface Within {
+  reader: OptionReader
+  renamed: { readonly [N in OptionName]?: string }
+}
+
 export function createOptionReader(
   options: GatewayOptions,
   { labels, faults = [], unreadable = [] }: OptionSource,
+  within?: Within,
 ): OptionReader {
+  const renamed: { readonly [name: string]: string | undefined } = within?.renamed ?? {}
   const reader: OptionReader = {
-    faults: [...faults],
-    missing: [],
-    label: (option) => labels?.[option] ?? option,
+    faults: within?.reader.faults ?? [...faults],
+    missing: within?.reader.missing ?? [],
+    label: (option) => renamed[option] ?? labels?.[option] ?? option,
     settable: (option) => labels === undefined || labels[option] !== undefined,
     example: (option, value) => {
-      const label = labels?.[option]
-      return label === undefined
-        ? `${option}: ${JSON.stringify(value)}`
+      const label = reader.label(option)
+      return label === option || labels === undefined
+        ? `${label}: ${JSON.stringify(value)}`
         : `${label.replace(/_FILE$/, '')}=${value}`
     },
     fault(option, fault) {

@@ -1,5 +1,6 @@
 import type { AlertKind, FetchResource, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
+import type { CustomNetwork } from './custom-network.ts'
 
 /** Headers for each of the facilitator's endpoints, as the official x402 packages shape them. */
 export type CreateAuthHeaders = () => Promise<{
@@ -17,11 +18,39 @@ export interface ProxyTo {
   timeoutSeconds?: number | undefined
 }
 
+/** Settings of one network, which win over the options of the same names. */
+export interface NetworkOptions {
+  /** One, or several (an array, or separated by commas) that are tried in this order. */
+  rpcUrl?: string | readonly string[] | undefined
+  facilitatorUrl?: string | undefined
+  gasWalletPrivateKey?: string | readonly string[] | undefined
+  walletAddress?: string | undefined
+  refundWalletPrivateKey?: string | undefined
+  explorerTxUrl?: string | undefined
+  confirmations?: number | undefined
+  /** A rough price in dollars of the chain's own coin, which pays for gas. */
+  nativeUsd?: number | undefined
+}
+
 interface Options {
-  /** Receives the USDC. */
+  /** Receives the USDC, on every network that has no other in `perNetwork`. */
   walletAddress: string
-  /** `testnet` (default), `mainnet`, or their CAIP-2 ids. */
-  network?: string
+  /**
+   * Where buyers pay: a word (`base`, `base-sepolia`, `polygon`, …) or CAIP-2 id, or several of them (an array, or separated by
+   * commas), of which the first is preferred. `mainnet` is Base, `testnet` (default) is Base Sepolia.
+   */
+  network?: string | readonly string[]
+  /** The same as `network`. */
+  networks?: string | readonly string[]
+  /** Describes networks that are not known by a word, so that `network` can name their ids. */
+  customNetworks?: readonly CustomNetwork[]
+  /** What differs on single networks, by chain id: `{ 137: { rpcUrl: 'https://…' } }`. */
+  perNetwork?: { readonly [chainId: number]: NetworkOptions }
+  /**
+   * A further network is offered for an item only while the gas of settling it is at most this share of the price: a number
+   * from 0 to 1, or a percentage such as `50%`. Default 0.5. The preferred network takes every price.
+   */
+  maxGasShare?: number | string
   plans?: readonly Plan[]
   routes?: readonly Route[]
   /** Answers calls of routes, and guarded calls of `resourceEndpoint`. Without it, and without `fetchResource`, routes are embedded only. */
@@ -65,9 +94,12 @@ interface Options {
    * Default: none. A facilitator deploys them; with a gas wallet of your own such a wallet must be deployed already.
    */
   allowedWalletFactories?: string | readonly string[]
-  /** Default: the network's public RPC. */
-  rpcUrl?: string
-  /** The transaction hash is appended. Default: Basescan. */
+  /**
+   * Default: the network's public RPC. Several (an array, or separated by commas) are tried in this order. With several
+   * networks each has its own in `perNetwork`.
+   */
+  rpcUrl?: string | readonly string[]
+  /** The transaction hash is appended. Default: the network's usual explorer. */
   explorerTxUrl?: string
 
   /** Default: the embedded durable store in `./data`. `'memory'` forgets everything and is refused on mainnet. */
@@ -96,7 +128,7 @@ interface Options {
   challengeTtlSeconds?: number
   /** How long a paying request waits for the chain before it answers SETTLEMENT_PENDING. Default 30. */
   settleWaitSeconds?: number
-  /** Blocks until a payment counts as confirmed. Default 1: the sequencer's block. */
+  /** Blocks until a payment counts as confirmed. Default: the network's, which is 1 for all that are known by a word. */
   confirmations?: number
   /** Default 1000. */
   pollIntervalMs?: number
@@ -118,9 +150,12 @@ interface Options {
   payerFailuresPerMinute?: number
   /** Paid calls of one payer per day (UTC) that were not delivered and are refunded at our cost; 0 is off. Default 20. */
   payerUndeliveredPerDay?: number
-  /** Gas that the gas wallet may lose per day (UTC) to payments of one payer that fail on chain; 0 is off. Default 1,500,000. */
+  /**
+   * Gas that the gas wallet may lose per day (UTC) and network to payments of one payer that fail on chain; 0 is off. On a
+   * network where a million gas costs more than 20 cents it counts as money, so that less of it may be lost. Default 1,500,000, which is 30 cents.
+   */
   payerLostGasPerDay?: number
-  /** The same for all payers together: beyond it, only accounts without code may pay; 0 is off. Default 30,000,000. */
+  /** The same for all payers together: beyond it, only accounts without code may pay; 0 is off. Default 30,000,000, which is 6 dollars. */
   lostGasPerDay?: number
   /** Trust `X-Forwarded-*`, and pass it on to the backend. Default false. */
   trustProxy?: boolean
@@ -157,6 +192,7 @@ export type LabelName =
   | 'a2a.transferProofs'
   | 'mcp.routes'
   | 'provider.url'
+  | `perNetwork.${number}.${keyof NetworkOptions}`
 
 /** Where the options came from, if not from a call of `createGateway`. */
 export interface OptionSource {
@@ -165,13 +201,17 @@ export interface OptionSource {
   /** Faults found while the options were read; reported together with all others. */
   faults?: readonly string[]
   /** Options whose value could not be read: they are faulty, not missing. */
-  unreadable?: readonly OptionName[]
+  unreadable?: readonly LabelName[]
 }
 
 // A Record, so that the compiler reports any difference between this list and the type.
 const KNOWN: Record<OptionName, true> = {
   walletAddress: true,
   network: true,
+  networks: true,
+  customNetworks: true,
+  perNetwork: true,
+  maxGasShare: true,
   plans: true,
   routes: true,
   proxyTo: true,

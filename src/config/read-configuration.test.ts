@@ -17,7 +17,14 @@ describe('readConfiguration', () => {
   test('saved values have the same effect as variables of the environment', () => {
     const { config, missing, faults } = read({}, good)
     expect({ missing, faults }).toEqual({ missing: [], faults: [] })
-    expect(config?.walletAddress).toBe(wallet.toLowerCase())
+    expect(config?.networks[0].walletAddress).toBe(wallet.toLowerCase())
+  })
+
+  test('settings of single networks may be saved, and the environment wins there too', () => {
+    const saved = { ...good, SVC_NETWORK: 'base-sepolia', RPC_URL_84532: 'https://saved.example' }
+    const rpcOf = (env: Record<string, string>) => read(env, saved).config?.networks[0].network.rpcUrls
+    expect(rpcOf({})).toEqual(['https://saved.example'])
+    expect(rpcOf({ RPC_URL_84532: 'https://env.example' })).toEqual(['https://env.example'])
   })
 
   test('the environment wins', () => {
@@ -34,6 +41,17 @@ describe('readConfiguration', () => {
       { ...good, TOKEN_SECRET: '', ISSUE_TOKEN_API: 'http://a' },
     )
     expect([pair.faults, pair.environmentFaults]).toEqual([[], []])
+  })
+
+  test('a setting of a network that is not chosen yet is no fault of the environment, unless it chooses the networks', () => {
+    const own = { RPC_URL_137: 'https://rpc.example' }
+    const later = read(own, {})
+    expect([later.faults.length, later.environmentFaults]).toEqual([1, []])
+    expect(read({ ...own, SVC_NETWORK: 'base-sepolia' }, {}).environmentFaults).toHaveLength(1)
+    const { PLANS, ...texts } = good
+    expect(read({ ...own, ...texts, PLANS: JSON.stringify(PLANS) }, {}).environmentFaults).toHaveLength(1)
+    const chosen = { ...good, SVC_NETWORK: 'polygon', GAS_WALLET_PRIVATE_KEY: '11'.repeat(32) }
+    expect(read(own, chosen).faults).toEqual([])
   })
 
   test('a store that was found is used only if none is named', () => {
@@ -55,6 +73,9 @@ describe('variableFault', () => {
     ['TOKEN_SECRET, TOKEN_PRIVATE_KEY or ISSUE_TOKEN_API is missing', 'TOKEN_SECRET'],
     ['DATABASE_URL: postgres://u@h refuses', 'DATABASE_URL'],
     ['ADMIN_TOKEN has 7 characters', 'ADMIN_TOKEN'],
+    ['RPC_URL_137 is not a URL', 'RPC_URL_137'],
+    ['RPC_URL_137_FILE names /nope', 'RPC_URL_137'],
+    ['NETWORKS[0].token.decimals is missing', 'NETWORKS'],
     ['./data/config.json is no valid JSON', null],
     ['NOBODY knows', null],
   ])('%s is about %s', (message, name) => {
@@ -81,6 +102,17 @@ describe('previewPayment', () => {
       resource: { url: 'http://localhost:3000/r/:x', method: 'GET' },
       accepts: [{ amount: '10000', extra: { routeId: 'r' } }],
     })
+  })
+
+  test('the 402 has an entry per network, with the wallet that is paid there', () => {
+    const plans = [{ planId: 'basic', unitAmount: '$1.50' }]
+    const other = `0x${'22'.repeat(20)}`
+    const perNetwork = { 137: { walletAddress: other, rpcUrl: 'nonsense' } }
+    const preview = previewPayment({ walletAddress: wallet, network: 'base,polygon', plans, perNetwork })
+    expect(preview?.accepts).toMatchObject([
+      { network: 'eip155:8453', payTo: wallet.toLowerCase() },
+      { network: 'eip155:137', payTo: other },
+    ])
   })
 
   test('nothing is shown if one of them is not', () => {

@@ -1,7 +1,7 @@
 import { overSaved, type SavedValues } from './config-file.ts'
 import { optionsFromEnv } from './from-env.ts'
 import type { GatewayOptions, OptionSource } from './options.ts'
-import type { Env, ReadFile } from './read-variable.ts'
+import { type Env, isSet, type ReadFile } from './read-variable.ts'
 import { checkConfig } from './resolve-config.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
 import type { ServerSettings } from './server-variables.ts'
@@ -24,6 +24,9 @@ export interface Configuration {
   environmentFaults: string[]
 }
 
+/** A setting of a network that is not chosen. */
+const UNCHOSEN = /^[A-Z_]+_\d+(_FILE)? is for eip155:/
+
 /**
  * Checks the environment together with the saved values. `infra` has URLs of stores that were found; they are used if neither
  * names a store.
@@ -40,7 +43,10 @@ export function readConfiguration(
   const { options, source, settings } = optionsFromEnv(whole, readFile)
   const { config, faults, missing } = checkConfig(options, source)
   const alone = optionsFromEnv(env, readFile)
-  const own = new Set(checkConfig(alone.options, alone.source).faults)
+  const checkedAlone = checkConfig(alone.options, alone.source)
+  const own = new Set(checkedAlone.faults)
+  // If the setup page is needed anyway, networks may be chosen there, and what the environment says of them waits for that.
+  const choosesLater = checkedAlone.missing.length > 0 && !isSet('SVC_NETWORK', env)
   return {
     stated: merged,
     env: whole,
@@ -52,6 +58,6 @@ export function readConfiguration(
     missing,
     faults,
     // A fault that the saved values fix (the other half of a pair) does not count; one that remains is the environment's.
-    environmentFaults: faults.filter((fault) => own.has(fault)),
+    environmentFaults: faults.filter((fault) => own.has(fault) && !(choosesLater && UNCHOSEN.test(fault))),
   }
 }

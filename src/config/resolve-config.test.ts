@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../ports.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import type { GatewayOptions } from './options.ts'
 import { resolveConfig } from './resolve-config.ts'
 
@@ -35,14 +36,27 @@ const withChange = (change: Record<string, unknown>) => ({ ...good, ...change })
 describe('valid options', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
-      walletAddress: wallet.toLowerCase(),
+      networks: [
+        {
+          network: findNetwork('base-sepolia'),
+          walletAddress: wallet.toLowerCase(),
+          settlement: { kind: 'facilitator', url: 'https://x402.org/facilitator', auth: { kind: 'none' } },
+          refundWalletPrivateKey: null,
+          labels: {
+            rpcUrl: 'rpcUrl',
+            walletAddress: 'walletAddress',
+            gasWalletPrivateKey: 'gasWalletPrivateKey',
+            facilitatorUrl: 'facilitatorUrl',
+          },
+        },
+      ],
+      maxGasShare: 0.5,
       allowedWalletFactories: [],
       a2a: { streaming: false, transferProofs: true },
       mcp: null,
       documents: true,
       agentVersion: '1.0.0',
       provider: null,
-      network: expect.objectContaining({ id: 'eip155:84532', rpcUrl: 'https://sepolia.base.org' }),
       plans: good.plans,
       routes: [],
       backend: { kind: 'embedded' },
@@ -51,15 +65,12 @@ describe('valid options', () => {
       agentDescription: 'API access for USDC',
       baseUrl: 'http://localhost:3000',
       resourceEndpoint: 'http://localhost:3000/resource/{resourceId}',
-      settlement: { kind: 'facilitator', url: 'https://x402.org/facilitator', auth: { kind: 'none' } },
-      refundWalletPrivateKey: null,
       store: { kind: 'embedded', dataDir: './data' },
       secretKey: { kind: 'generated', dataDir: './data' },
       credential: { kind: 'hs256', secret },
       tokenTtlSeconds: 3600,
       challengeTtlSeconds: 900,
       settleWaitSeconds: 30,
-      confirmations: 1,
       pollIntervalMs: 1000,
       refundIntervalSeconds: 60,
       refundMinAgeSeconds: 300,
@@ -81,7 +92,7 @@ describe('valid options', () => {
   test.each([wallet, wallet.toLowerCase(), `0x${wallet.slice(2).toUpperCase()}`, ` ${wallet} `])(
     'the address %j is taken and canonical',
     (walletAddress) => {
-      expect(resolveConfig({ ...good, walletAddress }).walletAddress).toBe(wallet.toLowerCase())
+      expect(resolveConfig({ ...good, walletAddress }).networks[0].walletAddress).toBe(wallet.toLowerCase())
     },
   )
 
@@ -95,18 +106,18 @@ describe('valid options', () => {
     })
     expect(config.baseUrl).toBe('https://a.example/pay')
     expect(config.resourceEndpoint).toBe('https://a.example/pay/resource/{resourceId}')
-    expect(config.network).toMatchObject({
+    expect(config.networks[0].network).toMatchObject({
       facilitatorUrl: 'https://f.example/v2',
       explorerTxUrl: 'http://localhost:5100/tx/',
-      rpcUrl: 'http://127.0.0.1:8545/',
+      rpcUrls: ['http://127.0.0.1:8545/'],
     })
-    expect(config.settlement).toMatchObject({ kind: 'facilitator', url: 'https://f.example/v2' })
+    expect(config.networks[0].settlement).toMatchObject({ kind: 'facilitator', url: 'https://f.example/v2' })
   })
 
   test('gas wallets may be one key, a comma-separated list or an array, with or without 0x', () => {
     const other = 'CD'.repeat(32)
     for (const gasWalletPrivateKey of [`${key}, ${other}`, [key, other]]) {
-      expect(resolveConfig({ ...good, gasWalletPrivateKey }).settlement).toEqual({
+      expect(resolveConfig({ ...good, gasWalletPrivateKey }).networks[0].settlement).toEqual({
         kind: 'gas-wallet',
         privateKeys: [key, `0x${'cd'.repeat(32)}`],
       })
@@ -119,7 +130,9 @@ describe('valid options', () => {
     [{ createAuthHeaders: nothing }, { auth: { kind: 'headers', createAuthHeaders: nothing } }],
     [{ cdpApiKeyId: 'i', cdpApiKeySecret: 's' }, { auth: { kind: 'cdp', apiKeyId: 'i', apiKeySecret: 's' } }],
   ])('mainnet settles with %j', (change, settlement) => {
-    expect(resolveConfig(withChange({ ...change, network: 'mainnet' })).settlement).toMatchObject(settlement)
+    expect(resolveConfig(withChange({ ...change, network: 'mainnet' })).networks[0].settlement).toMatchObject(
+      settlement,
+    )
   })
 
   test.each<[Record<string, unknown>, object]>([

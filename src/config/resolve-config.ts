@@ -1,20 +1,19 @@
 import { ConfigError } from '../errors.ts'
-import type { Address } from '../protocol/hex.ts'
-import { findNetwork, NETWORKS, type Network } from '../protocol/network.ts'
 import { readAgents } from './check-agents.ts'
 import { readBackend } from './check-backend.ts'
 import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
 import { readLimits } from './check-limits.ts'
+import { readChain, readGasShare, readWallet } from './check-network-settings.ts'
 import { checkPaths } from './check-paths.ts'
 import { checkResource } from './check-resource.ts'
 import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
-import { addressFault } from './check-wallet.ts'
 import { didYouMean } from './did-you-mean.ts'
+import { readPlaces } from './network-places.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
 import { type GatewayOptions, OPTION_NAMES, type OptionSource } from './options.ts'
-import type { ResolvedConfig } from './resolved-config.ts'
+import type { NetworkConfig, ResolvedConfig } from './resolved-config.ts'
 import { baseUrlFault, templateFault, templatePath } from './url-fault.ts'
 
 /** `config` is defined if and only if nothing is wrong and nothing is missing. */
@@ -47,18 +46,19 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   }
   const reader = createOptionReader(options, source)
   refuseUnknown(reader, options)
-  const network = readNetwork(reader)
-  const walletAddress = readWallet(reader, network)
+  const places = readPlaces(reader, options, source)
+  const networks = places.flatMap(({ network }) => network ?? [])
+  const wallets = places.map((place) => readWallet(place, networks))
   const plans = readPlans(reader)
   const routes = readRoutes(reader)
   refuseEmptyCatalog(reader)
   // Faulty routes count as routes: a seller who sells only calls is not asked for what plans need.
   const sellsPlans = reader.isGiven('plans') || !reader.isGiven('routes')
   const credential = readCredential(reader, sellsPlans)
-  const settlement = readSettlement(reader, network)
-  const refundWalletPrivateKey = readRefundKey(reader)
+  const settlements = places.map(readSettlement)
+  const refundKeys = places.map((place) => readRefundKey(place.reader))
   const allowedWalletFactories = readFactories(reader)
-  const store = readStore(reader, network)
+  const store = readStore(reader, networks[0])
   const secretKey = readSecretKey(reader, store)
   const baseUrl = readBaseUrl(reader)
   const resourceEndpoint = readResourceEndpoint(reader, baseUrl)
@@ -68,7 +68,8 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const guarded = guards ? templatePath(resourceEndpoint, baseUrl) : undefined
   checkPaths(reader, routes, { answersRoutes: backend.kind !== 'embedded', guarded })
   checkResource(reader, { plans, credential, backend, baseUrl, resourceEndpoint, guarded })
-  const chain = readChain(reader, network)
+  const chains = places.map(readChain)
+  const maxGasShare = readGasShare(reader)
   const limits = readLimits(reader)
   const agents = readAgents(reader)
   // If the seller cannot have handlers of its own, the backend has been reported as missing already.
@@ -83,24 +84,37 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
     hooks: readHooks(reader),
     onAlert: reader.callback('onAlert'),
   }
-  if (reader.faults.length + reader.missing.length > 0 || !walletAddress || !chain || !settlement) {
-    return { faults: reader.faults, missing: reader.missing }
+  const [preferred, ...further] = places.flatMap(({ reader: { label } }, index): NetworkConfig[] => {
+    const [chain, walletAddress, settlement] = [chains[index], wallets[index], settlements[index]]
+    if (!chain || !walletAddress || !settlement) return []
+    const facilitatorUrl = settlement.kind === 'facilitator' ? settlement.url : chain.facilitatorUrl
+    const network = { ...chain, facilitatorUrl }
+    return [
+      {
+        network,
+        walletAddress,
+        settlement,
+        refundWalletPrivateKey: refundKeys[index]!,
+        labels: labelsOf(label),
+      },
+    ]
+  })
+  if (reader.faults.length + reader.missing.length > 0 || !preferred) {
+    // What is wrong with an option that all networks share is found once per network.
+    return { faults: [...new Set(reader.faults)], missing: [...new Set(reader.missing)] }
   }
-  const facilitatorUrl = settlement.kind === 'facilitator' ? settlement.url : chain.facilitatorUrl
   const config: ResolvedConfig = {
     ...limits,
     ...agents,
     ...rest,
-    walletAddress,
-    network: { ...chain, facilitatorUrl },
+    networks: [preferred, ...further],
+    maxGasShare,
     plans,
     routes,
     backend,
     guardedPath: guarded ?? null,
     baseUrl,
     resourceEndpoint,
-    settlement,
-    refundWalletPrivateKey,
     allowedWalletFactories,
     store,
     secretKey,
@@ -116,32 +130,13 @@ function refuseUnknown(reader: OptionReader, options: GatewayOptions): void {
   }
 }
 
-function readNetwork(reader: OptionReader): Network | undefined {
-  const name = reader.text('network') ?? 'testnet'
-  const network = findNetwork(name)
-  if (network) return network
-  const known = NETWORKS.flatMap(({ word, id }) => [word, id])
-  const guess = didYouMean(name, known)
-  reader.fault(
-    'network',
-    `${JSON.stringify(name.slice(0, 40))} is unknown${guess || `; it can be ${known.join(', ')}.`}`,
-  )
-  return undefined
-}
-
-function readWallet(reader: OptionReader, network: Network | undefined): Address | undefined {
-  const text = reader.text('walletAddress')?.trim()
-  if (text === undefined) {
-    if (reader.value('walletAddress') === undefined) {
-      // Not a valid address, on purpose: a copied one would send the money to a stranger.
-      const example = reader.example('walletAddress', '0x and 40 hex digits')
-      reader.miss(['walletAddress'], `it receives the USDC, for example ${example}`)
-    }
-    return undefined
+function labelsOf(label: OptionReader['label']): NetworkConfig['labels'] {
+  return {
+    rpcUrl: label('rpcUrl'),
+    walletAddress: label('walletAddress'),
+    gasWalletPrivateKey: label('gasWalletPrivateKey'),
+    facilitatorUrl: label('facilitatorUrl'),
   }
-  const fault = addressFault(text, network?.token.address)
-  if (fault) reader.fault('walletAddress', fault)
-  return fault ? undefined : (text.toLowerCase() as Address)
 }
 
 function refuseEmptyCatalog(reader: OptionReader): void {
@@ -168,19 +163,6 @@ function readResourceEndpoint(reader: OptionReader, baseUrl: string): string {
     reader.fault('resourceEndpoint', `${fault}, for example ${example}`)
   }
   return template
-}
-
-function readChain(reader: OptionReader, network: Network | undefined): Network | undefined {
-  const rpcUrl = reader.url('rpcUrl', 'https://sepolia.base.org')
-  const explorer = reader.url('explorerTxUrl', 'https://sepolia.basescan.org/tx/')
-  if (!network) return undefined
-  // The hash is appended: `/tx` alone would give `/tx0x…`.
-  const explorerTxUrl = explorer === undefined || /[/=]$/.test(explorer) ? explorer : `${explorer}/`
-  return {
-    ...network,
-    rpcUrl: rpcUrl ?? network.rpcUrl,
-    explorerTxUrl: explorerTxUrl ?? network.explorerTxUrl,
-  }
 }
 
 function readHooks(reader: OptionReader): ResolvedConfig['hooks'] {

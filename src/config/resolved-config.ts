@@ -46,11 +46,26 @@ export interface AgentConfig {
   provider: { organization: string; url: string } | null
 }
 
+/** A network on which the seller is paid, and how. */
+export interface NetworkConfig {
+  /** With the seller's RPCs, explorer, facilitator and confirmations, if they are given. */
+  network: Network
+  /** Receives the money. */
+  walletAddress: Address
+  settlement: SettlementConfig
+  refundWalletPrivateKey: Hex | null
+  /** What the seller calls these settings of this network, for messages: `rpcUrl`, `RPC_URL` or `RPC_URL_137`. */
+  labels: Record<NetworkSetting, string>
+}
+
+export type NetworkSetting = 'rpcUrl' | 'walletAddress' | 'gasWalletPrivateKey' | 'facilitatorUrl'
+
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
 export interface ResolvedConfig extends Limits, AgentConfig {
-  walletAddress: Address
-  /** With the seller's RPC, explorer and facilitator, if they are given. */
-  network: Network
+  /** In the seller's order: the first is preferred. */
+  networks: readonly [NetworkConfig, ...NetworkConfig[]]
+  /** A further network is offered for an item only while the gas of settling it is at most this share of the price. */
+  maxGasShare: number
   plans: Plan[]
   routes: Route[]
   backend: BackendConfig
@@ -60,8 +75,6 @@ export interface ResolvedConfig extends Limits, AgentConfig {
   agentDescription: string
   baseUrl: string
   resourceEndpoint: string
-  settlement: SettlementConfig
-  refundWalletPrivateKey: Hex | null
   /** EIP-6492. */
   allowedWalletFactories: Address[]
   store: StoreChoice
@@ -76,7 +89,6 @@ export interface Limits {
   tokenTtlSeconds: number
   challengeTtlSeconds: number
   settleWaitSeconds: number
-  confirmations: number
   pollIntervalMs: number
   refundIntervalSeconds: number
   refundMinAgeSeconds: number

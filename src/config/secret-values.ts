@@ -1,4 +1,4 @@
-import type { ResolvedConfig } from './resolved-config.ts'
+import type { NetworkConfig, ResolvedConfig } from './resolved-config.ts'
 
 /** Redacting shorter texts would make log lines unreadable. */
 const SHORTEST = 6
@@ -7,13 +7,8 @@ const SECRET_NAMES = /pass|key|token|secret|auth/i
 
 /** Every value of a configuration that must never be in a log, an alert or an answer. */
 export function secretValues(config: ResolvedConfig): string[] {
-  const { settlement, credential, backend, secretKey, store, network } = config
-  const found: Array<string | null | undefined> = [config.refundWalletPrivateKey]
-  if (settlement.kind === 'gas-wallet') found.push(...settlement.privateKeys)
-  else {
-    found.push(...partsOf(settlement.url))
-    if (settlement.auth.kind === 'cdp') found.push(...Object.values(settlement.auth).map(String))
-  }
+  const { credential, backend, secretKey, store } = config
+  const found: Array<string | null | undefined> = config.networks.flatMap(secretsOfNetwork)
   if (credential.kind === 'hs256') found.push(credential.secret)
   // The lines of a PEM one by one, since line breaks are escaped in JSON.
   if (credential.kind === 'rs256')
@@ -23,13 +18,19 @@ export function secretValues(config: ResolvedConfig): string[] {
   if (secretKey.kind === 'given') found.push(...secretKey.list.split(','))
   if (store.kind === 'postgres') found.push(...partsOf(store.url), ...partsOf(store.wakeupsUrl))
   if (store.kind === 'redis') found.push(...partsOf(store.url))
-  found.push(...partsOf(network.rpcUrl))
   const texts = found.flatMap((text) => {
     const trimmed = text?.trim() ?? ''
     // A key without its 0x prefix is as secret.
     return /^0x[0-9a-f]{64}$/i.test(trimmed) ? [trimmed, trimmed.slice(2)] : [trimmed]
   })
   return [...new Set(texts)].filter((text) => text.length >= SHORTEST)
+}
+
+function secretsOfNetwork({ network, settlement, refundWalletPrivateKey }: NetworkConfig) {
+  const found: Array<string | null> = [refundWalletPrivateKey, ...network.rpcUrls.flatMap(partsOf)]
+  if (settlement.kind === 'gas-wallet') return [...found, ...settlement.privateKeys]
+  const auth = settlement.auth.kind === 'cdp' ? Object.values(settlement.auth).map(String) : []
+  return [...found, ...partsOf(settlement.url), ...auth]
 }
 
 /** The password, and parts of path and query that look like keys, as in many RPC URLs. */

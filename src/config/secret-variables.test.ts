@@ -25,4 +25,20 @@ describe('secrets', () => {
     expect(secretHint('REDIS_URL', 'redis+sentinel://:hunter2@a:1,b:2/m')).toBe('a:1,b:2')
     expect(secretHint('REDIS_URL', 'hunter2')).toBeUndefined()
   })
+
+  test('what is secret for all networks is secret for one', () => {
+    for (const name of [
+      'RPC_URL_137',
+      'GAS_WALLET_PRIVATE_KEY_137',
+      'REFUND_WALLET_PRIVATE_KEY_137',
+      'NETWORKS',
+    ])
+      expect(isSecret(name), name).toBe(true)
+    for (const name of ['SVC_WALLET_ADDRESS_137', 'FACILITATOR_URL_137', 'TOKEN_SECRET_137'])
+      expect(isSecret(name), name).toBe(false)
+    expect(secretHint('RPC_URL_137', 'https://a.example/hunter2, https://b.example')).toBe(
+      'a.example, b.example',
+    )
+    expect(secretHint('RPC_URL_137', 'https://a.example/hunter2,hunter2')).toBeUndefined()
+  })
 })

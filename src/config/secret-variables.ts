@@ -1,3 +1,5 @@
+import { networkVariable } from './network-variables.ts'
+
 /**
  * Variables whose values are never shown once they are set. Some are URLs: those of databases contain passwords, those of
  * RPCs and webhooks contain API keys.
@@ -9,6 +11,8 @@ export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
   DATABASE_URL: 'url',
   REDIS_URL: 'url',
   ALERT_WEBHOOK_URL: 'url',
+  // It holds the RPC URLs of the networks that it describes.
+  NETWORKS: 'text',
   CDP_API_KEY_SECRET: 'text',
   SVC_SECRET_KEY: 'text',
   TOKEN_SECRET: 'text',
@@ -21,6 +25,12 @@ export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
   REDIS_PASSWORD: 'text',
 }
 
+/** The kind of a secret; undefined if it is none. Variables of single networks are as secret as those of all. */
+export function secretKind(name: string): 'wallet-key' | 'url' | 'text' | undefined {
+  const plain = networkVariable(name)?.plain ?? name
+  return Object.hasOwn(SECRET_VARIABLES, plain) ? SECRET_VARIABLES[plain] : undefined
+}
+
 export function isSecret(name: string): boolean {
-  return Object.hasOwn(SECRET_VARIABLES, name)
+  return secretKind(name) !== undefined
 }

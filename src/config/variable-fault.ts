@@ -1,4 +1,5 @@
 import { VARIABLES } from './from-env.ts'
+import { networkVariable } from './network-variables.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
 
 /** A fault and the variable that it is about; null if it is about no single variable. */
@@ -10,7 +11,10 @@ export interface Fault {
 /** Finds the variable in the message, which begins with its name or with `NAME_FILE`. */
 export function variableFault(message: string): Fault {
   const [word = ''] = /^[A-Z][A-Z0-9_]*/.exec(message) ?? []
-  const known = (name: string) => Object.hasOwn(VARIABLES, name) || Object.hasOwn(SERVER_VARIABLES, name)
+  const known = (name: string) =>
+    Object.hasOwn(VARIABLES, name) ||
+    Object.hasOwn(SERVER_VARIABLES, name) ||
+    networkVariable(name) !== undefined
   const name = [word, word.replace(/_FILE$/, '')].find(known)
   return { name: name ?? null, message }
 }

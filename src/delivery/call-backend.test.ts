@@ -39,7 +39,14 @@ async function backendOf(
   const pool = createBackendPool({ baseUrl: baseUrl + path, timeoutMs })
   closing.unshift(() => pool.close())
   const seal = createSeal(parseSecretKeys('k'.repeat(32)).sealing)
-  return createHttpBackend({ pool, secret, timeoutMs, maxBytes, explorerTxUrl: 'https://scan/tx/', seal })
+  return createHttpBackend({
+    pool,
+    secret,
+    timeoutMs,
+    maxBytes,
+    explorerTxUrl: () => 'https://scan/tx/',
+    seal,
+  })
 }
 
 describe('a paid call', () => {

@@ -9,7 +9,8 @@ export type CallResult = { raw: RawAnswer } | { answer: BackendAnswer; failure: 
 export interface BackendOptions {
   seal: Seal
   /** The transaction hash is appended. */
-  explorerTxUrl: string
+  /** The start of a transaction's page on the explorer of a network. */
+  explorerTxUrl(networkId: string): string
   /** Ids of routes whose answers are passed through unchanged. */
   rawRoutes?: ReadonlySet<string>
 }
@@ -31,7 +32,7 @@ export function createBackend(
       requestId: order.requestId,
       routeId: order.itemId,
       txHash: order.txHash,
-      explorerUrl: `${explorerTxUrl}${order.txHash}`,
+      explorerUrl: `${explorerTxUrl(order.network)}${order.txHash}`,
       resource,
     },
     ...(raw && { raw }),

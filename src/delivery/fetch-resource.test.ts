@@ -19,7 +19,7 @@ function partsOf(fetchResource: unknown, timeoutMs = 1000) {
     fetchResource: fetchResource as FetchResource,
     timeoutMs,
     maxBytes: 100,
-    explorerTxUrl: 'https://scan/tx/',
+    explorerTxUrl: () => 'https://scan/tx/',
     seal: createSeal(parseSecretKeys('k'.repeat(32)).sealing),
     alerts: { raise: (_kind: string, message: string) => void alerts.push(message) },
     told: alerts,

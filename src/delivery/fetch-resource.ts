@@ -20,7 +20,7 @@ export interface CallbackBackendConfig extends BackendOptions {
 export function createCallbackBackend(config: CallbackBackendConfig): Backend {
   const answerCall = (order: Order, call: RouteCall): Promise<CallResult> =>
     within(config, `challenge ${order.challengeId}`, noAnswer, async (isLate) => {
-      const payment = paymentOf(order, config.explorerTxUrl)
+      const payment = paymentOf(order, config.explorerTxUrl(order.network))
       const answer = toResponse(await ask(config, order.itemId, call, payment))
       // The call has timed out already; an unread body could keep a connection open.
       if (isLate()) await answer.body?.cancel()

@@ -6,7 +6,8 @@ export interface GrantPlaces {
   /** URL with `{resourceId}`, e.g. `https://api.example.com/resource/{resourceId}`. */
   resourceEndpoint: string
   /** The transaction hash is appended, e.g. `https://basescan.org/tx/`. */
-  explorerTxUrl: string
+  /** The start of a transaction's page on the explorer of a network. */
+  explorerTxUrl(networkId: string): string
 }
 
 /** What a credential step returns; everything else in a grant comes from the order. */
@@ -30,7 +31,7 @@ export function buildGrant(order: Order, credential: Credential, places: GrantPl
     resourceId: order.resourceId,
     planId: order.itemId,
     txHash: order.txHash,
-    explorerUrl: places.explorerTxUrl + order.txHash,
+    explorerUrl: places.explorerTxUrl(order.network) + order.txHash,
     ...(credential.expiresAt !== undefined && { expiresAt: credential.expiresAt }),
   }
 }

@@ -69,7 +69,7 @@ function delivering(url: string, { secret = null as string | null, timeoutMs = 5
     seal: createSeal(parseSecretKeys('k'.repeat(32)).sealing),
     places: {
       resourceEndpoint: 'https://gate.example/r/{resourceId}',
-      explorerTxUrl: 'https://scan.example/tx/',
+      explorerTxUrl: () => 'https://scan.example/tx/',
     },
     alerts: { raise: (_kind, message) => void alerts.push(message) },
     timeoutMs,

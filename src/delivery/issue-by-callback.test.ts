@@ -19,7 +19,7 @@ function setUp(
     seal: createSeal(parseSecretKeys(secret).sealing),
     places: {
       resourceEndpoint: 'https://gate.example/r/{resourceId}',
-      explorerTxUrl: 'https://scan.example/tx/',
+      explorerTxUrl: () => 'https://scan.example/tx/',
     },
     alerts: { raise: (kind, message) => void alerts.push(`${kind}: ${message}`) },
     timeoutMs,

@@ -17,7 +17,7 @@ const config: JwtDeliveryConfig = {
   plans: [{ planId: 'pro' }, { planId: 'day', tokenTtlSeconds: 86_400 }],
   places: {
     resourceEndpoint: 'https://gate.example/resource/{resourceId}',
-    explorerTxUrl: 'https://sepolia.basescan.org/tx/',
+    explorerTxUrl: () => 'https://sepolia.basescan.org/tx/',
   },
 }
 

@@ -27,7 +27,7 @@ async function tokenBy(keys: TokenKeys): Promise<string> {
     issuer,
     tokenTtlSeconds: 3600,
     plans: [],
-    places: { resourceEndpoint, explorerTxUrl: 'https://x/' },
+    places: { resourceEndpoint, explorerTxUrl: () => 'https://x/' },
   })
   return (await delivery.open(order, '')).accessToken
 }

@@ -50,8 +50,16 @@ export interface EngineConfig {
   payerFailuresPerMinute: number
   /** Undelivered calls per payer and day (UTC) before RATE_LIMITED, those in flight included; absent: no limit. */
   payerUndeliveredPerDay?: number
-  /** Gas that our wallets may lose a day (UTC) to payments that fail on chain: of one payer, and in all. */
+  /**
+   * Gas, in micro-dollars, that our wallets may lose a day (UTC) on one chain to payments that fail there: of one
+   * payer, and in all.
+   */
   lostGasPerDay?: { perPayer: number; inAll: number }
+  /**
+   * A further rail is offered only while the gas of settling one payment is at most this share of the price (0 to 1);
+   * absent: for every price.
+   */
+  maxGasShare?: number
   /** Age, counted from the payment, at which results are removed; absent: never. */
   retentionMs?: number
 }

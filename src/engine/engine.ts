@@ -9,6 +9,7 @@ import { type Core, type EngineConfig, getOne, offerAgain, type Ports } from './
 import { finishEmbedded, renewLease } from './deliver/deliver-route.ts'
 import { createRetention } from './jobs/retention.ts'
 import { runJobs, voidLeases } from './jobs/run-jobs.ts'
+import { createRailWatch } from './jobs/watch-rails.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { type OpenRail, openRails } from './rails.ts'
 import { proveRefund } from './refund/prove-refund.ts'
@@ -26,7 +27,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     ...ports,
     config,
     signals: createSignals(),
-    rails: openRails(ports.rails, ports),
+    rails: openRails(ports.rails, { ...ports, maxGasShare: config.maxGasShare }),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     unpaidLog: createUnpaidLog(ports.clock),
     alerted: new Set(),
@@ -40,6 +41,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     broadcasters.set(rail, createBroadcaster(core, rail, resolver))
   }
   const markOld = createRetention(core)
+  const railWatch = createRailWatch(core)
   let jobs: Promise<void> | undefined
   let stopped = false
   const stopping = withResolvers()
@@ -87,17 +89,21 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     cancel: (challengeId, actor, offered) => cancelChallenge(core, challengeId, actor, offered),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
+    rails: () => core.rails.states(),
     async ready() {
       await Promise.any(core.rails.all.map((rail) => lookAtChain(core, rail, []))).catch(firstReason)
     },
     runJobs: pass,
     async start() {
       if (core.store.exclusive) await voidLeases(core)
-      jobs ??= loop()
+      if (jobs) return
+      jobs = loop()
+      await railWatch.start()
     },
     async stop() {
       stopped = true
       stopping.resolve()
+      railWatch.stop()
       unsubscribe?.()
       for (const resolver of resolvers.values()) resolver.stop()
       await Promise.all([jobs, ...[...resolvers.values()].map((resolver) => resolver.idle())])

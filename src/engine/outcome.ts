@@ -88,6 +88,8 @@ export interface Intent {
 export interface TransferProof {
   txHash: Hex
   signature: Hex
+  /** CAIP-2 id of the network that the transfer was made on; absent: the one that the challenge was opened on. */
+  network?: string
 }
 
 /** What is needed to rebuild an offer that was not stored. */
@@ -102,7 +104,7 @@ export interface OfferedTerms extends Pick<Payment, 'echo' | 'echoedAmount'> {
 export interface Dossier {
   challenge: Omit<ChallengeRow, 'result'>
   /** Every payment that was ever claimed for it. */
-  attempts: Array<Pick<AuthorizationRow, 'key' | 'phase' | 'reason' | 'sends' | 'payer' | 'value'>>
+  attempts: Array<Pick<AuthorizationRow, 'key' | 'rail' | 'phase' | 'reason' | 'sends' | 'payer' | 'value'>>
   receipts: ReceiptRow[]
   refunds: Array<Omit<RefundRow, 'auth'>>
   audit: Array<AuditEntry & { seq: number }>
@@ -156,6 +158,17 @@ export type Outcome =
   | { kind: 'paid'; payment: SvcPayment; settled: SettledPayment; lease: number; notice: RefundNotice }
   | { kind: 'failed'; error: GatewayError; offer?: Offer; settled?: SettledPayment }
 
+/** A rail as it stands now. */
+export interface RailState {
+  id: string
+  network: Network
+  scheme: string
+  /** Why it is left out of new offers, and since when (ms). Null while it can settle. */
+  withdrawn: { reason: string; since: number } | null
+  /** The least price, in micro-dollars, that carries the gas of settling on it now. The preferred rail takes every price. */
+  leastAmount: string
+}
+
 /** One engine serves every transport. */
 export interface Engine {
   /**
@@ -199,13 +212,15 @@ export interface Engine {
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction that the operator made and the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
+  /** Every rail as it stands now, in the seller's order. Reads no chain. */
+  rails(): readonly RailState[]
   /** Rejects with the reason while the state of the chain does not allow any sale. */
   ready(): Promise<void>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */
   runJobs(): Promise<void>
   /**
-   * Resolves once the work that a crash left is picked up. The jobs then run until `stop`, which waits for what is in
-   * flight.
+   * Resolves once the work that a crash left is picked up and, with several rails, each was looked at (or did not
+   * answer within two seconds, and is not offered). The jobs then run until `stop`, which waits for what is in flight.
    */
   start(): Promise<void>
   stop(): Promise<void>

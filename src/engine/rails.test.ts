@@ -14,7 +14,7 @@ const before = `0x${'0b'.repeat(20)}` as const
 const preferred = testRail()
 const onMainnet = testRail({ network: MAINNET, payTo: `0x${'77'.repeat(20)}` })
 const inDai = testRail({ network: DAI })
-const { core } = testCore({ rails: [preferred, onMainnet, inDai] })
+const { core, alerts } = testCore({ rails: [preferred, onMainnet, inDai] })
 const { rails } = core
 const shown = (offered: ReturnType<typeof rails.offered>) =>
   offered.map(({ id, amount, payTo }) => [id, amount, payTo])
@@ -58,6 +58,20 @@ test('rows are grouped by their rail, and those of a rail that is not configured
     [preferred.id, ['b']],
   ])
   expect(rails.group([])).toEqual([])
+  rails.group(rows)
+  expect(
+    alerts.filter(({ kind }) => kind === 'rail-missing'),
+    'the operator is told once',
+  ).toEqual([{ kind: 'rail-missing', message: expect.stringContaining('eip155:1/0x0/exact') }])
+})
+
+test('alerts of one of several rails name its network', () => {
+  const [one] = rails.all
+  one!.alerts.raise('job-failed', 'resolve: down')
+  expect(alerts.at(-1)?.message).toBe('Base Sepolia: resolve: down')
+  const { core: single, alerts: plain } = testCore()
+  single.rails.preferred.alerts.raise('job-failed', 'resolve: down')
+  expect(plain.at(-1)?.message).toBe('resolve: down')
 })
 
 describe('what is offered', () => {

@@ -1,13 +1,17 @@
 import { UnavailableError } from '../errors.ts'
 import type { Alerts, ChallengeRow, Clock, Rail } from '../ports.ts'
+import type { Network } from '../protocol/network.ts'
 import type { RailTerms } from '../rules/terms.ts'
 import { tokenUnits } from '../rules/token-amount.ts'
-import type { OfferedRail } from './outcome.ts'
+import type { OfferedRail, RailState } from './outcome.ts'
+import { createRailStandings, type RailStandings } from './rail-standing.ts'
 import { type ChainHead, createChainHead } from './settle/chain-head.ts'
 
 /** A rail, with the head of its chain as this instance knows it. */
 export interface OpenRail extends Rail {
   readonly head: ChainHead
+  /** Names the network in every message, if there are several rails. */
+  readonly alerts: Alerts
 }
 
 type PricedChallenge = Pick<ChallengeRow, 'amount' | 'rail' | 'payTo'>
@@ -24,23 +28,49 @@ export interface Rails {
    * then.
    */
   of(row: { rail: string }): OpenRail
-  /** Rows grouped by their rail, so that the outage of one chain does not affect the others. */
+  /**
+   * Rows grouped by their rail, so that the outage of one chain does not affect the others. Those of a rail that is not
+   * configured are left out, and the operator gets an alert.
+   */
   group<R extends { rail: string }>(rows: readonly R[]): Array<[OpenRail, R[]]>
-  /** How a new challenge of this price can be paid. */
+  /** Alerts the operator, once, of unfinished rows of a rail or network that is not configured. */
+  reportMissing(id: string): void
+  /** Which of them can be offered now. */
+  readonly standing: RailStandings
+  /** How a new challenge of this price can be paid. It stays the same list while nothing about it changes. */
   offered(amountMicro: string): readonly OfferedRail[]
   /** The same for a stored challenge, which keeps the recipient of the rail that it was opened on. */
   offeredOf(challenge: PricedChallenge): readonly OfferedRail[]
   /** The terms of a stored challenge on this rail. */
   termsOn(challenge: PricedChallenge, rail: Rail): { amount: string; payTo: Rail['payTo'] }
+  /** Every rail as it stands now. */
+  states(): readonly RailState[]
   explorerTxUrl(networkId: string): string
 }
 
-export function openRails(rails: readonly Rail[], parts: { clock: Clock; alerts: Alerts }): Rails {
-  const all = rails.map((rail): OpenRail => ({ ...rail, head: createChainHead(parts) }))
+export function openRails(
+  rails: readonly Rail[],
+  parts: { clock: Clock; alerts: Alerts; maxGasShare?: number | undefined },
+): Rails {
+  const all = rails.map((rail): OpenRail => {
+    const alerts = rails.length > 1 ? namingNetwork(parts.alerts, rail.network) : parts.alerts
+    return { ...rail, alerts, head: createChainHead({ ...parts, alerts }) }
+  })
   const [preferred] = all
   if (!preferred) throw new Error('a gateway needs at least one rail')
   const byId = new Map(all.map((rail) => [rail.id, rail]))
-  const offers = new Map<string, readonly OfferedRail[]>()
+  const standing = createRailStandings(all, parts)
+  const offers = new Map<string, PriceOffer>()
+  const missing = new Set<string>()
+
+  function reportMissing(id: string): void {
+    if (missing.has(id) || missing.size >= MAX_MISSING) return
+    missing.add(id)
+    parts.alerts.raise(
+      'rail-missing',
+      `payments or refunds on ${id} are not finished, and it is not configured: configure its network until they are`,
+    )
+  }
 
   function of({ rail }: { rail: string }): OpenRail {
     const found = byId.get(rail)
@@ -55,16 +85,21 @@ export function openRails(rails: readonly Rail[], parts: { clock: Clock; alerts:
 
   function offered(amountMicro: string): readonly OfferedRail[] {
     const known = offers.get(amountMicro)
-    if (known) return known
-    const made = all.map((rail) => ({
+    if (known?.asOf === standing.changes) return known.list
+    const some = standing.offerable(all, amountMicro)
+    if (known && isSameList(known.rails, some)) {
+      known.asOf = standing.changes
+      return known.list
+    }
+    const list = some.map((rail) => ({
       ...describe(rail),
       amount: tokenUnits(rail.network.token, amountMicro),
       payTo: rail.payTo,
     }))
     // The catalog has few prices; the limit keeps computed prices from growing the map without end.
     if (offers.size >= MAX_PRICES) offers.clear()
-    offers.set(amountMicro, made)
-    return made
+    offers.set(amountMicro, { asOf: standing.changes, rails: some, list })
+    return list
   }
 
   return {
@@ -77,26 +112,51 @@ export function openRails(rails: readonly Rail[], parts: { clock: Clock; alerts:
       const groups = new Map<OpenRail, (typeof rows)[number][]>()
       for (const row of rows) {
         const rail = byId.get(row.rail)
-        if (!rail) continue
+        if (!rail) {
+          reportMissing(row.rail)
+          continue
+        }
         const group = groups.get(rail)
         if (group) group.push(row)
         else groups.set(rail, [row])
       }
       return [...groups]
     },
+    reportMissing,
     offered,
     offeredOf(challenge) {
       const own = byId.get(challenge.rail)
       if (!own || own.payTo === challenge.payTo) return offered(challenge.amount)
-      return all.map((rail) => ({ ...describe(rail), ...termsOn(challenge, rail) }))
+      const some = standing.offerable(all, challenge.amount)
+      return some.map((rail) => ({ ...describe(rail), ...termsOn(challenge, rail) }))
     },
     termsOn,
+    standing,
+    states: () => all.map((rail) => ({ ...describe(rail), ...standing.of(rail) })),
     explorerTxUrl: (networkId) =>
       (all.find(({ network }) => network.id === networkId) ?? preferred).network.explorerTxUrl,
   }
 }
 
 const MAX_PRICES = 1000
+/** Rail ids come from stored rows, so there are few; the limit is for a store that somebody else has filled. */
+const MAX_MISSING = 100
+
+/** With several networks, messages about one name it. */
+export function namingNetwork(alerts: Alerts, network: Network): Alerts {
+  return { raise: (kind, message) => alerts.raise(kind, `${network.name}: ${message}`) }
+}
+
+/** The offer of one price, and up to which change of the rails it is known to be right. */
+interface PriceOffer {
+  asOf: number
+  rails: readonly OpenRail[]
+  list: readonly OfferedRail[]
+}
+
+function isSameList(one: readonly OpenRail[], other: readonly OpenRail[]): boolean {
+  return one.length === other.length && one.every((rail, index) => rail === other[index])
+}
 
 const describe = ({ id, network, scheme }: Rail) => ({ id, network, scheme: scheme.name })
 

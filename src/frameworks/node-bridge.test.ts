@@ -248,7 +248,7 @@ describe('together with the gateway', () => {
     x402: createX402([], 'http://localhost'),
     baseUrl: 'http://localhost',
     version: '1',
-    networkId: '',
+    networkIds: [''],
     storeName: '',
     limits: { maxBodyBytes: 1000, requestTimeoutMs: 1000 },
     uptimeSeconds: () => 0,

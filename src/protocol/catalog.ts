@@ -69,6 +69,26 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
  */
 export type Route = z.infer<typeof RouteSchema>
 
+/** A network on which a gateway is paid. */
+export interface SoldOnNetwork {
+  network: string
+  name: string
+  chainId: number
+  asset: string
+  walletAddress: string
+  /** False: left out of new offers for now. */
+  available?: boolean
+  /** Why it is not available. */
+  reason?: string
+  /** What costs less is not sold on it now: its gas would eat up the price. Absent: everything is. */
+  minUnitAmount?: string
+}
+
+/** Of what is not sold on every network: the networks, by their CAIP-2 ids, that its price is too low for now. */
+interface NotSoldOn {
+  notOn?: string[]
+}
+
 /** `GET /discover`. */
 export interface DiscoveryCatalog {
   agentName: string
@@ -77,6 +97,10 @@ export interface DiscoveryCatalog {
   network: string
   chainId: number
   asset: string
-  plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'description'>>
-  routes: Array<Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'description'>>
+  /** Every network that is sold on, if there are several. The fields above name the preferred one. */
+  networks?: SoldOnNetwork[]
+  plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'description'> & NotSoldOn>
+  routes: Array<
+    Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'description'> & NotSoldOn
+  >
 }

@@ -9,57 +9,45 @@ export interface Token {
   domain: { name: string; version: string }
 }
 
+/** What a transaction may cost. In gwei: a billionth of the chain's own coin. */
+export interface FeePolicy {
+  /** The least tip that the chain's validators take. */
+  minTipGwei: number
+  /** The most that we pay per gas, base fee and tip together. Above it, transactions wait. */
+  maxGwei: number
+  /** The chain has no base fee (EIP-1559). */
+  legacy: boolean
+}
+
 /** A chain, and the token on it that buyers pay with. */
 export interface Network {
   /** CAIP-2 id, e.g. `eip155:84532`. */
   id: string
   chainId: number
-  /** The word sellers use: `mainnet` or `testnet`. */
+  /** The word sellers use: `base-sepolia`. */
   word: string
+  /** Other words for it: `testnet`. */
+  aliases: readonly string[]
+  /** As people call it: `Base Sepolia`. */
+  name: string
+  /** Its money is for tests only. */
+  testnet: boolean
   token: Token
-  rpcUrl: string
+  /** The chain's own coin, which pays for gas. `usd` is a rough price of one. */
+  native: { symbol: string; usd: number }
+  /** In order of preference; at least one. */
+  rpcUrls: readonly string[]
+  /** The transaction hash is appended. */
   explorerTxUrl: string
-  facilitatorUrl: string
-}
-
-/**
- * The networks that are known without being described.
- *
- * @example
- * const { token, rpcUrl } = NETWORKS.find(({ word }) => word === 'testnet')!
- */
-export const NETWORKS: readonly Network[] = [
-  {
-    id: 'eip155:8453',
-    chainId: 8453,
-    word: 'mainnet',
-    token: {
-      address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-      symbol: 'USDC',
-      decimals: 6,
-      domain: { name: 'USD Coin', version: '2' },
-    },
-    rpcUrl: 'https://mainnet.base.org',
-    explorerTxUrl: 'https://basescan.org/tx/',
-    facilitatorUrl: 'https://api.cdp.coinbase.com/platform/v2/x402',
-  },
-  {
-    id: 'eip155:84532',
-    chainId: 84532,
-    word: 'testnet',
-    token: {
-      address: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-      symbol: 'USDC',
-      decimals: 6,
-      domain: { name: 'USDC', version: '2' },
-    },
-    rpcUrl: 'https://sepolia.base.org',
-    explorerTxUrl: 'https://sepolia.basescan.org/tx/',
-    facilitatorUrl: 'https://x402.org/facilitator',
-  },
-]
-
-/** Finds a network by word (`testnet`) or CAIP-2 id (`eip155:84532`). */
-export function findNetwork(name: string): Network | undefined {
-  return NETWORKS.find((network) => network.word === name || network.id === name)
+  /** Null: none is known that settles here. */
+  facilitatorUrl: string | null
+  /** The usual time between two blocks. */
+  blockMs: number
+  /** A payment counts once it is this many blocks deep, its own block included. */
+  confirmations: number
+  /** A block this deep is final. Null: the chain's nodes say it themselves, with the tag `finalized`. */
+  finalDepth: number | null
+  fees: FeePolicy
+  /** How many blocks one question for logs may span; nodes that allow fewer are learned. */
+  logRange: number
 }

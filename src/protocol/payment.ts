@@ -10,7 +10,8 @@ export const MAX_TIMEOUT_SECONDS = 900
 export interface RequirementsExtra {
   name: string
   version: string
-  description: string
+  /** In the first entry of `accepts` only. */
+  description?: string
   planId?: string
   routeId?: string
   challengeId: string

@@ -1,5 +1,6 @@
 import { microToDollars } from '../protocol/amount.ts'
 import type { Network } from '../protocol/network.ts'
+import { tokenUnits } from '../rules/token-amount.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { type LedgerIndex, placeKey, type Receipt } from './ledger-index.ts'
@@ -16,8 +17,10 @@ export async function comparePayments(parts: {
   incoming: readonly Movement[]
   fromBlock: number
   toBlock: number
+  /** What the seller calls the setting of this network's RPC. */
+  rpcName: string
 }): Promise<Discrepancy[]> {
-  const { index, incoming, fromBlock, toBlock } = parts
+  const { index, incoming, fromBlock, toBlock, rpcName, network } = parts
   const found: Discrepancy[] = []
   const seen = new Set<Receipt>()
   for (const movement of incoming) {
@@ -29,9 +32,10 @@ export async function comparePayments(parts: {
   for (const receipt of index.receipts.values()) {
     const { blockNumber, lost, account } = receipt
     if (!lost && !seen.has(receipt) && blockNumber >= fromBlock && blockNumber <= toBlock) {
-      found.push(notOnChain(receipt))
+      found.push(notOnChain(receipt, rpcName))
     }
-    if (!lost && receipt.role === 'pays' && receipt.value !== account.amount) {
+    const asked = tokenUnits(network.token, account.amount)
+    if (!lost && receipt.role === 'pays' && receipt.value !== asked) {
       found.push(
         about(receipt, 'receipt-differs', {
           message: `the receipt is of ${dollars(receipt.value)}, and its challenge asked ${dollars(account.amount)}`,
@@ -98,20 +102,20 @@ async function unplaced(
   }
 }
 
-function notOnChain(receipt: Receipt): Discrepancy {
+function notOnChain(receipt: Receipt, rpcName: string): Discrepancy {
   const { state } = receipt.account
   return about(receipt, 'payment-not-on-chain', {
     message: `the receipt of ${dollars(receipt.value)} names a transfer that the chain does not have (the challenge is ${state})`,
     fix:
       state === 'DELIVERED'
-        ? 'Revoke what was delivered if it matters, and see that RPC_URL is a node of the right chain.'
-        : 'See that RPC_URL is a node of the right chain. Refund nothing for it.',
+        ? `Revoke what was delivered if it matters, and see that ${rpcName} is a node of the right chain.`
+        : `See that ${rpcName} is a node of the right chain. Refund nothing for it.`,
   })
 }
 
 function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
-  for (const { id, state, amount, receipts } of accounts) {
-    if (state !== 'DELIVERED' || receipts.some(({ role, lost }) => role === 'pays' && !lost)) continue
+  for (const { id, own, state, amount, receipts } of accounts) {
+    if (!own || state !== 'DELIVERED' || receipts.some(({ role, lost }) => role === 'pays' && !lost)) continue
     const lost = receipts.find((receipt) => receipt.lost)
     yield {
       kind: 'unpaid-delivery',

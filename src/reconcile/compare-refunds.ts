@@ -25,8 +25,10 @@ export async function compareRefunds(parts: {
   nowMs: number
   /** How long a refund may take: finality, the interval of the job, a few tries. */
   graceMs: number
+  /** What the seller calls the setting of this network's RPC. */
+  rpcName: string
 }): Promise<ComparedRefunds> {
-  const { index, book, network, outgoing, fromBlock, nowMs, graceMs } = parts
+  const { index, book, network, outgoing, fromBlock, nowMs, graceMs, rpcName } = parts
   const found: Discrepancy[] = []
   const used = new Set<string>()
   const refunds = index.accounts.flatMap((account) => account.refunds)
@@ -44,7 +46,7 @@ export async function compareRefunds(parts: {
     const all = inRange ?? (refund.txHash === null ? undefined : await book.movementsIn(refund.txHash))
     const paid = all?.find(pays(refund))
     if (paid) used.add(placeKey(paid))
-    else unpaid.set(refund, notPaid(refund, all !== undefined))
+    else unpaid.set(refund, notPaid(refund, all !== undefined, rpcName))
   }
 
   /** The receipts of this payer, by the nonce with which each is refunded. */
@@ -115,12 +117,12 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups
 }
 
-function notPaid(refund: Refund, exists: boolean): Discrepancy {
+function notPaid(refund: Refund, exists: boolean, rpcName: string): Discrepancy {
   const { value, recipient } = refund
   const what = exists ? `pays no ${dollars(value)} to ${recipient}` : 'is not on the chain'
   return about(refund, 'refund-missing', {
     message: `the ledger says that ${dollars(value)} went back, but the transaction ${what}`,
-    fix: 'See that RPC_URL is a node of the right chain; if it is, pay the buyer by hand.',
+    fix: `See that ${rpcName} is a node of the right chain; if it is, pay the buyer by hand.`,
   })
 }
 
@@ -147,7 +149,15 @@ function owed(refund: Refund, mayPay: Movement | undefined): Discrepancy {
 }
 
 /** Payments that were neither delivered nor marked to be refunded. */
-function withoutRefund({ id, state, amount, receipts, refunds }: Account): Discrepancy | undefined {
+function withoutRefund({
+  id,
+  own: isOwn,
+  state,
+  amount,
+  receipts,
+  refunds,
+}: Account): Discrepancy | undefined {
+  if (!isOwn) return undefined
   const own = refunds.filter(({ movesState }) => movesState)
   const stuck = state === 'PAID' || state === 'REFUND_PENDING' || state === 'REFUND_FAILED'
   const claims = state === 'REFUNDED' && !own.some(({ phase }) => phase === 'DONE')

@@ -1,10 +1,16 @@
 import type { Dossier } from '../backstage.ts'
 import type { ReceiptRow } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
+import { networkOfRail } from '../rules/rail-id.ts'
 
 /** What the comparison needs of a challenge: small enough to keep a long history in memory. */
 export interface Account {
   id: string
+  /**
+   * The challenge itself is paid on the network that is compared. False: only a second payment for it came there,
+   * and what is said of its delivery is said where it was paid.
+   */
+  own: boolean
   state: Dossier['challenge']['state']
   amount: string
   createdAt: number
@@ -43,8 +49,8 @@ export interface LedgerIndex {
   payTos: Set<Address>
   /** The lowest height at which any of these payments can have landed. */
   fromHeight: number | undefined
-  /** Entries of another network than the one that is compared. */
-  foreign: number
+  /** How many entries have nothing to do with the network that is compared, by their own network. */
+  foreign: Map<string, number>
 }
 
 export const placeKey = ({ txHash, logIndex }: { txHash: string; logIndex: number }): string =>
@@ -64,23 +70,37 @@ export async function indexLedger(
     unsettled: new Map(),
     payTos: new Set(),
     fromHeight: undefined,
-    foreign: 0,
+    foreign: new Map(),
   }
   let count = 0
   for await (const entry of entries) {
     count += 1
     onEntry(count)
-    if (entry.challenge.network === networkId) add(index, entry)
-    else index.foreign += 1
+    const { network } = entry.challenge
+    const here = partOn(networkId, entry)
+    if (here) add(index, here, network === networkId)
+    else index.foreign.set(network, (index.foreign.get(network) ?? 0) + 1)
   }
   return index
 }
 
-function add(index: LedgerIndex, { challenge, attempts, receipts, refunds }: Omit<Dossier, 'audit'>): void {
+type Entry = Omit<Dossier, 'audit'>
+
+/** What of an entry happened on this network; undefined: nothing. Second payments may have come on another one. */
+function partOn(networkId: string, { challenge, ...rows }: Entry): Entry | undefined {
+  const isHere = ({ rail }: { rail: string }) => networkOfRail(rail) === networkId
+  const attempts = rows.attempts.filter(isHere)
+  const receipts = rows.receipts.filter(isHere)
+  const refunds = rows.refunds.filter(isHere)
+  const moved = attempts.length + receipts.length + refunds.length > 0
+  return moved || challenge.network === networkId ? { challenge, attempts, receipts, refunds } : undefined
+}
+
+function add(index: LedgerIndex, { challenge, attempts, receipts, refunds }: Entry, own: boolean): void {
   const { key: id, state, amount, createdAt, paidAt, receipt } = challenge
-  const account: Account = { id, state, amount, createdAt, paidAt, receipt, receipts: [], refunds: [] }
+  const account: Account = { id, own, state, amount, createdAt, paidAt, receipt, receipts: [], refunds: [] }
   index.accounts.push(account)
-  index.payTos.add(challenge.payTo)
+  if (own) index.payTos.add(challenge.payTo)
   for (const row of receipts) {
     const { key, role, payer, value, txHash, logIndex, blockNumber, lost } = row
     const kept: Receipt = { key, role, payer, value, txHash, logIndex, blockNumber, lost, account }

@@ -1,7 +1,7 @@
 import type { Dossier } from '../backstage.ts'
-import { createRpc } from '../chain/rpc.ts'
+import { createRpcPool } from '../chain/rpc-pool.ts'
 import { ConfigError } from '../errors.ts'
-import { HOUR_MS } from '../protocol/duration.ts'
+import { DAY_MS, HOUR_MS } from '../protocol/duration.ts'
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { comparePayments } from './compare-payments.ts'
@@ -19,6 +19,8 @@ export interface Reconciliation {
   challenges: number
   /** Entries of other networks, which were not compared. */
   foreign: number
+  /** The same by their network. */
+  foreignNetworks: Record<string, number>
   movements: { incoming: number; outgoing: number }
   refundsWaiting: number
   found: Discrepancy[]
@@ -30,8 +32,8 @@ export interface ReconcileProgress {
 }
 
 const RPC_LIMITS = { timeoutMs: 20_000, maxBytes: 16 * 1024 * 1024 }
-/** A day on Base: transfers shortly before the first receipt are compared too. */
-const MARGIN_BLOCKS = 43_200
+/** Transfers shortly before the first receipt are compared too. */
+const MARGIN_MS = DAY_MS
 const GRACE_MS = HOUR_MS
 
 /**
@@ -47,18 +49,22 @@ export async function reconcile(
     fromBlock: number | undefined
     nowMs: number
     graceMs?: number
+    /** What the seller calls the setting of this network's RPC. */
+    rpcName?: string
   },
   progress: ReconcileProgress,
 ): Promise<Reconciliation> {
-  const { network, walletAddress, refundWallet, nowMs, graceMs = GRACE_MS } = parts
-  const book = createTokenBook(createRpc(network.rpcUrl, RPC_LIMITS), network.token.address)
+  const { network, walletAddress, refundWallet, nowMs, graceMs = GRACE_MS, rpcName = 'RPC_URL' } = parts
+  const book = createTokenBook(createRpcPool(network, RPC_LIMITS), network)
   // Read before the ledger: everything in these blocks has had time to be recorded.
   const toBlock = await book.finalizedHeight()
   const index = await indexLedger(parts.ledger(), network.id, progress.onEntry)
-  const earliest = Math.max(0, (index.fromHeight ?? toBlock) - MARGIN_BLOCKS)
+  const earliest = Math.max(0, (index.fromHeight ?? toBlock) - Math.ceil(MARGIN_MS / network.blockMs))
   const fromBlock = parts.fromBlock ?? earliest
   if (fromBlock > toBlock) {
-    throw new ConfigError([`--from-block is ${fromBlock}, and the last finalized block is ${toBlock}.`])
+    throw new ConfigError([
+      `--from-block is ${fromBlock}, and the last finalized block of ${network.name} is ${toBlock}.`,
+    ])
   }
   const receiving = [...new Set([walletAddress, ...index.payTos])]
   const sending = [...new Set([...receiving, ...(refundWallet ? [refundWallet] : [])])]
@@ -69,7 +75,7 @@ export async function reconcile(
   const own = new Set(sending)
   const received = incoming.filter(({ from }) => !own.has(from))
   const sent = outgoing.filter(({ to }) => !own.has(to))
-  const shared = { index, book, network, fromBlock }
+  const shared = { index, book, network, fromBlock, rpcName }
   const payments = await comparePayments({ ...shared, incoming: received, toBlock })
   const refunds = await compareRefunds({ ...shared, outgoing: sent, nowMs, graceMs })
   return {
@@ -78,7 +84,8 @@ export async function reconcile(
     fromBlock,
     toBlock,
     challenges: index.accounts.length,
-    foreign: index.foreign,
+    foreign: [...index.foreign.values()].reduce((sum, count) => sum + count, 0),
+    foreignNetworks: Object.fromEntries(index.foreign),
     movements: { incoming: received.length, outgoing: sent.length },
     refundsWaiting: refunds.waiting,
     found: [...payments, ...refunds.found],

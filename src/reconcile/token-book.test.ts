@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { TRANSFER_TOPIC } from '../chain/erc20.ts'
 import type { Rpc } from '../chain/rpc.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { createTokenBook } from './token-book.ts'
 
-const ASSET = `0x${'a5'.repeat(20)}` as const
+const NETWORK = findNetwork('testnet')!
+const ASSET = NETWORK.token.address
 const SELLER = `0x${'5e'.repeat(20)}` as const
 const BUYER = `0x${'b0'.repeat(20)}` as const
 const topic = (address: string) => `0x${'0'.repeat(24)}${address.slice(2)}`
@@ -35,7 +37,7 @@ function narrowNode(allowed: number): { rpc: Rpc; asked: Array<[number, number]>
 test('a node that allows few blocks per query gets small queries, and no block is left out or read twice', async () => {
   const { rpc, asked } = narrowNode(7)
   const progress: number[] = []
-  const book = createTokenBook(rpc, ASSET)
+  const book = createTokenBook(rpc, NETWORK)
   const { incoming, outgoing } = await book.movements(
     { receiving: [SELLER], sending: [SELLER] },
     100,
@@ -52,7 +54,7 @@ test('a node that allows few blocks per query gets small queries, and no block i
 })
 
 test('a node that refuses even one block is an error, not an empty chain', async () => {
-  const book = createTokenBook(narrowNode(0).rpc, ASSET)
+  const book = createTokenBook(narrowNode(0).rpc, NETWORK)
   const looked = book.movements({ receiving: [SELLER], sending: [SELLER] }, 1, 9, () => {})
   await expect(looked).rejects.toThrow(/eth_getLogs: too many blocks/)
 })

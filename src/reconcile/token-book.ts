@@ -1,12 +1,12 @@
 import { addressWord } from '../chain/abi-words.ts'
 import { TRANSFER_TOPIC } from '../chain/erc20.ts'
-import { OversizeError } from '../chain/http-text.ts'
-import { createLearnedLimit } from '../chain/learned-limit.ts'
+import { readHead } from '../chain/final-block.ts'
 import { addressOf, type Log, readLogs } from '../chain/logs.ts'
-import type { Rpc } from '../chain/rpc.ts'
-import { readBig, readNumber, readRecord, toQuantity } from '../chain/rpc-values.ts'
-import { UnavailableError } from '../errors.ts'
+import { onOneNode, type Rpc } from '../chain/rpc.ts'
+import { readBig, readRecord } from '../chain/rpc-values.ts'
+import { createLogSearch } from '../chain/search-logs.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
+import type { Network } from '../protocol/network.ts'
 import { USED_TOPIC } from '../schemes/exact/token-calls.ts'
 
 /** One Transfer of the token. */
@@ -35,24 +35,13 @@ export interface TokenBook {
   movementsIn(txHash: Hex): Promise<Movement[] | undefined>
 }
 
-/** Most public nodes allow this many blocks in one query; for others a smaller number is found by trying. */
-const FIRST_SPAN = 10_000
-
-export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
-  const span = createLearnedLimit(FIRST_SPAN)
+export function createTokenBook(
+  rpc: Rpc,
+  { token, logRange, finalDepth }: Pick<Network, 'token' | 'logRange' | 'finalDepth'>,
+): TokenBook {
+  const asset = token.address
+  const searchLogs = createLogSearch(asset, logRange)
   const receipts = new Map<Hex, Promise<Log[] | undefined>>()
-
-  async function query(topics: unknown[], from: number, to: number): Promise<Log[] | undefined> {
-    const filter = { address: asset, fromBlock: toQuantity(from), toBlock: toQuantity(to), topics }
-    const answer = await rpc.attempt('eth_getLogs', [filter]).catch((error: unknown) => {
-      if (error instanceof OversizeError) return undefined
-      throw error
-    })
-    if (answer?.ok) return readLogs(answer.result)
-    // Every node words "range too large" differently, so any error may mean it; a single block is never too large.
-    if (to > from) return undefined
-    throw new UnavailableError(`the RPC (eth_getLogs: ${answer?.error.message ?? 'too large'})`)
-  }
 
   function logsOf(txHash: Hex): Promise<Log[] | undefined> {
     const known = receipts.get(txHash)
@@ -76,30 +65,19 @@ export function createTokenBook(rpc: Rpc, asset: Address): TokenBook {
 
   return {
     async finalizedHeight() {
-      const answer = await rpc.call('eth_getBlockByNumber', ['finalized', false])
-      return readNumber(readRecord(answer, 'finalized block').number, 'block number')
+      return (await onOneNode(rpc, (node) => readHead(node, finalDepth))).finalized.number
     },
 
     async movements({ receiving, sending }, fromBlock, toBlock, onBlock) {
       const words = (wallets: readonly Address[]) => wallets.map((wallet) => `0x${addressWord(wallet)}`)
-      const incoming: Movement[] = []
-      const outgoing: Movement[] = []
-      for (let from = fromBlock; from <= toBlock; ) {
-        const end = Math.min(toBlock, from + span.current() - 1)
-        const [received, sent] = await Promise.all([
-          query([TRANSFER_TOPIC, null, words(receiving)], from, end),
-          query([TRANSFER_TOPIC, words(sending)], from, end),
-        ])
-        if (!received || !sent) {
-          span.shrinkTo(Math.floor((end - from + 1) / 2))
-          continue
-        }
-        incoming.push(...received.filter(isTransfer).map(movementOf))
-        outgoing.push(...sent.filter(isTransfer).map(movementOf))
-        onBlock(end)
-        from = end + 1
-      }
-      return { incoming, outgoing }
+      const filters = [
+        [TRANSFER_TOPIC, null, words(receiving)],
+        [TRANSFER_TOPIC, words(sending)],
+      ]
+      // These blocks are final, so every node that is good has all of them.
+      const found = await searchLogs(rpc, filters, { from: fromBlock, to: toBlock }, onBlock)
+      const [incoming, outgoing] = found.map((logs) => logs.filter(isTransfer).map(movementOf))
+      return { incoming: incoming!, outgoing: outgoing! }
     },
 
     async nonceOf({ txHash, logIndex, from }) {

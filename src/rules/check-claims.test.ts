@@ -71,3 +71,9 @@ describe('a payment that says something else', () => {
     }
   })
 })
+
+test('a network that is not offered is answered with those that are', () => {
+  const offered = ['eip155:84532', 'eip155:421614']
+  const wrong = checkClaims([claim('network', 'eip155:1')], terms, 'http-x', offered)
+  expect(wrong?.message).toBe('accepted.network is eip155:1; expected eip155:84532 or eip155:421614.')
+})

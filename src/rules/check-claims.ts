@@ -13,6 +13,8 @@ export function checkClaims(
   claims: readonly Claim[],
   terms: AgreedTerms,
   challengeId: string,
+  /** Every network on which it can be paid. */
+  networks: readonly string[] = [terms.network],
 ): GatewayError | undefined {
   for (const { about, field, value } of claims) {
     if (about !== 'amount' || value === terms.amount) continue
@@ -21,7 +23,8 @@ export function checkClaims(
   }
   for (const { about, field, value } of claims) {
     if (sameHex(value, terms[about])) continue
-    const message = `${field} is ${value.slice(0, 80)}; expected ${terms[about]}.`
+    const expected = about === 'network' ? networks.join(' or ') : terms[about]
+    const message = `${field} is ${value.slice(0, 80)}; expected ${expected}.`
     return new GatewayError('INVALID_PROOF', message, { challengeId })
   }
   return undefined

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { styleText } from 'node:util'
+import { parseArgs, styleText } from 'node:util'
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type BuyerError, type BuyerStep, createBuyer } from '../buyer/index.ts'
@@ -7,8 +7,10 @@ import type { ChallengeStatus, ResourceResponse } from '../protocol/access.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Hex } from '../protocol/hex.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { printableLine } from '../protocol/printable.ts'
 import { BROKEN_PLAN } from './demo-backend.ts'
+import { chosenNetwork } from './sandbox-networks.ts'
 import { findSandboxes, type SandboxState } from './sandbox-state.ts'
 
 const tick = styleText('green', '✓')
@@ -17,10 +19,22 @@ const say = (step: string, text: string, mark = tick): void =>
 
 /** What `npm run buy` runs: buys a plan, a paid call and a plan that is refunded from the sandbox, and prints each step. */
 async function main(): Promise<void> {
-  const state = chooseSandbox(process.argv[2])
+  const { values, positionals } = parseArgs({
+    options: { network: { type: 'string' } },
+    allowPositionals: true,
+  })
+  const state = chooseSandbox(positionals[0])
+  const ids = state.networks.map(({ id }) => id)
   const account = privateKeyToAccount(state.buyerPrivateKey)
-  const buyer = createBuyer({ account, maxAmount: '$1.00', onStep: tell })
-  const balances = await balancesOf(state, account.address)
+  const place: Place = { several: ids.length > 1 }
+  const buyer = createBuyer({
+    account,
+    maxAmount: '$1.00',
+    rpcUrls: Object.fromEntries(state.networks.map(({ id, rpcUrl }) => [id, rpcUrl])),
+    ...(values.network !== undefined && { networks: [chosenNetwork(values.network, ids).id] }),
+    onStep: (step) => tell(step, place),
+  })
+  const balances = balancesOf(state, account.address)
   const heading = (text: string): void => console.log(styleText('bold', `\n${text}\n`))
 
   heading('A plan: one payment, then a token')
@@ -43,7 +57,7 @@ async function main(): Promise<void> {
   const called = await buyer.fetch(`${state.baseUrl}${path}`)
   const { txHash, resource } = (await called.json()) as ResourceResponse
   quiet()
-  say('settled', `in transaction ${txHash}`)
+  say('settled', `in transaction ${txHash}${whereOf(place)}`)
   say('answer', `GET ${path} answers ${resource.status}: ${JSON.stringify(resource.body)}`)
   await balances()
 
@@ -56,7 +70,7 @@ async function main(): Promise<void> {
   if (!failure?.statusUrl) throw failure ?? new Error('the broken plan was delivered')
   await balances()
   const refunded = await followRefund(failure.statusUrl)
-  say('refund', `is there, without asking, in transaction ${refunded.refundTxHash}`)
+  say('refund', `is there, without asking, in transaction ${refunded.refundTxHash}${whereOf(place)}`)
   await balances()
   console.log(`\nAll of it is on the dashboard: ${styleText('bold', state.dashboardUrl)}\n`)
 }
@@ -76,6 +90,19 @@ function chooseSandbox(wanted: string | undefined): SandboxState {
   return state
 }
 
+/** Where the purchase at hand is paid, for a sandbox that sells on several networks. */
+interface Place {
+  several: boolean
+  /** CAIP-2 id. */
+  network?: string
+}
+
+const nameOf = (id: string): string => findNetwork(id)?.name ?? id
+
+function whereOf({ several, network }: Place): string {
+  return several && network !== undefined ? ` on ${nameOf(network)}` : ''
+}
+
 let waiting: NodeJS.Timeout | undefined
 
 function quiet(): void {
@@ -84,9 +111,10 @@ function quiet(): void {
 }
 
 /** Prints one line per step, and counts the seconds while the chain works. */
-function tell(step: BuyerStep): void {
+function tell(step: BuyerStep, place: Place): void {
   quiet()
-  say(...lineOf(step), step.step === 'refused' ? styleText('red', '✗') : tick)
+  if (step.step === 'challenge') place.network = step.offer.network.id
+  say(...lineOf(step, place), step.step === 'refused' ? styleText('red', '✗') : tick)
   if (step.step !== 'send' || !process.stdout.isTTY) return
   const since = Date.now()
   waiting = setInterval(() => {
@@ -94,13 +122,15 @@ function tell(step: BuyerStep): void {
   }, 100)
 }
 
-function lineOf(step: BuyerStep): [string, string] {
+function lineOf(step: BuyerStep, place: Place): [string, string] {
   switch (step.step) {
     case 'discover':
       return ['discover', pricesOf(step.catalog).join('  ·  ')]
     case 'challenge': {
       const { amountMicro, payTo, network } = step.offer
-      return ['402', `pay ${microToDollars(amountMicro)} to ${payTo} on ${network.id}`]
+      const pay = `pay ${microToDollars(amountMicro)} to ${payTo}`
+      if (!place.several) return ['402', `${pay} on ${network.id}`]
+      return ['402', `${pay}${whereOf(place)}: ${step.reason ?? 'nothing else is offered now'}`]
     }
     case 'sign':
       return ['sign', 'an EIP-3009 authorization, off-chain: no gas, and nothing has moved yet']
@@ -114,7 +144,7 @@ function lineOf(step: BuyerStep): [string, string] {
     case 'pending':
       return ['pending', `${step.reason}; asking again in ${step.retryInSeconds} s`]
     case 'granted':
-      return ['settled', `in transaction ${step.txHash}`]
+      return ['settled', `in transaction ${step.txHash}${whereOf(place)}`]
     case 'refused':
       return step.code === 'REFUNDED'
         ? ['failed', step.message]
@@ -129,16 +159,25 @@ function pricesOf({ plans, routes }: DiscoveryCatalog): string[] {
   ]
 }
 
-async function balancesOf(state: SandboxState, buyer: Hex): Promise<() => Promise<void>> {
-  const { asset } = (await (await fetch(`${state.baseUrl}/discover`)).json()) as { asset: Hex }
-  const client = createPublicClient({ transport: http(state.rpcUrl) })
-  const balance = async (owner: Hex): Promise<string> =>
-    microToDollars(
-      await client.readContract({ address: asset, abi: erc20Abi, functionName: 'balanceOf', args: [owner] }),
-    )
+/** Prints what buyer and seller hold, on a line per network. */
+function balancesOf({ networks, sellerAddress }: SandboxState, buyer: Hex): () => Promise<void> {
+  const holders = networks.map(({ id, rpcUrl }) => {
+    const client = createPublicClient({ transport: http(rpcUrl) })
+    const { address } = findNetwork(id)!.token
+    return async (owner: Hex): Promise<string> =>
+      microToDollars(
+        await client.readContract({ address, abi: erc20Abi, functionName: 'balanceOf', args: [owner] }),
+      )
+  })
   return async () => {
-    const [own, sellers] = await Promise.all([balance(buyer), balance(state.sellerAddress)])
-    console.log(styleText('dim', `    buyer ${own}   seller ${sellers}`))
+    const lines = await Promise.all(
+      holders.map(async (balance, index) => {
+        const [own, sellers] = await Promise.all([balance(buyer), balance(sellerAddress)])
+        const where = networks.length > 1 ? `   on ${nameOf(networks[index]!.id)}` : ''
+        return `    buyer ${own}   seller ${sellers}${where}`
+      }),
+    )
+    console.log(styleText('dim', lines.join('\n')))
   }
 }
 

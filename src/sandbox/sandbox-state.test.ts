@@ -15,7 +15,7 @@ const state = (port: number, startedAt: number, pid = process.pid): SandboxState
   startedAt,
   baseUrl: `http://localhost:${port}`,
   dashboardUrl: `http://localhost:${port}/admin`,
-  rpcUrl: 'http://127.0.0.1:1',
+  networks: [{ id: 'eip155:421614', rpcUrl: 'http://127.0.0.1:1' }],
   sellerAddress: '0x1',
   buyerPrivateKey: '0x2',
 })
@@ -47,4 +47,12 @@ test('a new sandbox on the same port starts with an empty folder', () => {
   old.write(state(3000, 1))
   openSandbox(3000, folder)
   expect(found()).toEqual([])
+})
+
+test('a sandbox of the version before, with one chain and no list, is understood', () => {
+  const { networks: _networks, ...rest } = state(3000, 1)
+  mkdirSync(join(folder, '3000'))
+  writeFileSync(join(folder, '3000', 'state.json'), JSON.stringify({ ...rest, rpcUrl: 'http://127.0.0.1:2' }))
+  const [found] = findSandboxes(undefined, folder)
+  expect(found).toEqual({ ...rest, networks: [{ id: 'eip155:84532', rpcUrl: 'http://127.0.0.1:2' }] })
 })

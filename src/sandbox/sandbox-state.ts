@@ -11,7 +11,8 @@ export interface SandboxState {
   baseUrl: string
   /** Opens without a login. */
   dashboardUrl: string
-  rpcUrl: string
+  /** Where it sells, in the order in which it offers them. */
+  networks: Array<{ id: string; rpcUrl: string }>
   sellerAddress: Hex
   buyerPrivateKey: Hex
 }
@@ -58,7 +59,10 @@ function listFolders(path: string): string[] {
 
 function readState(path: string): SandboxState[] {
   try {
-    return [JSON.parse(readFileSync(path, 'utf8')) as SandboxState]
+    const { rpcUrl, ...state } = JSON.parse(readFileSync(path, 'utf8')) as SandboxState & { rpcUrl?: string }
+    // A sandbox of the version before, which has one chain, may still run.
+    const networks = rpcUrl === undefined ? state.networks : [{ id: 'eip155:84532', rpcUrl }]
+    return [{ ...state, networks }]
   } catch {
     return []
   }

@@ -2,48 +2,49 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { styleText } from 'node:util'
-import { startDevChain } from '../testing/dev-chain.ts'
-import { BROKEN_PLAN, startDemoBackend } from './demo-backend.ts'
+import { parseArgs } from 'node:util'
+import type { DevChain } from '../testing/dev-chain.ts'
+import { startDevChains } from '../testing/dev-chains.ts'
+import { startDemoBackend } from './demo-backend.ts'
+import { PLANS, ROUTES } from './demo-catalog.ts'
+import { sandboxNetworks } from './sandbox-networks.ts'
 import { openSandbox } from './sandbox-state.ts'
+import { showSandbox } from './show-sandbox.ts'
 
-const PLANS = [
-  { planId: 'hourly', unitAmount: '$0.25', description: 'Weather for an hour' },
-  { planId: 'daily', unitAmount: '$0.90', description: 'Weather for a day' },
-  { planId: BROKEN_PLAN, unitAmount: '$0.50', description: 'Cannot be delivered: shows a refund' },
-]
-const ROUTES = [
-  {
-    routeId: 'forecast',
-    method: 'GET',
-    path: '/forecast/:city',
-    unitAmount: '$0.01',
-    description: 'The weather of one city, now',
-  },
-]
 const BUYER_MICRO = 100_000_000n
 
 /**
- * What `npm start` runs: a local chain with test USDC, a demo seller's API, and the standalone server as a process of its
- * own, on the embedded store and configured by environment variables only. Production loads nothing of this folder.
+ * What `npm start` runs: a local chain with test USDC, or one for each of `--networks`, a demo seller's API, and the
+ * standalone server as a process of its own, on the embedded store and configured by environment variables only.
+ * Production loads nothing of this folder.
  */
 async function main(): Promise<void> {
   const startedAt = Date.now()
+  const { values } = parseArgs({ options: { networks: { type: 'string' } } })
+  const networks = sandboxNetworks(values.networks)
   const port = await choosePort(Number(process.env.PORT ?? 3000))
   const sandbox = openSandbox(port)
   const baseUrl = `http://localhost:${port}`
-  const [chain, backend] = await Promise.all([startDevChain({ blockTimeSeconds: 1 }), startDemoBackend()])
-  const seller = chain.account(0)
-  const buyer = await chain.newBuyer({ micro: BUYER_MICRO })
+  const [chains, backend] = await Promise.all([
+    startDevChains(
+      networks.map(({ chainId }) => chainId),
+      { blockTimeSeconds: 1 },
+    ),
+    startDemoBackend(),
+  ])
+  const [first, ...further] = chains as [DevChain, ...DevChain[]]
+  // The same keys have coins for gas on every chain.
+  const [seller, gasWallet] = [first.account(0), first.account(1)]
+  const buyer = await first.newBuyer({ micro: BUYER_MICRO })
+  await Promise.all(further.map((chain) => chain.mint(buyer.address, BUYER_MICRO)))
   const adminToken = randomBytes(16).toString('hex')
   const dashboardUrl = `${baseUrl}/admin?token=${adminToken}`
   const gateway = startGateway({
     PORT: String(port),
     BASE_URL: baseUrl,
-    SVC_NETWORK: chain.network,
-    RPC_URL: chain.rpcUrl,
+    ...networkVariables(chains),
     SVC_WALLET_ADDRESS: seller.address,
-    GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+    GAS_WALLET_PRIVATE_KEY: gasWallet.privateKey,
     REFUND_WALLET_PRIVATE_KEY: seller.privateKey,
     PLANS: JSON.stringify(PLANS),
     ROUTES: JSON.stringify(ROUTES),
@@ -66,7 +67,7 @@ async function main(): Promise<void> {
       sandbox.remove()
       gateway.kill('SIGTERM')
       await exited(gateway)
-      await Promise.all([chain.stop(), backend.close()])
+      await Promise.all([...chains.map((chain) => chain.stop()), backend.close()])
       process.exit(code)
     })()
   }
@@ -83,19 +84,35 @@ async function main(): Promise<void> {
     startedAt,
     baseUrl,
     dashboardUrl,
-    rpcUrl: chain.rpcUrl,
+    networks: chains.map(({ network, rpcUrl }) => ({ id: network, rpcUrl })),
     sellerAddress: seller.address,
     buyerPrivateKey: buyer.privateKey,
   })
-  show({
+  showSandbox({
     baseUrl,
-    rpcUrl: chain.rpcUrl,
-    seller: seller.address,
-    buyer,
-    dashboardUrl,
     port,
+    dashboardUrl,
+    networks: networks.map((network, index) => ({ network, chain: chains[index]! })),
+    seller,
+    gasWallet,
+    buyer,
     seconds: (Date.now() - startedAt) / 1000,
   })
+}
+
+function networkVariables(chains: readonly DevChain[]): Record<string, string> {
+  const [first, ...further] = chains as [DevChain, ...DevChain[]]
+  if (further.length === 0) return { SVC_NETWORK: first.network, RPC_URL: first.rpcUrl }
+  return {
+    SVC_NETWORK: chains.map(({ network }) => network).join(','),
+    ...Object.fromEntries(
+      chains.flatMap(({ chainId, rpcUrl }) => [
+        [`RPC_URL_${chainId}`, rpcUrl],
+        // Coins of a local chain cost nothing, so that even a cent carries the gas of its settlement.
+        [`NATIVE_USD_${chainId}`, '0.01'],
+      ]),
+    ),
+  }
 }
 
 function startGateway(env: Record<string, string>): ChildProcess {
@@ -135,45 +152,6 @@ async function choosePort(wanted: number): Promise<number> {
     }
   }
   throw new Error(`No free port between ${wanted} and ${wanted + 49}; set PORT.`)
-}
-
-function show(facts: {
-  baseUrl: string
-  rpcUrl: string
-  seller: string
-  buyer: { address: string; privateKey: string }
-  dashboardUrl: string
-  port: number
-  seconds: number
-}): void {
-  const strong = (text: string): string => styleText('bold', text)
-  const rows: Array<[string, string]> = [
-    ['gateway', facts.baseUrl],
-    ['dashboard', facts.dashboardUrl],
-    ['chain', `${facts.rpcUrl} (a local stand-in for Base Sepolia)`],
-    ['seller', facts.seller],
-    ['plans', PLANS.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`).join('  ·  ')],
-    [
-      'paid calls',
-      ROUTES.map(({ method, path, unitAmount }) => `${method} ${path} ${unitAmount}`).join('  ·  '),
-    ],
-    ['buyer', `${facts.buyer.address} holds $100 of test USDC`],
-    ['buyer key', `${facts.buyer.privateKey} (worthless anywhere else)`],
-  ]
-  console.log(`\n${strong(`paystile sandbox is ready`)} after ${facts.seconds.toFixed(1)} s\n`)
-  for (const [name, value] of rows) console.log(`  ${name.padEnd(10)} ${value}`)
-  const commands: Array<[string, string]> = [
-    [
-      facts.port === 3000 ? 'npm run buy' : `npm run buy ${facts.port}`,
-      'watch a plan, a paid call and a refund, step by step',
-    ],
-    [`curl ${facts.baseUrl}/skills.md`, 'how an agent buys here'],
-    [`curl ${facts.baseUrl}/discover`, 'what there is to buy'],
-    [`curl -i ${facts.baseUrl}/forecast/oslo`, 'what an unpaid call is answered: 402, with the terms'],
-  ]
-  console.log('\nTry, in a second terminal:\n')
-  for (const [command, what] of commands) console.log(`  ${strong(command.padEnd(44))} ${what}`)
-  console.log('\nCtrl-C stops everything.')
 }
 
 main().catch((cause: unknown) => {

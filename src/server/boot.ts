@@ -192,18 +192,24 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
       })
       return
     }
-    const { plans, routes, network, walletAddress } = host.current()!.gateway.discovery
+    const { plans, routes, network, networks, walletAddress } = host.current()!.gateway.discovery
     const sold = { plans: plans.length, routes: routes.length }
-    say('info', 'ready', { url: baseUrl(), port: listening, network, walletAddress, ...sold })
+    const where = networks && { networks: networks.map(({ network: id, name }) => `${id} (${name})`) }
+    say('info', 'ready', { url: baseUrl(), port: listening, network, ...where, walletAddress, ...sold })
     if (query !== '') say('info', 'the dashboard, for one login', { url: `${pagesUrl()}/admin${query}` })
-    if (host.configuration().config?.refundWalletPrivateKey === null) {
+    const configured = host.configuration().config?.networks ?? []
+    const without = configured.filter(({ refundWalletPrivateKey }) => refundWalletPrivateKey === null)
+    if (without.length > 0) {
+      const on = without.length < configured.length ? ` for ${without.map(nameOf).join(', ')}` : ''
       say(
         'warn',
-        'REFUND_WALLET_PRIVATE_KEY is not set: refunds wait until you set it, normally to the key of SVC_WALLET_ADDRESS.',
+        `REFUND_WALLET_PRIVATE_KEY is not set${on}: refunds wait until you set it, normally to the key of SVC_WALLET_ADDRESS.`,
       )
     }
   }
 }
+
+const nameOf = ({ network }: { network: { name: string } }): string => network.name
 
 async function listen(
   name: 'PORT' | 'ADMIN_PORT' | 'METRICS_PORT',

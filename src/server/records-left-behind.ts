@@ -12,9 +12,11 @@ export function recordsLeftBehind(before: ResolvedConfig, after: ResolvedConfig)
       `The records of payments are in ${from}; with ${to} this server would no longer know them, and buyers who paid could not fetch again what they bought.`,
     )
   }
-  if (before.network.id !== after.network.id) {
+  const kept = new Set(after.networks.map(({ network }) => network.id))
+  for (const { network } of before.networks) {
+    if (kept.has(network.id)) continue
     reasons.push(
-      `The records of payments are of ${before.network.id}; on ${after.network.id} payments and refunds that are still open there would not be finished.`,
+      `There are records of payments on ${network.id}; without it, payments and refunds that are still open there would not be finished.`,
     )
   }
   return reasons

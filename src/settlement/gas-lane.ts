@@ -92,7 +92,8 @@ export function createLane(signer: TxSigner, { chainId, chain, store, clock, tur
   }
 
   async function state(): Promise<WalletState> {
-    if (known && clock.now() - known.atMs < STATE_AGE_MS) return known.state
+    // A clock that was set back must not keep it for longer.
+    if (known && Math.abs(clock.now() - known.atMs) < STATE_AGE_MS) return known.state
     reading ??= chain.wallet(address).finally(() => {
       reading = undefined
     })

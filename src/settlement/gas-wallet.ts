@@ -40,6 +40,7 @@ export function createGasWallet({
   maxCallsPerTx = 100,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
+  symbol = 'ETH',
   alsoKeeps = [],
 }: {
   chainId: number
@@ -53,6 +54,8 @@ export function createGasWallet({
   maxCallsPerTx?: number
   maxFeePerGasWei?: bigint
   bumpAfterMs?: number
+  /** The coin that pays for gas. */
+  symbol?: string
   /** Lanes of another wallet on this chain whose transactions are also maintained here. */
   alsoKeeps?: readonly Lane[]
 }): Settlement & { lanes: readonly Lane[] } {
@@ -162,12 +165,19 @@ export function createGasWallet({
       }
       if (surveyed.length === 0) return 'the chain cannot be reached'
       const wallets = surveyed.map(({ lane, balanceWei, needWei }) => {
-        return `${lane.address} holds ${ether(balanceWei)} ETH, a transaction may cost ${ether(needWei)}`
+        return `${lane.address} holds ${coins(balanceWei)} ${symbol}, a transaction may cost ${coins(needWei)}`
       })
       const message = `the gas wallet is empty: ${wallets.join('; ')}`
       if (!alerted) alerts.raise('gas-wallet-empty', message)
       alerted = true
       return message
+    },
+
+    async gasPriceWei() {
+      const [lane] = lanes
+      if (!lane) throw new UnavailableError('every gas wallet')
+      const { baseFeeWei, priorityFeeWei } = await lane.state()
+      return baseFeeWei + priorityFeeWei
     },
 
     async makeBatches(items) {
@@ -185,4 +195,4 @@ export function createGasWallet({
   }
 }
 
-const ether = (wei: bigint): string => (Number(wei) / 1e18).toFixed(6)
+const coins = (wei: bigint): string => (Number(wei) / 1e18).toFixed(6)

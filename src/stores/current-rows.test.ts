@@ -2,7 +2,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { beforeEach, expect, test } from 'vitest'
 import type { AttemptPhase, Put, Store, TableName, Tables } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import { NETWORKS } from '../protocol/network.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 import { railId } from '../rules/rail-id.ts'
 import { samplePut } from '../testing/store-rows.ts'
 import { withCurrentRows } from './current-rows.ts'
@@ -95,7 +95,7 @@ test.each(phases)('an authorization that is %s', async (phase) => {
     })
     expect(await current.list('authorizations', row.ref!)).toEqual([got])
   }
-  const due = await current.takeDue('authorizations', 5, 5, 10)
+  const due = await current.takeDue('authorizations', 5, 5, 100)
   expect(due.map(({ rail }) => rail).sort()).toEqual(
     NETWORKS.map((network) => railId(network, 'exact')).sort(),
   )

@@ -10,7 +10,7 @@ import type {
   WalletTxRow,
 } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
-import { findNetwork } from '../protocol/network.ts'
+import { findNetwork } from '../protocol/networks.ts'
 import { railId } from '../rules/rail-id.ts'
 
 /**
@@ -28,7 +28,13 @@ export function withCurrentRows(store: Store): Store {
     log: (afterSeq, limit) => store.log(afterSeq, limit),
     ping: () => store.ping(),
     close: () => store.close(),
+    ...(store.listDue && {
+      async listDue(table, offset, limit) {
+        return (await store.listDue!(table, offset, limit)).map((row) => currentRow(table, row))
+      },
+    }),
     ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
+    ...(store.admitSeveralNetworks && { admitSeveralNetworks: () => store.admitSeveralNetworks!() }),
     async get(table, keys) {
       const rows = await store.get(table, keys)
       return rows.map((row) => row && currentRow(table, row))

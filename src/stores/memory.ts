@@ -60,14 +60,17 @@ export function createMemoryStore(): Store {
       return [...(keysByRef.get(ref) ?? [])].sort(compareText).map((key) => fromStored(rows.get(key)!))
     },
     takeDue: async (name, nowMs, untilMs, limit) => {
-      const { rows, waiting } = table(name)
-      const due = [...waiting].map((key) => rows.get(key)!).filter((row) => row.dueAt! <= nowMs)
-      due.sort((a, b) => a.dueAt! - b.dueAt! || compareText(a.key, b.key))
+      const due = waitingRows(table(name)).filter((row) => row.dueAt! <= nowMs)
+      due.sort(compareDue)
       return due.slice(0, Math.max(0, limit)).map((row) => {
         const taken = { ...row, version: row.version + 1, dueAt: untilMs }
         replace(table(name), row.key, taken)
         return fromStored(taken)
       })
+    },
+    listDue: async (name, offset, limit) => {
+      const due = waitingRows(table(name)).sort(compareDue)
+      return due.slice(offset, offset + Math.max(0, limit)).map((row) => fromStored(row))
     },
     audit: async (challengeId) => (byChallenge.get(challengeId) ?? []).map(fromLog),
     // The seq of an entry is its position, counted from 1.
@@ -98,6 +101,10 @@ function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRo
   if (row.dueAt !== null) waiting.add(key)
   if (row.ref !== null) keysByRef.set(row.ref, (keysByRef.get(row.ref) ?? new Set()).add(key))
 }
+
+const waitingRows = ({ rows, waiting }: Table): StoredRow[] => [...waiting].map((key) => rows.get(key)!)
+
+const compareDue = (a: StoredRow, b: StoredRow): number => a.dueAt! - b.dueAt! || compareText(a.key, b.key)
 
 /** Compares by bytes, as databases do; the order of JavaScript strings differs beyond U+FFFF. */
 function compareText(a: string, b: string): number {

@@ -7,13 +7,7 @@ import {
 } from 'viem/accounts'
 import { bytesToHex } from 'viem/utils'
 import { spawnAnvil } from './anvil-process.ts'
-import {
-  createDevClient,
-  type DevChainId,
-  type DevClient,
-  MULTICALL3_ADDRESS,
-  USDC_ADDRESSES,
-} from './dev-client.ts'
+import { createDevClient, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
 import multicall3 from './test-multicall3.json' with { type: 'json' }
 import { controlToken, type TokenTransfer } from './test-token.ts'
 import { deployTestWallet, type TestWallet } from './test-wallet.ts'
@@ -35,9 +29,9 @@ export type ReplayedTransaction = { raw: Hex; block: number }
  */
 export type DevChain = {
   rpcUrl: string
-  chainId: DevChainId
+  chainId: number
   /** CAIP-2, e.g. `eip155:84532`. */
-  network: `eip155:${DevChainId}`
+  network: `eip155:${number}`
   /** TestUsdc, at the network's real USDC address. */
   usdc: Address
   client: DevClient
@@ -48,10 +42,10 @@ export type DevChain = {
   balanceOf(account: Address): Promise<bigint>
   /** Sets the ETH balance. */
   fundEth(account: Address, wei: bigint): Promise<void>
-  /** Prefunded with 10,000 ETH; 0 to 49. The last one mints. */
+  /** Prefunded with 10,000 ETH; 0 to 49, with the same keys on every dev chain. The last one mints. */
   account(index: number): DevAccount
-  /** A new account with USDC and no ETH. */
-  newBuyer(options?: { micro?: bigint }): Promise<DevAccount>
+  /** An account with USDC and no ETH: a new one, or the one of `privateKey`, for example a buyer of another chain. */
+  newBuyer(options?: { micro?: bigint; privateKey?: Hex }): Promise<DevAccount>
   mine(blocks?: number): Promise<void>
   setAutomine(on: boolean): Promise<void>
   /** Mines a block every so many seconds instead of one per transaction; 0: no blocks. */
@@ -77,7 +71,7 @@ const ACCOUNTS = 50
 const MNEMONIC = 'test test test test test test test test test test test junk' // anvil's default
 
 /**
- * Starts a real local chain that looks like Base on the wire: anvil, with TestUsdc at USDC's address and Multicall3
+ * Starts a real local chain that looks like one of the known networks on the wire: anvil, with TestUsdc at USDC's address and Multicall3
  * at its own. A block per transaction unless `blockTimeSeconds` is given; `finalized` is two blocks behind `latest`.
  *
  * @example
@@ -90,12 +84,15 @@ export async function startDevChain({
   blockTimeSeconds,
   port = 0,
 }: {
-  chainId?: DevChainId
+  chainId?: number
   blockTimeSeconds?: number
   port?: number
 } = {}): Promise<DevChain> {
   const usdc = USDC_ADDRESSES[chainId]
-  if (!usdc) throw new Error(`startDevChain: chainId is ${chainId}; it can be 8453 or 84532.`)
+  if (!usdc)
+    throw new Error(
+      `startDevChain: chainId is ${chainId}; it can be ${Object.keys(USDC_ADDRESSES).join(', ')}.`,
+    )
   const anvil = await spawnAnvil([
     ...['--chain-id', `${chainId}`, '--port', `${port}`, '--accounts', `${ACCOUNTS}`],
     // Otherwise `finalized` stays 64 blocks behind.
@@ -139,8 +136,8 @@ export async function startDevChain({
     balanceOf: token.balanceOf,
     fundEth: (address, wei) => client.setBalance({ address, value: wei }),
     account,
-    async newBuyer({ micro = 0n } = {}) {
-      const buyer = accountOf(generatePrivateKey())
+    async newBuyer({ micro = 0n, privateKey = generatePrivateKey() } = {}) {
+      const buyer = accountOf(privateKey)
       if (micro > 0n) await token.mint(buyer.address, micro)
       return buyer
     },

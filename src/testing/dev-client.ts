@@ -1,8 +1,10 @@
 import {
+  type Address,
   type Chain,
   type Client,
   createTestClient,
   defineChain,
+  getAddress,
   type HttpTransport,
   http,
   type PublicActions,
@@ -11,25 +13,24 @@ import {
   type WalletActions,
   walletActions,
 } from 'viem'
+import { NETWORKS } from '../protocol/networks.ts'
 
-/** Where USDC lives on the networks that the gateway knows. */
-export const USDC_ADDRESSES = {
-  8453: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-  84532: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-} as const
+/** Where USDC lives on the networks that the gateway knows, by chain id. */
+export const USDC_ADDRESSES: Readonly<Record<number, Address>> = Object.fromEntries(
+  NETWORKS.map(({ chainId, token }) => [chainId, getAddress(token.address)]),
+)
 
 /** Where Multicall3 lives, on the local chain as on the real ones. */
 export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** The chains whose id a local chain can have: Base and Base Sepolia. */
-export type DevChainId = keyof typeof USDC_ADDRESSES
-
 /** The chain for viem. Own definition: `viem/chains` would load every chain there is. */
-export function defineDevChain(chainId: DevChainId, rpcUrl: string): Chain {
+export function defineDevChain(chainId: number, rpcUrl: string): Chain {
+  const network = NETWORKS.find((known) => known.chainId === chainId)
+  const { symbol } = network?.native ?? { symbol: 'ETH' }
   return defineChain({
     id: chainId,
-    name: chainId === 8453 ? 'Base (dev chain)' : 'Base Sepolia (dev chain)',
-    nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+    name: `${network?.name ?? `Chain ${chainId}`} (dev chain)`,
+    nativeCurrency: { name: symbol, symbol, decimals: 18 },
     rpcUrls: { default: { http: [rpcUrl] } },
     contracts: { multicall3: { address: MULTICALL3_ADDRESS } },
   })
@@ -45,7 +46,7 @@ export type DevClient = Client<
 >
 
 /** A client that polls fast enough for tests. */
-export function createDevClient(chainId: DevChainId, rpcUrl: string): DevClient {
+export function createDevClient(chainId: number, rpcUrl: string): DevClient {
   return createTestClient({
     mode: 'anvil',
     chain: defineDevChain(chainId, rpcUrl),

@@ -3,17 +3,30 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { DevChain } from './dev-chain.ts'
 import { defineDevChain } from './dev-client.ts'
 
-/** The official facilitator on the dev chain, without its HTTP server. Calls `onBroadcast` with each authorization that it sends. */
+/**
+ * The official facilitator on these dev chains, without its HTTP server. Calls `onBroadcast` with each authorization that
+ * it sends.
+ */
 export async function createOfficialFacilitator(
-  chain: DevChain,
+  chains: readonly [DevChain, ...DevChain[]],
   privateKey: Hex,
   onBroadcast: (nonce: Hex, hash: Hex) => void,
   walletFactories: readonly Hex[] = [],
 ) {
   const { x402Facilitator } = await import('@x402/core/facilitator')
-  const { toFacilitatorEvmSigner } = await import('@x402/evm')
   const { ExactEvmScheme } = await import('@x402/evm/exact/facilitator')
+  const official = new x402Facilitator()
+  const senders = await Promise.all(chains.map((chain) => createSender(chain, privateKey, onBroadcast)))
+  for (const { network, signer } of senders) {
+    official.register(network, new ExactEvmScheme(signer, { eip6492AllowedFactories: [...walletFactories] }))
+  }
+  const [{ sendUnrelated }] = senders as [(typeof senders)[number]]
+  return { official, account: privateKeyToAccount(privateKey), sendUnrelated }
+}
 
+/** Signs and sends on one chain. */
+async function createSender(chain: DevChain, privateKey: Hex, onBroadcast: (nonce: Hex, hash: Hex) => void) {
+  const { toFacilitatorEvmSigner } = await import('@x402/evm')
   const account = privateKeyToAccount(privateKey)
   const client = createWalletClient({
     account,
@@ -54,11 +67,8 @@ export async function createOfficialFacilitator(
   )
 
   return {
-    official: new x402Facilitator().register(
-      chain.network,
-      new ExactEvmScheme(signer, { eip6492AllowedFactories: [...walletFactories] }),
-    ),
-    account,
+    network: chain.network,
+    signer,
     /** A real transaction that pays for nothing. */
     sendUnrelated: () => inTurn(() => client.sendTransaction({ to: account.address, value: 0n })),
   }

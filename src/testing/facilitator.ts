@@ -42,8 +42,8 @@ export type TestFacilitator = {
 type Task = { payload: PaymentPayload; requirements: PaymentRequirements }
 
 /**
- * Starts a real x402 facilitator for the dev chain: the official one behind `POST /verify`, `POST /settle` and
- * `GET /supported`, which can be told to fail.
+ * Starts a real x402 facilitator for one dev chain or several: the official one behind `POST /verify`, `POST /settle` and
+ * `GET /supported`, which can be told to fail. It refuses payments on any other network.
  *
  * @example
  * import { startDevChain } from 'paystile/testing'
@@ -53,12 +53,16 @@ type Task = { payload: PaymentPayload; requirements: PaymentRequirements }
  */
 export async function startFacilitator({
   chain,
-  privateKey = chain.account(48).privateKey,
+  chains = chain ? [chain] : [],
+  privateKey,
   port = 0,
   fault,
   walletFactories,
 }: {
-  chain: DevChain
+  chain?: DevChain
+  /** Instead of `chain`: several, each with its own chain id. */
+  chains?: readonly DevChain[]
+  /** Of the account that pays the gas, on each chain. Default: `account(48)`. */
   privateKey?: Hex
   port?: number
   /** A fault for every settlement, until `faults.clear()`. */
@@ -66,14 +70,17 @@ export async function startFacilitator({
   /** Factories whose wallets it deploys when they pay (EIP-6492). Default: none. */
   walletFactories?: readonly Hex[]
 }): Promise<TestFacilitator> {
+  const [first, ...further] = chains
+  if (!first) throw new Error('startFacilitator: give a chain, or chains.')
+  const networks = new Set<string>(chains.map(({ network }) => network))
   const faults = createFaultPlan()
   if (fault) faults.always('settle', fault)
   const calls = { verify: 0, settle: 0, supported: 0 }
   const broadcasts: Broadcast[] = []
   const listeners = new Map<string, () => void>()
   const { official, account, sendUnrelated } = await createOfficialFacilitator(
-    chain,
-    privateKey,
+    [first, ...further],
+    privateKey ?? first.account(48).privateKey,
     (nonce, hash) => {
       broadcasts.push({ nonce, hash })
       listeners.get(nonce.toLowerCase())?.()
@@ -82,6 +89,10 @@ export async function startFacilitator({
   )
 
   function work(operation: FaultyOperation, { payload, requirements }: Task): Promise<unknown> {
+    const elsewhere = operation !== 'supported' && !networks.has(String(requirements?.network))
+    if (elsewhere) {
+      return Promise.resolve(verdict(operation, { payload, requirements }, false, '', 'invalid_network'))
+    }
     if (operation === 'verify') return official.verify(payload, requirements)
     if (operation === 'settle') return official.settle(payload, requirements)
     return Promise.resolve(official.getSupported())

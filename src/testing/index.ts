@@ -1,6 +1,7 @@
 export type { AuthorizationTypedData } from '../protocol/authorization.ts'
 export { type DevAccount, type DevChain, type ReplayedTransaction, startDevChain } from './dev-chain.ts'
-export { type DevChainId, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
+export { startDevChains } from './dev-chains.ts'
+export { type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
 export { type Broadcast, startFacilitator, type TestFacilitator } from './facilitator.ts'
 export type { Fault, FaultOptions, FaultPlan, FaultyOperation } from './facilitator-faults.ts'
 export { createFakeClock, type FakeClock } from './fake-clock.ts'

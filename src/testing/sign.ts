@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { type AuthorizationTypedData, authorizationTypedData } from '../protocol/authorization.ts'
+import { sameHex } from '../protocol/hex.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 
 /** The fields of one `accepts` element that a buyer needs; all others are echoed unchanged. */
 export type SignableRequirements = {
@@ -68,9 +70,13 @@ export async function signAuthorization({
     ...changed,
   }
   const { network, asset, extra } = requirements
+  // The name in the domain of USDC differs per chain, so an offer that leaves it out is read by the table.
+  const known = NETWORKS.find(({ id, token }) => id === network && sameHex(token.address, asset))?.token
+    .domain
+  const { name, version } = { name: 'USDC', version: '2', ...known }
   const token = {
     address: asset as Address,
-    domain: { name: String(extra.name ?? 'USDC'), version: String(extra.version ?? '2') },
+    domain: { name: String(extra.name ?? name), version: String(extra.version ?? version) },
   }
   const typedData = authorizationTypedData({ chainId: Number(network.split(':')[1]), token }, authorization)
   const signature = await account.signTypedData({ ...typedData, domain: { ...typedData.domain, ...domain } })

@@ -73,6 +73,25 @@ export const readChecks: Checks = {
     )
   },
 
+  async 'listDue reads the rows that are due at any time, the oldest first, and changes nothing'({ store }) {
+    // Optional in a store.
+    if (!store.listDue) return
+    const dueAt = { late: NOW - 1, oldest: NOW - 9, later: NOW + 1_000_000, tie: NOW - 1 }
+    await store.commit({ puts: Object.entries(dueAt).map(([key, at]) => put(key, 0, { dueAt: at })) })
+    await store.commit({ puts: [put('never'), put('done', 0, { dueAt: NOW })] })
+    await store.commit({ puts: [put('done', 1)] })
+    const keys = async (offset: number, limit: number) =>
+      (await store.listDue!('requests', offset, limit)).map(({ key }) => key)
+    assert.deepEqual(await keys(0, 10), ['oldest', 'late', 'tie', 'later'])
+    assert.deepEqual(await keys(1, 2), ['late', 'tie'])
+    assert.deepEqual(await keys(4, 10), [])
+    assert.deepEqual(await keys(0, 0), [])
+    assert.deepEqual(await store.listDue('challenges', 0, 10), [])
+    const [first] = await store.listDue('requests', 0, 1)
+    assert.deepEqual(await store.get('requests', ['oldest']), [first])
+    assert.equal(first?.version, 1)
+  },
+
   async 'an earlier holder of a row can no longer write it after takeDue'({ store }) {
     await store.commit({ puts: [put('a', 0, { dueAt: NOW })] })
     const held = (await readOne(store, 'a'))!

@@ -1,3 +1,4 @@
+import { explorerOf } from '../config/explorer-of.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import type { GrantPlaces } from '../delivery/grant.ts'
 import type { Jwks } from '../delivery/jwks.ts'
@@ -17,7 +18,7 @@ export async function buildDelivery(config: ResolvedConfig, seal: Seal, alerts: 
   const { credential, plans } = config
   const places: GrantPlaces = {
     resourceEndpoint: config.resourceEndpoint,
-    explorerTxUrl: config.network.explorerTxUrl,
+    explorerTxUrl: explorerOf(config),
   }
   const sealed = { seal, places, alerts }
   const verifyBearer = refuseEveryBearer

@@ -7,6 +7,8 @@ import type { Mount } from '../transports/http/endpoint.ts'
 interface Parts {
   engine: Engine
   discovery: DiscoveryCatalog
+  /** The same as it stands now. */
+  catalogNow(): DiscoveryCatalog
   catalog: Catalog
   /** The gateway itself answers routes. */
   servesRoutes: boolean
@@ -17,25 +19,26 @@ interface Parts {
 /** A2A, MCP and the documents, if they are switched on. The modules of the others are not loaded. */
 export async function buildMounts(
   config: ResolvedConfig,
-  { engine, discovery, catalog, servesRoutes, jwks }: Parts,
+  { engine, discovery, catalogNow, catalog, servesRoutes, jwks }: Parts,
 ): Promise<{ mounts: Mount[]; idle(): Promise<void> }> {
+  const told = { ...config, networks: config.networks.map(({ network }) => network) }
   const a2a =
     config.a2a &&
     (await import('../transports/a2a/create-a2a.ts')).createA2a(
-      config,
+      told,
       config.a2a,
       engine,
-      discovery,
+      catalogNow,
       servesRoutes,
     )
   const mounts: Mount[] = a2a ? [a2a.mount] : []
   if (config.mcp) {
     const { createMcp } = await import('../transports/mcp/create-mcp.ts')
-    mounts.push(createMcp({ ...config, mcp: config.mcp }, discovery, catalog))
+    mounts.push(createMcp({ ...told, mcp: config.mcp }, { discovery, catalogNow, catalog }))
   }
   if (config.documents) {
     const { createDocuments } = await import('../transports/onboarding/create-documents.ts')
-    mounts.push(createDocuments(config, { discovery, servesRoutes, jwks }))
+    mounts.push(createDocuments(told, { discovery, servesRoutes, jwks }))
   }
   return { mounts, idle: async () => a2a?.idle() }
 }

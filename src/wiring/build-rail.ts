@@ -1,8 +1,10 @@
 import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
 import { createDomainCheck } from '../chain/check-domain.ts'
-import { createRpcPace } from '../chain/rpc-pace.ts'
-import type { ResolvedConfig, SettlementConfig } from '../config/resolved-config.ts'
-import { ConfigError } from '../errors.ts'
+import { gasPolicyOf } from '../chain/gas-fees.ts'
+import { hasCode } from '../chain/read-domain.ts'
+import { createRpcPool } from '../chain/rpc-pool.ts'
+import { type NetworkBalances, readBalances, type WalletRole } from '../chain/wallet-balances.ts'
+import type { NetworkConfig, SettlementConfig } from '../config/resolved-config.ts'
 import type { Alerts, Clock, Rail, RefundSigner, Store, Turns } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
@@ -29,44 +31,72 @@ interface Parts {
   turns: Turns | undefined
 }
 
-/** Called before the store is opened: a token whose domain differs from the table would refuse every signature. */
-export async function connectChain({ network }: ResolvedConfig, alerts: Alerts) {
-  const pace = createRpcPace()
-  const client = createChainClient({ rpcUrl: network.rpcUrl, network, pace })
-  const domain = createDomainCheck(network, client)
-  const atBoot = await domain.check()
-  if (atBoot.kind === 'mismatch') throw new ConfigError(atBoot.faults)
-  if (atBoot.kind === 'unreachable') {
-    // Only the host: RPC URLs often contain an API key.
-    alerts.raise('chain-unreachable', `${new URL(network.rpcUrl).host} does not answer; payments wait`)
+/** A chain that does not answer must not hold up the boot for longer than this. */
+const CONNECT_MS = 3_000
+
+/**
+ * Called before the store is opened: a token whose domain differs from the table would refuse every signature. What
+ * cannot be asked now is asked again before anything is settled.
+ */
+export async function connectChain(
+  { network, walletAddress, labels }: NetworkConfig,
+  { alerts, clock }: Pick<Parts, 'alerts' | 'clock'>,
+) {
+  const rpc = createRpcPool(network, undefined, {
+    now: clock.now,
+    onLeftOut: (host, reason) =>
+      alerts.raise('chain-inconsistent', `${host} of ${network.name} is left out: it ${reason}`),
+  })
+  const client = createChainClient({ rpc, network, now: clock.now })
+  const domain = createDomainCheck(network, labels.rpcUrl, rpc)
+  const look = async () => {
+    const checked = await domain.check()
+    if (checked.kind !== 'good') return checked
+    return {
+      kind: 'good',
+      hasCode: await hasCode(checked.node, walletAddress).catch(() => undefined),
+    } as const
   }
-  return { client, domain, pace }
+  const late = clock.sleep(CONNECT_MS).then(() => ({ kind: 'unreachable' }) as const)
+  const atBoot = await Promise.race([look(), late])
+  if (atBoot.kind === 'unreachable') {
+    // Only the hosts: RPC URLs often contain an API key.
+    const hosts = rpc.nodes.map(({ host }) => host).join(', ')
+    alerts.raise('chain-unreachable', `${network.name} (${hosts}) does not answer; payments on it wait`)
+  }
+  return {
+    client,
+    domain,
+    faults: atBoot.kind === 'mismatch' ? atBoot.faults : [],
+    /** Whether the seller's wallet is a contract there; undefined: not known. */
+    hasCode: atBoot.kind === 'good' ? atBoot.hasCode : undefined,
+  }
 }
 
-/** USDC on the configured network by scheme `exact`. Modules that hold keys or use HTTP are loaded only if needed. */
+/** The token of a network by scheme `exact`. Modules that hold keys or use HTTP are loaded only if needed. */
 export async function buildRail(
-  config: ResolvedConfig,
-  { client, domain, pace }: Awaited<ReturnType<typeof connectChain>>,
+  on: NetworkConfig,
+  allowedWalletFactories: readonly Address[],
+  { client, domain }: Pick<Awaited<ReturnType<typeof connectChain>>, 'client' | 'domain'>,
   parts: Parts,
 ): Promise<BuiltRail> {
-  const { network, settlement: way } = config
+  const { network, settlement: way } = on
   const signatures = createSignatures({
-    rpcUrl: network.rpcUrl,
+    rpc: client.rpc,
     network,
-    pace,
     wallets: {
-      factories: config.allowedWalletFactories,
+      factories: allowedWalletFactories,
       deployedByOthers: way.kind === 'facilitator',
     },
   })
   const scheme = createExactScheme(client, signatures)
-  const built = await buildSubmitters(config, { ...parts, chainId: network.chainId, chain: client })
-  const refundSigner = await buildRefundSigner(config)
+  const built = await buildSubmitters(on, { ...parts, chainId: network.chainId, chain: client })
+  const refundSigner = await buildRefundSigner(on)
   const rail: Rail = {
     id: railId(network, scheme.name),
     network,
-    payTo: config.walletAddress,
-    confirmations: config.confirmations,
+    payTo: on.walletAddress,
+    confirmations: network.confirmations,
     scheme,
     chain: client,
     settlement: domain.guard(built.settlement),
@@ -84,15 +114,31 @@ export async function buildRail(
   }
 }
 
+/** What the seller's wallets hold on this network. */
+export async function balancesOn({ rail, client, gasWallets }: BuiltRail): Promise<NetworkBalances> {
+  const { network, payTo, refundSigner } = rail
+  const wallets: Array<{ role: WalletRole; address: Address }> = [
+    { role: 'receives', address: payTo },
+    ...gasWallets.map((address) => ({ role: 'gas' as const, address })),
+    ...(refundSigner ? [{ role: 'refund' as const, address: refundSigner.address }] : []),
+  ]
+  try {
+    return { network, wallets: await readBalances(client, wallets) }
+  } catch {
+    return { network, wallets: null }
+  }
+}
+
 /** Gas wallets or a facilitator, and the wallet that refunds. */
 async function buildSubmitters(
-  { settlement, network, refundWalletPrivateKey }: ResolvedConfig,
+  { settlement, network, refundWalletPrivateKey }: NetworkConfig,
   parts: Parts & { chainId: number; chain: ChainClient },
 ) {
+  const shared = { ...parts, gas: gasPolicyOf(network) }
   const [refundWallet] = refundWalletPrivateKey ? await signersOf([refundWalletPrivateKey], network) : []
   if (settlement.kind === 'gas-wallet') {
     const signers = await signersOf(settlement.privateKeys, network)
-    const built = createSubmitters(parts, { kind: 'gas-wallet', signers }, refundWallet)
+    const built = createSubmitters(shared, { kind: 'gas-wallet', signers }, refundWallet)
     const ready = async () => {
       const fault = await built.settlement.unavailable()
       if (fault) throw new Error(fault)
@@ -101,7 +147,7 @@ async function buildSubmitters(
   }
   const facilitator = await buildFacilitator(settlement, network)
   return {
-    ...createSubmitters(parts, { kind: 'facilitator', facilitator }, refundWallet),
+    ...createSubmitters(shared, { kind: 'facilitator', facilitator }, refundWallet),
     gasWallets: [],
     ready: async () => void (await facilitator.supported()),
   }
@@ -115,7 +161,7 @@ async function signersOf(keys: readonly Hex[], network: Network) {
 async function buildRefundSigner({
   refundWalletPrivateKey,
   network,
-}: ResolvedConfig): Promise<RefundSigner | undefined> {
+}: NetworkConfig): Promise<RefundSigner | undefined> {
   if (!refundWalletPrivateKey) return undefined
   const { createRefundSigner } = await import('../schemes/exact/refund-signer.ts')
   return createRefundSigner(refundWalletPrivateKey, network)

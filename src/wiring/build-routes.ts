@@ -1,3 +1,4 @@
+import { explorerOf } from '../config/explorer-of.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import type { RouteService } from '../delivery/route-service.ts'
 import type { Seal } from '../delivery/seal.ts'
@@ -14,7 +15,7 @@ export async function buildRoutes(
   const { createCallbackService, createProxyService } = await import('../delivery/route-service.ts')
   const shared = {
     seal,
-    explorerTxUrl: config.network.explorerTxUrl,
+    explorerTxUrl: explorerOf(config),
     maxBytes: config.maxResourceBytes,
     trustProxy: config.trustProxy,
     rawRoutes: new Set(config.routes.filter(({ raw }) => raw).map(({ routeId }) => routeId)),

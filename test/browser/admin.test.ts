@@ -5,7 +5,16 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor, PHONE } from './browser.ts'
+import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
+import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
+import {
+  DESKTOP,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  launchBrowser,
+  openVisitor,
+  PHONE,
+} from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
 const ADMIN_TOKEN = 'the operator token of this test'
@@ -109,4 +118,46 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   }
   expect(visitor.complaints).toEqual([])
   await visitor.close()
+}, 240_000)
+
+test('a seller on three networks sees what each brought, which one is withdrawn, and its sales alone', async () => {
+  const fixture = await startFixtureServer({ configured: true, several: true })
+  const visitor = await openVisitor(browser, { viewport: DESKTOP })
+  const { page } = visitor
+  try {
+    await page.goto(`${fixture.url}/admin?token=${FIXTURE_TOKEN}`)
+    const networks = page.getByRole('table', { name: 'Networks, and revenue by network' })
+    const withdrawn = networks.getByRole('row', { name: /Arbitrum Sepolia/ })
+    await withdrawn.getByText('Withdrawn').waitFor()
+    await withdrawn.getByText('the chain cannot be reached').waitFor()
+    await networks
+      .getByRole('row', { name: /Celo Sepolia/ })
+      .getByText('From $0.05 per sale')
+      .waitFor()
+    await page.getByRole('heading', { name: 'Celo Sepolia' }).waitFor()
+    await page.getByText('4.8 CELO').waitFor()
+
+    await page.getByLabel('Network', { exact: true }).selectOption('Celo Sepolia')
+    const cells = page.locator('.challenges tbody tr td:nth-child(4)')
+    await expect
+      .poll(async () => [...new Set(await cells.allTextContents())], { timeout: 45_000 })
+      .toEqual(['Celo Sepolia'])
+    await page.getByLabel('Status').selectOption('DELIVERED')
+    await page.locator('.challenges .cover').first().click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('Celo Sepolia').waitFor()
+    const link = drawer.getByRole('link', { name: /block explorer/ }).first()
+    expect(await link.getAttribute('href')).toMatch(/^https:\/\/celo-sepolia\.blockscout\.com\/tx\/0x/)
+    await page.keyboard.press('Escape')
+
+    await expectAccessible(page, 'dashboard of three networks')
+    await expectNoSidewaysScroll(page)
+    await page.setViewportSize(PHONE)
+    await expectAccessible(page, 'dashboard of three networks on a phone')
+    await expectNoSidewaysScroll(page)
+    expect(visitor.complaints).toEqual([])
+  } finally {
+    await visitor.close()
+    await fixture.close()
+  }
 }, 240_000)

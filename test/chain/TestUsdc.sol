@@ -51,9 +51,12 @@ contract TestUsdc {
         _;
     }
 
-    // Mainnet and testnet disagree on the name, and with it on every signature.
+    // Networks disagree on the name, and with it on every signature: Ethereum, Polygon, Base, Arbitrum and its
+    // testnet, and Avalanche have the long one.
     function name() public view returns (string memory) {
-        return block.chainid == 8453 ? "USD Coin" : "USDC";
+        uint256 id = block.chainid;
+        bool long = id == 8453 || id == 1 || id == 137 || id == 42161 || id == 421614 || id == 43114;
+        return long ? "USD Coin" : "USDC";
     }
 
     function DOMAIN_SEPARATOR() public view returns (bytes32) {

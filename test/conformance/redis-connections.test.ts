@@ -134,10 +134,10 @@ describe('credentials, databases and users', () => {
 
   test('a store of a later layout is refused', async () => {
     const admin = await connectRedis({ url: `redis://:${encoded}@${at}` })
-    await admin.call('set', '{svc:later}:layout', '2')
+    await admin.call('set', '{svc:later}:layout', '3')
     admin.close()
     const open = openRedisStore({ url: `redis://:${encoded}@${at}`, gateway: 'later' })
-    await expect(open).rejects.toThrow(/has layout 2/)
+    await expect(open).rejects.toThrow(/has layout 3/)
   })
 })
 

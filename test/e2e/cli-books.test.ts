@@ -252,7 +252,7 @@ test('init does not leave records behind unless told to', async () => {
   )
   expect(refused.code).toBe(1)
   expect(JSON.parse(refused.output).errors).toEqual([
-    expect.stringMatching(/records of payments are of eip155:84532/),
+    expect.stringMatching(/records of payments on eip155:84532/),
     expect.stringMatching(/Add --force/),
   ])
   const both = await cliProcess(env, ...argv)

@@ -125,6 +125,43 @@ test('init again offers what is saved, and sells from Postgres', async () => {
   }
 })
 
+test('init for several networks, which a gas wallet settles', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-init-'))
+  const key = generatePrivateKey()
+  try {
+    const person = sitDown({ DATA_DIR: dataDir })
+    const done = runCli(person.terminal, ['init'])
+    const { answer } = person
+    await answer('Which network?', DOWN, DOWN, ENTER)
+    await answer('Which ones, separated by commas?', 'base,base-sepolia', ENTER)
+    await answer('mixes test money', '\b'.repeat('base,base-sepolia'.length), 'polygon,base', ENTER)
+    await answer('Address of your wallet', WALLET, ENTER)
+    await answer('What do you sell?', DOWN, ENTER)
+    await answer('Base URL of your API', 'http://localhost:8080', ENTER)
+    await answer('Id of the route', 'weather', ENTER)
+    await answer('Its method', ENTER)
+    await answer('Its path', '/weather/:city', ENTER)
+    await answer('Its price per call', '$0.01', ENTER)
+    await answer('Another route?', ENTER)
+    // Polygon has no default facilitator, so that one is not offered.
+    await answer('holds POL and ETH', DOWN, ENTER)
+    await answer('Private key of the gas wallet', key, ENTER)
+    await answer('Private key that signs refunds', ENTER)
+    await answer('Where are the records of payments kept?', ENTER)
+    await answer('URL at which buyers reach the server', ENTER)
+    await answer('Your name, as buyers see it', ENTER)
+    expect(await done, person.seen()).toBe(0)
+    const path = join(dataDir, 'config.json')
+    const saved = async () => JSON.parse(await readFile(path, 'utf8')).values
+    expect(await saved()).toMatchObject({ SVC_NETWORK: 'polygon,base', GAS_WALLET_PRIVATE_KEY: key })
+    const again = await cli({ DATA_DIR: dataDir }, 'init', '--json', '--network', 'base,polygon,arbitrum')
+    expect(JSON.parse(again.output)).toMatchObject({ ok: true })
+    expect(await saved()).toMatchObject({ SVC_NETWORK: 'base,polygon,arbitrum' })
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
+
 test('init for calls of an API on mainnet, by the default facilitator with its keys', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-init-'))
   const secret = Buffer.alloc(64, 7).toString('base64')

@@ -66,17 +66,23 @@ interface Left {
 describe.each(stores)('what the version before rails left unfinished in $name', ({ start, open }) => {
   let server: { url: string; stop(): Promise<unknown> }
   let chain: DevChain
+  /** The second network that this version is paid on; it is preferred. */
+  let further: DevChain
   let direct: Store
   let gateway: Gateway
   let count = 0
   const alerts: string[] = []
 
-  const openGateway = (store: Store, deliver: GatewayOptions['fetchResourceCredentials']) =>
+  const openGateway = (
+    store: Store,
+    deliver: GatewayOptions['fetchResourceCredentials'],
+    chains: readonly DevChain[] = [chain],
+  ) =>
     createGateway({
       walletAddress: chain.account(0).address,
-      network: 'testnet',
+      networks: chains.map(({ network }) => network),
+      perNetwork: Object.fromEntries(chains.map(({ chainId, rpcUrl }) => [chainId, { rpcUrl }])),
       baseUrl: BASE_URL,
-      rpcUrl: chain.rpcUrl,
       plans: [{ planId: 'basic', unitAmount: '$1.00' }],
       gasWalletPrivateKey: chain.account(1).privateKey,
       refundWalletPrivateKey: chain.account(0).privateKey,
@@ -236,14 +242,18 @@ describe.each(stores)('what the version before rails left unfinished in $name', 
   }
 
   beforeAll(async () => {
-    ;[server, chain] = await Promise.all([start(), startDevChain()])
+    ;[server, chain, further] = await Promise.all([
+      start(),
+      startDevChain(),
+      startDevChain({ chainId: 421614 }),
+    ])
     direct = await open(server.url)
     await leave()
   }, 120_000)
   afterAll(async () => {
     await gateway?.close()
     await direct?.close()
-    await Promise.all([server?.stop(), chain?.stop()])
+    await Promise.all([server?.stop(), chain?.stop(), further?.stop()])
   })
 
   test('is stored as that version stored it', async () => {
@@ -275,7 +285,7 @@ describe.each(stores)('what the version before rails left unfinished in $name', 
     }
   })
 
-  test('is finished by this version, each payment once', async () => {
+  test('is finished by this version on two networks, each payment once', async () => {
     await chain.setAutomine(true)
     // What was given up lands after all: anybody may send it.
     await chain.mint(left.abandoned.buyer.address, PRICE)
@@ -287,6 +297,7 @@ describe.each(stores)('what the version before rails left unfinished in $name', 
     gateway = await openGateway(
       { ...direct, close: async () => {} },
       (_plan, _resource, _wallet, { challengeId }) => Promise.resolve(`credential of ${challengeId}`),
+      [further, chain],
     )
     for (const one of [left.mined, left.pending, left.unsent, left.abandoned, left.paid, proven.paid])
       await until(one, 'DELIVERED')

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually, freePort } from './world.ts'
 
@@ -15,8 +16,9 @@ beforeEach(async () => {
   children = []
 })
 afterEach(async () => {
-  const exits = children.map((child) => new Promise((gone) => child.once('exit', gone)))
-  for (const child of children) child.kill('SIGTERM')
+  const running = children.filter(({ exitCode }) => exitCode === null)
+  const exits = running.map((child) => new Promise((gone) => child.once('exit', gone)))
+  for (const child of running) child.kill('SIGTERM')
   await Promise.all(exits)
   await rm(folder, { recursive: true, force: true })
 })
@@ -25,19 +27,30 @@ function run(name: string, words: string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [program(name), ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk
-  })
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+  }
   return { child, text: () => text }
 }
 
-async function startSandbox(port: number): Promise<string> {
-  const { child, text } = run('start-sandbox', [], { PORT: String(port) })
+async function finish(...words: Parameters<typeof run>): Promise<{ code: number | null; text: string }> {
+  const { child, text } = run(...words)
+  const code = await new Promise<number | null>((exit) => child.once('close', exit))
+  return { code, text: text() }
+}
+
+async function startSandbox(port: number, ...words: string[]): Promise<string> {
+  const { child, text } = run('start-sandbox', words, { PORT: String(port) })
   children.push(child)
-  await eventually(() => text().includes('Ctrl-C'))
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`the sandbox ended: ${text()}`)
+    return text().includes('Ctrl-C')
+  })
   return text()
 }
 
@@ -49,10 +62,8 @@ test('beside a second sandbox the first one still sells: a plan, a call, a refun
   const [, ownPort] = /gateway +http:\/\/localhost:(\d+)/.exec(second)!
   expect(Number(ownPort)).toBeGreaterThan(port)
 
-  const { child, text } = run('buy-from-sandbox', [String(port)])
-  const code = await new Promise<number | null>((exit) => child.once('close', exit))
-  expect({ code, text: text() }).toMatchObject({ code: 0 })
-  const told = text()
+  const { code, text: told } = await finish('buy-from-sandbox', [String(port)])
+  expect({ code, told }).toMatchObject({ code: 0 })
   expect(told).toMatch(/GET \/forecast\/oslo answers 200: \{"city":"oslo"/)
   const places = [
     'answers 200: {"plan"',
@@ -67,3 +78,53 @@ test('beside a second sandbox the first one still sells: a plan, a call, a refun
   expect(dashboard).toMatch(new RegExp(`^http://localhost:${port}/admin\\?token=`))
   expect(told).toContain('buyer $99.74   seller $0.26')
 }, 120_000)
+
+test('on two networks each sells on its own chain; a purchase says where it paid and why, and a poor buyer why nowhere', async () => {
+  const port = await freePort()
+  const shown = await startSandbox(port, '--networks', 'base-sepolia,arbitrum-sepolia')
+  expect(shown.match(/^ {2}chain .*$/gm)).toEqual([
+    expect.stringMatching(/http:\S+ \(a local stand-in for Base Sepolia\)/),
+    expect.stringMatching(/http:\S+ \(a local stand-in for Arbitrum Sepolia\)/),
+  ])
+  expect(shown).toContain(`npm run buy -- ${port} --network arbitrum-sepolia`)
+
+  const second = await finish('buy-from-sandbox', ['--network', 'arbitrum-sepolia'])
+  expect(second).toMatchObject({ code: 0 })
+  expect(second.text).toContain(
+    'on Arbitrum Sepolia: it is the only one of 2 that fits: Base Sepolia is not among the networks that this buyer allows',
+  )
+  expect(second.text).toMatch(/settled .* in transaction 0x\w+ on Arbitrum Sepolia/)
+  expect(second.text).toMatch(/refund .* in transaction 0x\w+ on Arbitrum Sepolia/)
+  expect(second.text.trimEnd()).toMatch(
+    /buyer \$100\.00 {3}seller \$0\.00 {3}on Base Sepolia\n.*buyer \$99\.74 {3}seller \$0\.26 {3}on Arbitrum Sepolia/,
+  )
+
+  const first = await finish('buy-from-sandbox', [])
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.text).toMatch(/pay \$0\.25 to 0x\w+ on Base Sepolia: it holds enough, 100\.00 USDC/)
+  expect(first.text).toContain('buyer $99.74   seller $0.26   on Base Sepolia')
+
+  const other = await finish('buy-from-sandbox', ['--network', 'celo-sepolia'])
+  expect(other).toEqual({
+    code: 1,
+    text: '--network is "celo-sepolia"; this sandbox sells on base-sepolia, arbitrum-sepolia.\n',
+  })
+
+  const stateFile = join(folder, '.sandbox', String(port), 'state.json')
+  const state = JSON.parse(await readFile(stateFile, 'utf8'))
+  await writeFile(stateFile, JSON.stringify({ ...state, buyerPrivateKey: generatePrivateKey() }))
+  const poor = await finish('buy-from-sandbox', [])
+  expect(poor.code).toBe(1)
+  expect(poor.text).toContain(
+    'none of 2 ways to pay fits: balance 0.00 of 0.25 USDC on Base Sepolia; balance 0.00 of 0.25 USDC on Arbitrum Sepolia. Nothing was signed',
+  )
+}, 180_000)
+
+test.each([
+  ['base-sepolia,base', /^--networks has "base", whose money is real; it can be base-sepolia, .*\n$/],
+  ['sepolia', /^--networks has "sepolia"; it can be base-sepolia, .*\n$/],
+])('--networks %s is refused in one line, and nothing is started', async (networks, line) => {
+  const { code, text } = await finish('start-sandbox', ['--networks', networks])
+  expect(code).toBe(1)
+  expect(text).toMatch(line)
+})

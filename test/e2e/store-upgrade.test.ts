@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/errors.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { Put, Store, TableName } from '../../src/ports.ts'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
-import { findNetwork } from '../../src/protocol/network.ts'
+import { findNetwork } from '../../src/protocol/networks.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { railId } from '../../src/rules/rail-id.ts'
 import { fingerprint } from '../../src/rules/terms.ts'
@@ -65,8 +65,8 @@ const stores = [
         ['set', '{svc:default}:row:disputes:d', '1\0\0\0{}'],
         ['zadd', '{svc:default}:due:disputes', '1', 'd'],
       ]),
-    breakIt: (url: string) => runRedis(url, [['set', '{svc:default}:layout', '2']]),
-    refusal: /has layout 2, this version of paystile knows 1\. Update it/,
+    breakIt: (url: string) => runRedis(url, [['set', '{svc:default}:layout', '3']]),
+    refusal: /has layout 3, this version of paystile knows 1 and 2\. Update it/,
   },
 ]
 

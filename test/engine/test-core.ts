@@ -56,7 +56,7 @@ export function testCore(parts: TestCoreParts = {}) {
   const core: Core = {
     ...ports,
     config,
-    rails: openRails(ports.rails, ports),
+    rails: openRails(ports.rails, { ...ports, maxGasShare: config.maxGasShare }),
     signals: createSignals(),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     unpaidLog: createUnpaidLog(ports.clock),

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { discoveryOf } from '../../src/config/discovery.ts'
 import { VARIABLES } from '../../src/config/from-env.ts'
+import { NETWORK_VARIABLES } from '../../src/config/network-variables.ts'
 import { readConfiguration } from '../../src/config/read-configuration.ts'
 import { isSecret } from '../../src/config/secret-variables.ts'
 import { SERVER_VARIABLES } from '../../src/config/server-variables.ts'
@@ -8,8 +9,22 @@ import { buildCatalog } from '../../src/rules/catalog.ts'
 import { expand, type Json, render, someMutation } from './mutate.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
-const NAMES = [...Object.keys(VARIABLES), ...Object.keys(SERVER_VARIABLES)]
+/** Settings of networks that are known, chosen now and then, or nowhere. */
+const OF_ONE_NETWORK = Object.values(NETWORK_VARIABLES).flatMap(({ variable }) =>
+  ['84532', '8453', '137', '421614', '999', '0', '01'].map((chainId) => `${variable}_${chainId}`),
+)
+const NAMES = [...Object.keys(VARIABLES), ...Object.keys(SERVER_VARIABLES), ...OF_ONE_NETWORK]
 const PLANS: Json = [{ planId: 'basic', unitAmount: '$1.00', description: 'x', tokenTtlSeconds: 60 }]
+const NETWORKS: Json = [
+  {
+    id: 'eip155:999',
+    word: 'ours',
+    testnet: true,
+    token: { address: `0x${'ab'.repeat(20)}`, decimals: 18, domain: { name: 'Dollar', version: '1' } },
+    rpcUrls: ['https://rpc.example'],
+    explorerTxUrl: 'https://scan.example/tx/',
+  },
+]
 const ROUTES: Json = [
   { routeId: 'r', method: 'GET', path: '/r/:id', unitAmount: '$0.01' },
   { routeId: 'f', method: 'GET', path: '/f', free: true },
@@ -43,6 +58,10 @@ const text = fc.oneof(
       'mainnet',
       'testnet',
       'eip155:8453',
+      'base,polygon',
+      'testnet,arbitrum-sepolia,ours',
+      'eip155:999,eip155:84532',
+      '50%',
     ),
   },
   {
@@ -106,6 +125,13 @@ const entry = fc.oneof(
     arbitrary: fc.tuple(
       fc.constant('ROUTES'),
       someMutation.map((one) => render(one, [ROUTES])),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(
+      fc.constant('NETWORKS'),
+      someMutation.map((one) => render(one, [NETWORKS])),
     ),
   },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...Object.keys(GOOD)), fc.constant('')) },

@@ -7,7 +7,7 @@ import { createSignatures } from '../../src/schemes/exact/signatures.ts'
 
 /** What a dialect needs of the rail for scheme `exact`; reading a payment asks no chain. */
 export function exactRail(network: Network): ReadableRail {
-  const where = { rpcUrl: network.rpcUrl, network }
+  const where = { rpcUrl: network.rpcUrls[0]!, network }
   const scheme = createExactScheme(createChainClient(where), createSignatures(where))
   return { id: railId(network, scheme.name), network, scheme }
 }

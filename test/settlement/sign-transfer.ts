@@ -1,5 +1,5 @@
 import type { Address } from '../../src/protocol/hex.ts'
-import { findNetwork } from '../../src/protocol/network.ts'
+import { findNetwork } from '../../src/protocol/networks.ts'
 import type { SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
 import type { DevAccount } from '../../src/testing/dev-chain.ts'
 import { signAuthorization } from '../../src/testing/sign.ts'

@@ -3,14 +3,16 @@ import type { Address } from '../../src/protocol/hex.ts'
 import { buildCatalog } from '../../src/rules/catalog.ts'
 import { drawCrowd } from './buyers/crowd.ts'
 import { type Buyer, chainOf, isUnknown, type Shop, see } from './buyers/shop.ts'
-import { useOf } from './chain/branch.ts'
+import { firstBlockOf, useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { createDice } from './dice.ts'
 import type { Instance } from './instance.ts'
 import { checkInvariants } from './invariants/check.ts'
+import { checkAnswer, checkRefusal } from './invariants/offers.ts'
 import { loseCommits } from './lose-commits.ts'
 import { NO_MUTATION } from './mutation.ts'
+import { drawOutages } from './outages.ts'
 import type { Mutation, Outside } from './outside.ts'
 import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
 import { simX402 } from './rails.ts'
@@ -20,10 +22,10 @@ import type { Storm } from './storms.ts'
 import { drawWeather, type Weather } from './weather.ts'
 import {
   ALONE_GAS,
-  address,
   createWorld,
   DEARER_PLANS,
   LOST_PER_DAY,
+  MICRO_PER_GAS,
   PAY_TO,
   PLANS,
   REFUND_WALLET,
@@ -67,10 +69,17 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
   const initial = new Map<Address, bigint>([...crowd.tokens, [REFUND_WALLET, refundFunds]])
   const chains = SIM_NETWORKS.slice(0, weather.chains).map((network, index) => {
-    const token = { chainId: network.chainId, initial, codes: crowd.codes }
-    return new SimChain(world, network, token, index > 0 && weather.coupons ? 'coupon' : 'exact')
+    const isLast = index === weather.chains - 1
+    return new SimChain(world, {
+      network,
+      token: { chainId: network.chainId, initial, codes: crowd.codes },
+      scheme: index > 0 && isLast && weather.coupons ? 'coupon' : 'exact',
+      firstBlock: firstBlockOf(index),
+      blockMs: index === 0 ? weather.blockMs : extraDice.pick([1_000, 2_000, 4_000, 8_000]),
+      reorgs: index === 0 || weather.reorg > 0.06 ? weather.reorg : extraDice.pick([0, 0, 0.02, 0.06]),
+    })
   })
-  if (chains.length > 1) world.count('histories with two chains')
+  if (chains.length > 1) world.count(`histories with ${chains.length} chains`)
   const recorded = createRecordedStore(world, mutation.store)
   const outside: Outside = {
     world,
@@ -81,7 +90,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,
-    chainIsDown: drawOutages(world, chains),
+    outages: drawOutages(world, chains),
     told: new Set(),
     refusedRefunds: new Set(),
     alerts: [],
@@ -89,7 +98,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   }
   world.note('history', () => JSON.stringify(weather))
   for (const chain of chains) {
-    fundGas(world, chain)
+    fundRefunds(world, chain)
     keepMining(world, chain)
   }
   const cluster = startCluster(outside)
@@ -97,6 +106,11 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     world,
     chains,
     ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
+    downFor: outside.outages.downFor,
+    async judge(payment, sentAgoMs, reply) {
+      checkAnswer(outside, payment, sentAgoMs, reply)
+      await checkRefusal(outside, recorded, payment, reply)
+    },
     cancel: (challengeId, offered) =>
       overTheNetwork(world, cluster.pick, (instance) => instance.cancel(challengeId, offered)),
   }
@@ -133,7 +147,11 @@ function configOf(weather: Weather): EngineConfig {
     refundMaxAttempts: 5,
     payerFailuresPerMinute: 0,
     payerUndeliveredPerDay: UNDELIVERED_PER_DAY,
-    lostGasPerDay: { perPayer: LOST_PER_DAY * ALONE_GAS, inAll: 1_000 * ALONE_GAS },
+    lostGasPerDay: {
+      perPayer: LOST_PER_DAY * ALONE_GAS * MICRO_PER_GAS,
+      inAll: 1_000 * ALONE_GAS * MICRO_PER_GAS,
+    },
+    maxGasShare: 0.5,
   }
 }
 
@@ -158,25 +176,8 @@ async function overTheNetwork<T>(
   return dice.chance(weather.lostAnswer) ? 'broken' : reply
 }
 
-/** Each chain has its own outages. */
-function drawOutages(
-  { dice, scheduler, weather }: World,
-  chains: readonly SimChain[],
-): (chain: SimChain) => boolean {
-  const windows = new Map(
-    chains.map((chain) => [
-      chain,
-      Array.from({ length: weather.outages }, () => {
-        const from = START_MS + dice.int(0, weather.horizonMs)
-        return { from, to: from + dice.skewed(1_000, 60_000) }
-      }),
-    ]),
-  )
-  return (chain) =>
-    windows.get(chain)!.some(({ from, to }) => scheduler.now() >= from && scheduler.now() < to)
-}
-
-function fundGas({ dice, extraDice, scheduler, weather }: World, chain: SimChain): void {
+/** The wallet that refunds; gas wallets are part of the outages. */
+function fundRefunds({ extraDice, scheduler, weather }: World, chain: SimChain): void {
   const { refundEther, refunds } = weather
   const refunder = refunds === 'seller' ? PAY_TO : REFUND_WALLET
   // A wallet without an entry stays without ETH when the faults are over.
@@ -184,24 +185,18 @@ function fundGas({ dice, extraDice, scheduler, weather }: World, chain: SimChain
   if (refundEther === 'late') {
     scheduler.after(extraDice.int(0, weather.horizonMs), () => chain.ether.set(refunder, ETHER), true)
   }
-  for (let index = 1; index <= weather.gasWallets; index++) {
-    const wallet = address('gaswallt', index)
-    const empty = dice.chance(0.1)
-    chain.ether.set(wallet, empty ? 0n : ETHER)
-    if (empty) scheduler.after(dice.int(0, weather.horizonMs), () => chain.ether.set(wallet, ETHER), true)
-  }
 }
 
 function keepMining(world: World, chain: SimChain): void {
   const { dice, scheduler, weather } = world
   scheduler.after(
-    world.calm ? 10_000 : weather.blockMs,
+    world.calm ? 10_000 : chain.blockMs,
     () => {
       if (world.calm) chain.baseFee = 10_000_000n
       else {
         if (weather.feeSpikes && dice.chance(0.1))
           chain.baseFee = BigInt(dice.pick([1, 3, 40, 200])) * 10_000_000n
-        if (dice.chance(weather.reorg)) chain.reorg(dice.int(1, weather.maxReorgDepth))
+        if (dice.chance(chain.reorgs)) chain.reorg(dice.int(1, weather.maxReorgDepth))
       }
       chain.mine()
       keepMining(world, chain)
@@ -252,7 +247,7 @@ async function retryFailedRefunds(
 
 /** I12: whatever the nodes showed before, every instance sells again. */
 async function checkSales(world: World, cluster: Cluster): Promise<void> {
-  const { scheduler } = world
+  const { scheduler, weather } = world
   let left = 0
   for (const instance of cluster.alive()) {
     left++
@@ -265,6 +260,9 @@ async function checkSales(world: World, cluster: Cluster): Promise<void> {
         )
       }
       if (reason !== 'none') world.violate('I12', `${instance.name} no longer sells: ${reason}`)
+      const rails = instance.offeredRails()
+      if (rails !== weather.chains)
+        world.violate('I14', `${instance.name} offers ${rails} of ${weather.chains} rails, and all work`)
       left--
     })()
   }

@@ -10,6 +10,7 @@ import {
   type WireTerms,
   writeOutcome,
 } from './buyers/wire.ts'
+import { checkOffer } from './invariants/offers.ts'
 import type { Outside } from './outside.ts'
 import { type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
@@ -36,6 +37,8 @@ export interface Instance extends Host {
   ask(intent: WireIntent): Promise<WireOutcome | 'broken' | 'error'>
   cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
+  /** On how many rails it offers a plan now. */
+  offeredRails(): number
   /** Rejects while it cannot sell. */
   ready(): Promise<void>
   /** Like SIGTERM: running requests have this much time left, then the engine stops, then the process ends. */
@@ -57,6 +60,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   const open = new Set<() => void>()
   const inHand = new Set<Promise<unknown>>()
   const sleeps: Sleeps = { count: 0 }
+  const bornAt = scheduler.now()
   let alive = true
   let stopping = false
 
@@ -96,6 +100,10 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
       answered(() => engine.cancel(challengeId, 'buyer', offered && readOffered(outside.x402, offered))),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),
     ready: () => engine.ready(),
+    offeredRails() {
+      const outcome = engine.offer({ transport: 'http', planId: 'basic' })
+      return outcome?.kind === 'challenge' ? outcome.offer.rails.length : 0
+    },
   }
 
   async function stop(graceMs: number): Promise<void> {
@@ -119,6 +127,8 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   async function serve(intent: WireIntent): Promise<WireOutcome> {
     const { x402 } = outside
     const outcome = await engine.purchase(readIntent(x402, intent))
+    const offer = 'offer' in outcome ? outcome.offer : undefined
+    if (offer) checkOffer(outside, scheduler.now() - bornAt, offer)
     if (outcome.kind !== 'paid') return writeOutcome(x402, outcome)
     const { payment, settled, lease } = outcome
     const { dice, weather } = world

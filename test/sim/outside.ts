@@ -4,6 +4,7 @@ import type { Random, RefundSigner, Settlement, Store } from '../../src/ports.ts
 import type { Hex } from '../../src/protocol/hex.ts'
 import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
+import type { Outages } from './outages.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
 import type { World } from './world.ts'
 
@@ -19,14 +20,14 @@ export interface Outside {
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation
-  chainIsDown: (chain: SimChain) => boolean
+  outages: Outages
   /** Challenges for whose payment or refund the seller's hook was called. */
   told: Set<string>
   /** Nonces of refunds that a facilitator refused, where the engine heard it. */
   refusedRefunds: Set<Hex>
   /** All alerts to operators. */
   alerts: string[]
-  /** Questions to the chain, and transactions for it. */
+  /** Questions to the chain, and transactions for it; with several chains, without those that watch a rail. */
   chainCalls: number
 }
 

@@ -1,5 +1,5 @@
 import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
-import type { Alerts, Clock, Rail, RefundSigner, Scheme, Signed, Store } from '../../src/ports.ts'
+import type { Alerts, Clock, Rail, RefundSigner, Scheme, Settlement, Signed, Store } from '../../src/ports.ts'
 import type { Address } from '../../src/protocol/hex.ts'
 import { railId } from '../../src/rules/rail-id.ts'
 import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
@@ -19,7 +19,7 @@ import type { Outside } from './outside.ts'
 import { faultyCall, type Host, never } from './ports/faulty-call.ts'
 import { createSimFacilitator } from './ports/sim-facilitator.ts'
 import { withPrivateKey } from './secrets.ts'
-import { address, PAY_TO, REFUND_WALLET, type World } from './world.ts'
+import { address, gasPriceOn, PAY_TO, REFUND_WALLET, type World } from './world.ts'
 
 /** How buyers and gateways of a history speak: the production dialect. */
 export function simX402(chains: readonly SimChain[]): X402 {
@@ -56,7 +56,7 @@ export function createSimRail(outside: Outside, chain: SimChain, host: Host, par
     confirmations: outside.world.weather.config.confirmations,
     scheme,
     chain: port,
-    settlement: mutation.settlement(submitters.settlement),
+    settlement: mutation.settlement(withGasPrice(submitters.settlement, chain)),
     refundSubmitters: submitters.refundSubmitters.map(mutation.settlement),
     ...(signer && { refundSigner: signer }),
     transfers: port.transfers,
@@ -64,6 +64,12 @@ export function createSimRail(outside: Outside, chain: SimChain, host: Host, par
       return host.alive ? signature === signText(account, text) : never()
     },
   }
+}
+
+/** It does not change, so that what is lost can be counted in transactions. */
+function withGasPrice(settlement: Settlement, { network }: SimChain): Settlement {
+  if (settlement.gasWallet === undefined) return settlement
+  return { ...settlement, gasPriceWei: async () => gasPriceOn(network) }
 }
 
 type FaultyPort = ReturnType<typeof createFaultyPort>
@@ -101,8 +107,10 @@ function createFaultyPort(outside: Outside, chain: SimChain, host: Host) {
   const { world, mutation } = outside
   const direct = mutation.chain(createChainPort(world, chain, outside.staleLooks), chain)
   function call<T>(label: string, effect: () => Promise<T>): Promise<T> {
-    outside.chainCalls++
-    return faultyCall(world, host, label, effect, () => outside.chainIsDown(chain))
+    // Several rails are watched all the time.
+    const watches = outside.chains.length > 1 && (label === 'head' || label === 'wallet')
+    if (!watches) outside.chainCalls++
+    return faultyCall(world, host, label, effect, () => outside.outages.isCutOff(chain))
   }
   const port: ChainPort = {
     head: () => call('head', () => direct.head()),

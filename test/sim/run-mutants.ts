@@ -6,7 +6,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { History, HistoryOptions } from './history.ts'
 import { runHistory } from './history.ts'
 import { MUTANTS } from './mutants.ts'
-import { SOURCE_MUTANTS, type SourceMutant } from './source-mutants.ts'
+import type { SourceMutant } from './source-mutant.ts'
+import { SOURCE_MUTANTS } from './source-mutants.ts'
 import { STORMS } from './storms.ts'
 
 const HISTORIES = 2000

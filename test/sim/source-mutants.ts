@@ -1,16 +1,5 @@
-/**
- * Money bugs inside the engine and its rules: one fragment of the source replaced by another, in a copy of the
- * simulator's build. Fragments stand on one line and read the same in TypeScript and in what is compiled from it.
- */
-export interface SourceMutant {
-  name: string
-  /** Below src, without its ending. */
-  file: string
-  from: string
-  to: string
-  /** It is too rare elsewhere, so it is run only in this storm. */
-  storm?: string
-}
+import { CHAIN_MUTANTS } from './chain-mutants.ts'
+import type { SourceMutant } from './source-mutant.ts'
 
 export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
@@ -259,8 +248,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     name: 'a budget counts what is lost, and not what is in flight',
     storm: 'payers that waste our gas, and farm refunds, with many payments at once',
     file: 'engine/budgets/holds',
-    from: 'if (used + amount > limit)',
-    to: 'if (spent + amount > limit)',
+    from: 'if (!fits(used))',
+    to: 'if (!fits(spent))',
   },
   {
     name: 'calls in flight are not counted as undelivered',
@@ -269,34 +258,5 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     from: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'route')",
     to: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'plan')",
   },
-  {
-    name: 'a refund goes back on the preferred rail, whichever the payment came by',
-    storm: 'two chains, one gateway',
-    file: 'engine/refund/refund-rows',
-    from: 'rail: receipt.rail,',
-    to: "rail: 'eip155:84532/0x036cbd53842c5426634e7929541ec2318f3dcf7e/exact',",
-  },
-  {
-    name: 'every payment is judged by the preferred chain',
-    storm: 'two chains, one gateway',
-    file: 'engine/rails',
-    from: 'const rail = byId.get(row.rail)',
-    to: 'const rail = preferred',
-  },
-  {
-    name: 'a wallet has the same nonces on every chain',
-    storm: 'two chains, one gateway',
-    file: 'settlement/gas-lane',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    from: '`${chainId}:${wallet}`',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is source text
-    to: '`${wallet}`',
-  },
-  {
-    name: 'a paid challenge names the rail that it was opened on',
-    storm: 'two chains, one gateway',
-    file: 'engine/settle/confirm',
-    from: 'return { ...railTermsOf(rail), payTo: to,',
-    to: 'return { payTo: to,',
-  },
+  ...CHAIN_MUTANTS,
 ]

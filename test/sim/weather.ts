@@ -5,8 +5,10 @@ export interface Weather {
   rush: boolean
   strategy: 'gas-wallet' | 'facilitator'
   /** The number of chains that the gateway sells on. */
-  chains: 1 | 2
-  /** On the second chain buyers pay with coupons, a scheme that exists only in the tests. */
+  chains: 1 | 2 | 3
+  /** Of several chains, how often one cannot settle for a longer time. */
+  railOutages: number
+  /** On the last chain buyers pay with coupons, a scheme that exists only in the tests. */
   coupons: boolean
   instances: number
   gasWallets: number
@@ -119,7 +121,8 @@ export function drawWeather(dice: Dice, extraDice: Dice): Weather {
     refundEther: extraDice.pick(['some', 'some', 'late', 'none']),
     refusesRefunds: extraDice.chance(0.4),
     phantoms: extraDice.pick([0, 0, 0, 0, 0.03]),
-    chains: extraDice.chance(0.35) ? 2 : 1,
+    chains: extraDice.chance(0.35) ? extraDice.pick([2, 2, 3]) : 1,
     coupons: extraDice.chance(0.4),
+    railOutages: extraDice.pick([0, 0, 1, 3]),
   }
 }

@@ -1,6 +1,6 @@
 import type { Address } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
-import { NETWORKS } from '../../src/protocol/network.ts'
+import { findNetwork } from '../../src/protocol/networks.ts'
 import type { Dice } from './dice.ts'
 import { type LostFacts, noLostFacts } from './ports/lost-facts.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -13,9 +13,16 @@ export const START_MS = 1_700_000_000_000
  */
 export const LOST_PER_DAY = 3
 export const ALONE_GAS = 100_000
+/** What gas costs on most chains of a history, in micro-dollars. */
+export const MICRO_PER_GAS = 0.2
 export const UNDELIVERED_PER_DAY = 4
-/** The first is preferred; a history has one of them or both. */
-export const SIM_NETWORKS: readonly [Network, Network] = [NETWORKS[1]!, NETWORKS[0]!]
+/** The first is preferred; a history has one to three of them. */
+export const SIM_NETWORKS: readonly Network[] = ['base-sepolia', 'base', 'ethereum'].map(
+  (word) => findNetwork(word)!,
+)
+/** The chain whose gas costs so much more that the cheapest item does not carry it. */
+export const DEAR_CHAIN = 2
+const DEARER = 20
 export const PLANS = [
   { planId: 'basic', unitAmount: '$1' },
   { planId: 'pro', unitAmount: '$2.5' },
@@ -23,6 +30,13 @@ export const PLANS = [
 export const ROUTES = [
   { routeId: 'weather', method: 'GET' as const, path: '/weather/:city', unitAmount: '$0.5' },
 ]
+/** What gas costs on this chain, in wei. */
+export function gasPriceOn(network: Network): bigint {
+  const micro = network === SIM_NETWORKS[DEAR_CHAIN] ? MICRO_PER_GAS * DEARER : MICRO_PER_GAS
+  // Rounded down: a fraction more, and a payment less would fit into a budget.
+  return BigInt(Math.floor((micro * 1e12) / network.native.usd))
+}
+
 /** The seller raises a price in the middle of some histories: open challenges keep the old one. */
 export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2' }, PLANS[1]!]
 /** Micro-units, written out here so that no invariant depends on the catalog. */

@@ -11,6 +11,7 @@ import { Challenges } from './challenges.tsx'
 import { ExportMenu } from './export-menu.tsx'
 import { Figures } from './figures.tsx'
 import { Funnel } from './funnel.tsx'
+import { Networks } from './networks.tsx'
 import { RangePicker } from './range-picker.tsx'
 import { RefundsWaiting } from './refunds-waiting.tsx'
 import { Revenue } from './revenue.tsx'
@@ -31,7 +32,12 @@ export function AdminApp({ frame }: { frame: Frame }): JSX.Element {
   return (
     <>
       <Header frame={frame} here="admin">
-        {overview && <NetworkBadge network={overview.network} testnet={overview.testnet} />}
+        {overview && (
+          <NetworkBadge
+            network={overview.networks?.map(({ name }) => name).join(', ') ?? overview.network}
+            testnet={overview.testnet}
+          />
+        )}
         <span class={`live-state ${live.connected ? 'on' : ''}`} role="status">
           <span class="wide-word">{live.connected ? 'Live' : 'Reconnecting…'}</span>
         </span>
@@ -71,11 +77,20 @@ export function AdminApp({ frame }: { frame: Frame }): JSX.Element {
           <Funnel overview={overview} />
         </div>
         <div class="columns">
-          <Revenue overview={overview} />
+          <div class="stack">
+            <Revenue overview={overview} />
+            <Networks overview={overview} now={now} />
+          </div>
           <Wallets overview={overview} />
         </div>
-        <RefundsWaiting tick={live.tick} now={now} onOpen={setOpen} onChanged={live.refresh} />
-        <Challenges tick={live.tick} now={now} onOpen={setOpen} />
+        <RefundsWaiting
+          tick={live.tick}
+          now={now}
+          networks={overview?.networks}
+          onOpen={setOpen}
+          onChanged={live.refresh}
+        />
+        <Challenges tick={live.tick} now={now} networks={overview?.networks} onOpen={setOpen} />
       </main>
       {open !== undefined && (
         <ChallengeDrawer

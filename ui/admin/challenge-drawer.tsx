@@ -83,6 +83,7 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
             </code>
           </Fact>
         )}
+        {detail.networkName && <Fact name="Network">{detail.networkName}</Fact>}
         <Fact name="Payer">
           {challenge.payer ? <Copyable text={challenge.payer} label="payer" /> : 'Nobody yet'}
         </Fact>

@@ -2,19 +2,23 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { formatAgo, formatCount, formatExactTime, formatUsd, shorten, stateWord } from '../shared/format.ts'
 import { Icon } from '../shared/icons.tsx'
-import { type ChallengeItem, STATES } from '../shared/wire.ts'
+import { type ChallengeItem, type NetworkView, STATES } from '../shared/wire.ts'
+import { networkName } from './networks.tsx'
 import { StateBadge } from './state-badge.tsx'
 import { type Filter, useChallenges } from './use-challenges.ts'
 
-const NO_FILTER: Filter = { q: '', state: '', kind: '' }
+const NO_FILTER: Filter = { q: '', state: '', kind: '', network: '' }
 
 export function Challenges({
   tick,
   now,
+  networks,
   onOpen,
 }: {
   tick: number
   now: number
+  /** Only if there are several. */
+  networks: NetworkView[] | undefined
   onOpen: (id: string) => void
 }): JSX.Element {
   const [typed, setTyped] = useState('')
@@ -24,7 +28,7 @@ export function Challenges({
     const timer = setTimeout(() => setFilter((old) => (old.q === typed ? old : { ...old, q: typed })), 250)
     return () => clearTimeout(timer)
   }, [typed])
-  const filtered = filter !== NO_FILTER && filter.q + filter.state + filter.kind !== ''
+  const filtered = filter !== NO_FILTER && filter.q + filter.state + filter.kind + filter.network !== ''
 
   return (
     <section class="card" aria-labelledby="challenges-title">
@@ -34,7 +38,7 @@ export function Challenges({
           {total === undefined ? '' : `${formatCount(total)} ${filtered ? 'found' : 'in all'}`}
         </span>
       </div>
-      <search class="filters">
+      <search class={`filters ${networks ? 'with-networks' : ''}`}>
         <div class="search-box">
           <Icon name="search" />
           <input
@@ -67,6 +71,20 @@ export function Challenges({
           <option value="plan">Plans</option>
           <option value="route">Routes</option>
         </select>
+        {networks && (
+          <select
+            aria-label="Network"
+            value={filter.network}
+            onChange={(event) => setFilter({ ...filter, network: event.currentTarget.value })}
+          >
+            <option value="">Every network</option>
+            {networks.map(({ network, name }) => (
+              <option key={network} value={network}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
       </search>
       {fault !== '' && (
         <p class="field-message error" role="alert">
@@ -89,6 +107,11 @@ export function Challenges({
               <th scope="col" class="wide-only">
                 Payer
               </th>
+              {networks && (
+                <th scope="col" class="wide-only">
+                  Network
+                </th>
+              )}
               <th scope="col">When</th>
               <th scope="col" class="number">
                 Amount
@@ -97,7 +120,13 @@ export function Challenges({
           </thead>
           <tbody>
             {items.map((item) => (
-              <Row key={item.challengeId} item={item} now={now} onOpen={onOpen} />
+              <Row
+                key={item.challengeId}
+                item={item}
+                now={now}
+                network={networkName(networks, item.network)}
+                onOpen={onOpen}
+              />
             ))}
           </tbody>
         </table>
@@ -114,10 +143,13 @@ export function Challenges({
 function Row({
   item,
   now,
+  network,
   onOpen,
 }: {
   item: ChallengeItem
   now: number
+  /** Its name, if there are several. */
+  network: string | undefined
   onOpen: (id: string) => void
 }): JSX.Element {
   return (
@@ -129,6 +161,7 @@ function Row({
         </button>
         <span class="sub">
           {item.kind} · {item.transport.toUpperCase()}
+          {network !== undefined && <span class="narrow-only"> · {network}</span>}
         </span>
       </th>
       <td>
@@ -137,6 +170,7 @@ function Row({
       <td class="wide-only">
         {item.payer ? <code title={item.payer}>{shorten(item.payer)}</code> : <span class="muted">–</span>}
       </td>
+      {network !== undefined && <td class="wide-only">{network}</td>}
       <td>
         <time dateTime={item.createdAt} title={formatExactTime(item.createdAt)}>
           {formatAgo(item.createdAt, now)}

@@ -2,7 +2,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../shared/api.ts'
 import { formatAgo, formatExactTime, formatUsd, shorten } from '../shared/format.ts'
-import type { WaitingRefund } from '../shared/wire.ts'
+import type { NetworkView, WaitingRefund } from '../shared/wire.ts'
+import { networkName } from './networks.tsx'
 import { StateBadge } from './state-badge.tsx'
 import { useData } from './use-data.ts'
 
@@ -10,11 +11,14 @@ import { useData } from './use-data.ts'
 export function RefundsWaiting({
   tick,
   now,
+  networks,
   onOpen,
   onChanged,
 }: {
   tick: number
   now: number
+  /** Only if there are several. */
+  networks: NetworkView[] | undefined
   onOpen: (id: string) => void
   onChanged: () => void
 }): JSX.Element | null {
@@ -72,6 +76,7 @@ export function RefundsWaiting({
                   {item.itemId}
                 </button>
                 {item.payer && <code class="sub">{shorten(item.payer)}</code>}
+                {networks && <span class="sub">{networkName(networks, item.network)}</span>}
               </th>
               <td>
                 <StateBadge state={item.state} />

@@ -7,6 +7,7 @@ export interface Filter {
   q: string
   state: string
   kind: string
+  network: string
 }
 
 export interface ChallengeList {
@@ -85,10 +86,11 @@ function merge(first: ChallengeItem[], second: ChallengeItem[]): ChallengeItem[]
   return all.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
 }
 
-function queryOf({ q, state, kind }: Filter): string {
+function queryOf({ q, state, kind, network }: Filter): string {
   const query = new URLSearchParams({ limit: '50' })
   if (q.trim() !== '') query.set('q', q.trim())
   if (state !== '') query.set('state', state)
   if (kind !== '') query.set('kind', kind)
+  if (network !== '') query.set('network', network)
   return query.toString()
 }

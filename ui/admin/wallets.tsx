@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
-import { formatEth, formatMicro, shorten } from '../shared/format.ts'
+import { formatCoin, formatMicro, shorten } from '../shared/format.ts'
 import { Icon } from '../shared/icons.tsx'
-import type { Overview, WalletView } from '../shared/wire.ts'
+import type { NetworkView, Overview, WalletView } from '../shared/wire.ts'
+import { NetworkState } from './networks.tsx'
 
 const ROLES: Record<WalletView['role'], string> = {
   receives: 'Receives payments',
@@ -10,34 +11,70 @@ const ROLES: Record<WalletView['role'], string> = {
 }
 
 export function Wallets({ overview }: { overview: Overview | undefined }): JSX.Element {
+  const wallets = overview?.wallets ?? []
+  const networks = overview?.networks?.filter(({ configured }) => configured)
   return (
     <section class="card" aria-labelledby="wallets-title">
       <div class="card-head">
         <h2 id="wallets-title">Wallets</h2>
       </div>
-      {overview?.wallets.length === 0 && <p class="empty">No wallet could be read yet.</p>}
-      <ul class="wallets">
-        {overview?.wallets.map((wallet) => (
-          <li key={wallet.role + wallet.address} class={wallet.level}>
-            <div class="wallet-head">
-              <span class="wallet-role">{ROLES[wallet.role]}</span>
-              <WalletAddress wallet={wallet} />
-            </div>
-            <div class="wallet-money">
-              {wallet.usdcMicro !== undefined && <span>{formatMicro(wallet.usdcMicro).slice(1)} USDC</span>}
-              {wallet.ethWei !== undefined && <span>{formatEth(wallet.ethWei)}</span>}
-              {typeof wallet.daysLeft === 'number' && <span class="days">{daysWord(wallet.daysLeft)}</span>}
-            </div>
-            {wallet.message && (
-              <p class={`field-message ${wallet.level}`}>
-                <Icon name={wallet.level} />
-                <span>{wallet.message}</span>
-              </p>
-            )}
-          </li>
-        ))}
-      </ul>
+      {networks ? (
+        networks.map((network) => (
+          <WalletsOn
+            key={network.network}
+            network={network}
+            wallets={wallets.filter((wallet) => wallet.network === network.network)}
+          />
+        ))
+      ) : (
+        <>
+          {overview && wallets.length === 0 && <p class="empty">No wallet could be read yet.</p>}
+          <WalletList wallets={wallets} />
+        </>
+      )}
     </section>
+  )
+}
+
+function WalletsOn({ network, wallets }: { network: NetworkView; wallets: WalletView[] }): JSX.Element {
+  return (
+    <div class="wallet-group">
+      <h3>
+        {network.name} <NetworkState network={network} />
+      </h3>
+      {wallets.length === 0 && <p class="muted">No wallet could be read yet.</p>}
+      <WalletList wallets={wallets} />
+    </div>
+  )
+}
+
+function WalletList({ wallets }: { wallets: WalletView[] }): JSX.Element {
+  return (
+    <ul class="wallets">
+      {wallets.map((wallet) => (
+        <li key={wallet.network + wallet.role + wallet.address} class={wallet.level}>
+          <div class="wallet-head">
+            <span class="wallet-role">{ROLES[wallet.role]}</span>
+            <WalletAddress wallet={wallet} />
+          </div>
+          <div class="wallet-money">
+            {wallet.usdcMicro !== undefined && (
+              <span>
+                {formatMicro(wallet.usdcMicro).slice(1)} {wallet.symbol}
+              </span>
+            )}
+            {wallet.ethWei !== undefined && <span>{formatCoin(wallet.ethWei, wallet.symbol)}</span>}
+            {typeof wallet.daysLeft === 'number' && <span class="days">{daysWord(wallet.daysLeft)}</span>}
+          </div>
+          {wallet.message && (
+            <p class={`field-message ${wallet.level}`}>
+              <Icon name={wallet.level} />
+              <span>{wallet.message}</span>
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -12,6 +12,8 @@ export interface FixtureOptions {
   empty?: boolean
   /** A sale every few seconds. */
   liveSales?: boolean
+  /** Sold on three networks, one of them withdrawn. */
+  several?: boolean
   locked?: Record<string, string>
 }
 
@@ -21,7 +23,7 @@ export function createFixture(options: FixtureOptions = {}): {
   /** Adds a sale now, and notifies listeners. */
   sell(): ChallengeItem
 } {
-  const sales = createSales(Date.now(), options.empty ? 0 : 640)
+  const sales = createSales(Date.now(), options.empty ? 0 : 640, options.several)
   const listeners = new Set<ReadableStreamDefaultController<Uint8Array>>()
   let saved: SetupInput | undefined = options.configured
     ? { values: exampleValues(), secrets: { TOKEN_SECRET: 'x' } }
@@ -83,7 +85,8 @@ export function createFixture(options: FixtureOptions = {}): {
       return json(200, { saved: true, live: true, url: new URL(request.url).origin })
     }
     if (path === '/admin/api/overview') {
-      return json(200, overviewOf(sales.items, alerts, (query.get('range') ?? '7d') as Range, Date.now()))
+      const range = (query.get('range') ?? '7d') as Range
+      return json(200, overviewOf(sales.items, alerts, range, Date.now(), options.several))
     }
     if (path === '/admin/api/alerts/clear') {
       alerts = []
@@ -145,11 +148,12 @@ const asWaiting = (item: ChallengeItem): object => ({
 
 function pageOf(items: ChallengeItem[], query: URLSearchParams): object {
   const q = (query.get('q') ?? '').toLowerCase()
-  const [state, kind] = [query.get('state') ?? '', query.get('kind') ?? '']
+  const [state, kind, network] = ['state', 'kind', 'network'].map((name) => query.get(name) ?? '')
   const found = items.filter(
     (item) =>
       (state === '' || item.state === state) &&
       (kind === '' || item.kind === kind) &&
+      (network === '' || item.network === network) &&
       JSON.stringify(Object.values(item)).toLowerCase().includes(q),
   )
   const start = Number(query.get('before') ?? 0)

@@ -1,4 +1,5 @@
 import type { AlertView, ChallengeItem, Overview, Range, SeriesPoint } from '../shared/wire.ts'
+import { FIXTURE_NETWORKS } from './fixture-sales.ts'
 
 const HOUR = 3_600_000
 const SPANS: Record<Range, [spanMs: number, stepMs: number]> = {
@@ -14,6 +15,7 @@ export function overviewOf(
   alerts: AlertView[],
   range: Range,
   nowMs: number,
+  several = false,
 ): Overview {
   const [spanMs, stepMs] = SPANS[range]
   const start = Math.floor((nowMs - spanMs) / stepMs) * stepMs + stepMs
@@ -37,36 +39,50 @@ export function overviewOf(
     revenue: { micro: String(sum), usd: usdOf(sum), perItem: perItem(within) },
     latencyMs:
       within.length === 0 ? { p50: null, p95: null, samples: 0 } : { p50: 2140, p95: 4380, samples: 200 },
-    wallets: [
-      {
-        role: 'receives',
-        address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        explorerUrl: 'https://sepolia.basescan.org/address/0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        usdcMicro: String(412_340_000 + sum),
-        level: 'ok',
-      },
-      {
-        role: 'gas',
-        address: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
-        explorerUrl: 'https://sepolia.basescan.org/address/0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
-        ethWei: '3120000000000000',
-        daysLeft: 4.6,
-        level: 'warn',
-        message: 'Enough for about 4 days at the rate of the last week. Send it some ETH.',
-      },
-      {
-        role: 'refund',
-        address: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        explorerUrl: 'https://sepolia.basescan.org/address/0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
-        usdcMicro: String(412_340_000 + sum),
-        level: 'ok',
-      },
-    ],
+    wallets: walletsOf(sum, several),
     series: [...points].map(([at, part]): SeriesPoint => {
       return { at: new Date(at).toISOString(), ...countsOf(part), micro: String(microOf(part)) }
     }),
     alerts,
+    ...(several && { networks: networksOf(within, nowMs) }),
   }
+}
+
+const SELLER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const GAS_WALLET = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+
+function walletsOf(sum: number, several: boolean): Overview['wallets'] {
+  return FIXTURE_NETWORKS.slice(0, several ? 3 : 1).flatMap(({ network, coin, explorer, ethWei }, index) => {
+    const at = (address: string) => ({ network, address, explorerUrl: `${explorer}${address}` })
+    const usdcMicro = String(index === 0 ? 412_340_000 + sum : 52_100_000)
+    const isLow = index === 0
+    return [
+      { ...at(SELLER), role: 'receives', usdcMicro, symbol: 'USDC', level: 'ok' },
+      {
+        ...at(GAS_WALLET),
+        ...{ role: 'gas', ethWei, symbol: coin, level: isLow ? 'warn' : 'ok' },
+        ...(isLow && { daysLeft: 4.6, message: LOW_GAS }),
+      },
+      { ...at(SELLER), role: 'refund', usdcMicro, symbol: 'USDC', level: 'ok' },
+    ] as Overview['wallets']
+  })
+}
+
+const LOW_GAS = 'Enough for about 4 days at the rate of the last week. Send it some ETH.'
+
+function networksOf(sales: ChallengeItem[], nowMs: number): Overview['networks'] {
+  return FIXTURE_NETWORKS.map(({ network, name, coin }, index) => {
+    const own = sales.filter((sale) => sale.network === network)
+    const micro = microOf(own)
+    return {
+      ...{ network, name, coin, token: 'USDC', configured: true, sold: countsOf(own).delivered },
+      ...{ micro: String(micro), usd: usdOf(micro), leastUsd: index === 2 ? '$0.05' : null },
+      withdrawn:
+        index === 1
+          ? { reason: 'the chain cannot be reached', since: new Date(nowMs - 240_000).toISOString() }
+          : null,
+    }
+  })
 }
 
 function countsOf(sales: ChallengeItem[]): Overview['funnel'] {

@@ -7,6 +7,23 @@ const ITEMS = [
   { kind: 'route', itemId: 'weather', micro: 10_000, weight: 9 },
   { kind: 'route', itemId: 'forecast', micro: 50_000, weight: 4 },
 ] as const
+export const FIXTURE_NETWORKS = [
+  {
+    ...{ network: 'eip155:84532', name: 'Base Sepolia', coin: 'ETH', ethWei: '3120000000000000' },
+    ...{ explorer: 'https://sepolia.basescan.org/address/', tx: 'https://sepolia.basescan.org/tx/' },
+  },
+  {
+    ...{ network: 'eip155:421614', name: 'Arbitrum Sepolia', coin: 'ETH', ethWei: '91200000000000000' },
+    ...{ explorer: 'https://sepolia.arbiscan.io/address/', tx: 'https://sepolia.arbiscan.io/tx/' },
+  },
+  {
+    ...{ network: 'eip155:11142220', name: 'Celo Sepolia', coin: 'CELO', ethWei: '4800000000000000000' },
+    ...{
+      explorer: 'https://celo-sepolia.blockscout.com/address/',
+      tx: 'https://celo-sepolia.blockscout.com/tx/',
+    },
+  },
+] as const
 const AGENTS = [null, null, 'did:web:orders.example', 'agent://research-assistant', null]
 
 export interface Sales {
@@ -17,14 +34,18 @@ export interface Sales {
 }
 
 /** A week of made-up sales: busy by day, quiet at night, with the odd failure. */
-export function createSales(nowMs: number, count = 640): Sales {
+export function createSales(nowMs: number, count = 640, several = false): Sales {
   const random = createRandom(7)
+  const makeSale = (atMs: number, fresh: boolean): ChallengeItem => {
+    const sale = makeSaleOn(random, atMs, fresh)
+    return several ? { ...sale, network: FIXTURE_NETWORKS[Math.floor(random() * 3)]!.network } : sale
+  }
   const items: ChallengeItem[] = []
   while (items.length < count) {
     const agoMs = random() * 7 * 86_400_000
     const hour = new Date(nowMs - agoMs).getUTCHours()
     if (random() > 0.35 + 0.6 * Math.sin((Math.max(0, hour - 5) / 18) * Math.PI)) continue
-    items.push(makeSale(random, nowMs - agoMs, agoMs < 900_000))
+    items.push(makeSale(nowMs - agoMs, agoMs < 900_000))
   }
   items.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
   force(items, 3, 'REFUND_PENDING', random)
@@ -32,15 +53,15 @@ export function createSales(nowMs: number, count = 640): Sales {
   return {
     items,
     sell(atMs) {
-      const sale = makeSale(random, atMs, true)
+      const sale = makeSale(atMs, true)
       items.unshift(sale)
       return sale
     },
-    detail: detailOf,
+    detail: (item) => detailOf(item, several),
   }
 }
 
-function makeSale(random: () => number, atMs: number, fresh: boolean): ChallengeItem {
+function makeSaleOn(random: () => number, atMs: number, fresh: boolean): ChallengeItem {
   const item = pick(random)
   const luck = random()
   const state: ChallengeState =
@@ -65,6 +86,7 @@ function makeSale(random: () => number, atMs: number, fresh: boolean): Challenge
     state,
     micro: String(item.micro),
     usd: `$${(item.micro / 1e6).toFixed(2)}`,
+    network: FIXTURE_NETWORKS[0].network,
     payer: paid ? randomHex(random, 40) : null,
     txHash: paid ? randomHex(random, 64) : null,
     refundTxHash: state === 'REFUNDED' ? randomHex(random, 64) : null,
@@ -96,8 +118,8 @@ function force(items: ChallengeItem[], index: number, state: ChallengeState, ran
   })
 }
 
-function detailOf(item: ChallengeItem): ChallengeDetail {
-  const explorer = 'https://sepolia.basescan.org/tx/'
+function detailOf(item: ChallengeItem, several: boolean): ChallengeDetail {
+  const { name, tx: explorer } = FIXTURE_NETWORKS.find(({ network }) => network === item.network)!
   const startMs = Date.parse(item.createdAt)
   return {
     challenge: {
@@ -113,6 +135,7 @@ function detailOf(item: ChallengeItem): ChallengeDetail {
       ...(item.txHash && { tx: explorer + item.txHash }),
       ...(item.refundTxHash && { refundTx: explorer + item.refundTxHash }),
     },
+    ...(several && { networkName: name }),
   }
 }
 

@@ -2,9 +2,11 @@ import type {
   CheckAnswer,
   Fault,
   FieldCheck,
+  NetworkChoice,
   PaymentRequired,
   SetupInput,
   SetupState,
+  TooSmall,
 } from '../shared/wire.ts'
 
 const SECRETS = [
@@ -13,6 +15,8 @@ const SECRETS = [
   'CDP_API_KEY_SECRET',
   'GAS_WALLET_PRIVATE_KEY',
   'REFUND_WALLET_PRIVATE_KEY',
+  'RPC_URL',
+  'NETWORKS',
   'DATABASE_URL',
   'REDIS_URL',
   'SVC_SECRET_KEY',
@@ -21,6 +25,44 @@ const SECRETS = [
   'ISSUE_TOKEN_API_SECRET',
   'ALERT_WEBHOOK_URL',
 ]
+
+const NETWORKS: NetworkChoice[] = (
+  [
+    ['Base', 'base', ['mainnet'], 8453, '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', false, 'ETH', true],
+    [
+      'Base Sepolia',
+      'base-sepolia',
+      ['testnet'],
+      84532,
+      '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+      true,
+      'ETH',
+      true,
+    ],
+    ['Ethereum', 'ethereum', [], 1, '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48', false, 'ETH', false],
+    ['Polygon', 'polygon', [], 137, '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359', false, 'POL', false],
+    [
+      'Arbitrum Sepolia',
+      'arbitrum-sepolia',
+      [],
+      421614,
+      '0x75faf114eafb1bdbe2f0316df893fd58ce46aa4d',
+      true,
+      'ETH',
+      false,
+    ],
+  ] as const
+).map(([name, word, aliases, chainId, asset, testnet, coin, facilitator]) => ({
+  id: `eip155:${chainId}`,
+  word,
+  aliases: [...aliases],
+  name: testnet ? `${name} (test money)` : name,
+  chainId,
+  asset,
+  testnet,
+  coin,
+  facilitator,
+}))
 
 export function stateOf(saved: SetupInput | undefined, locked: Record<string, string>): SetupState {
   const isSet = (name: string): boolean => typeof saved?.secrets[name] === 'string' || name in locked
@@ -31,22 +73,7 @@ export function stateOf(saved: SetupInput | undefined, locked: Record<string, st
     locked: Object.keys(locked),
     missing: [],
     faults: [],
-    networks: [
-      {
-        id: 'eip155:8453',
-        word: 'mainnet',
-        name: 'Base',
-        chainId: 8453,
-        asset: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
-      },
-      {
-        id: 'eip155:84532',
-        word: 'testnet',
-        name: 'Base Sepolia',
-        chainId: 84532,
-        asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-      },
-    ],
+    networks: NETWORKS,
   }
 }
 
@@ -121,7 +148,25 @@ export function checkOf({ values, secrets }: SetupInput, saved: SetupInput | und
     }
   }
   const preview = faults.length > 0 || wallet === '' ? null : previewOf(wallet, plans[0] ?? routes[0])
-  return { fields, faults, missing, preview, snippets: snippetsOf(values, secrets) }
+  const [, ...further] = String(values.SVC_NETWORK ?? '').split(',')
+  for (const word of further) {
+    const network = NETWORKS.find((known) => known.word === word)
+    if (network)
+      fields[`RPC_URL_${network.chainId}`] = { level: 'ok', message: `${network.name} is at block 1234.` }
+  }
+  const tooSmall = further.includes('ethereum') ? [tooSmallOf(plans, routes)] : []
+  return { fields, faults, missing, preview, tooSmall, snippets: snippetsOf(values, secrets) }
+}
+
+/** As if gas were dear on Ethereum. */
+function tooSmallOf(plans: Item[], routes: Item[]): TooSmall {
+  const isSmall = ({ unitAmount }: Item): boolean => Number(unitAmount?.slice(1)) < 4
+  return {
+    chainId: 1,
+    leastAmount: '$4.00',
+    planIds: plans.filter(isSmall).map(({ planId }) => planId ?? ''),
+    routeIds: routes.filter(isSmall).map(({ routeId }) => routeId ?? ''),
+  }
 }
 
 function previewOf(payTo: string, item: Item | undefined): PaymentRequired | null {

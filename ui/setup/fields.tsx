@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { describedBy, FieldShell, fieldId } from './field-shell.tsx'
+import { isSecretName } from './networks.ts'
 import { SecretField } from './secret-field.tsx'
 import { useSetupContext } from './use-setup.ts'
 
@@ -20,7 +21,7 @@ interface FieldProps {
 /** A text setting. A secret setting gets the field for secrets. */
 export function Field(props: FieldProps): JSX.Element {
   const { state } = useSetupContext()
-  return props.name in state.secrets ? <SecretField {...props} /> : <TextField {...props} />
+  return isSecretName(props.name, state) ? <SecretField {...props} /> : <TextField {...props} />
 }
 
 function TextField({ name, label, hint, optional, unit, lines, ...look }: FieldProps): JSX.Element {

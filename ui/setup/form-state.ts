@@ -1,5 +1,6 @@
 import type { Plan, Route, SettingValue, SetupInput, SetupState } from '../shared/wire.ts'
 import { durationFrom, secondsOf } from './duration.ts'
+import { chosenNetworks, ofOneNetwork } from './networks.ts'
 
 /** What is typed, before it is checked: every cell of a row is text. */
 export interface PlanRow {
@@ -131,10 +132,16 @@ export const filledRoutes = (rows: RouteRow[]): RouteRow[] =>
 
 /** What is sent to the server to be checked or saved, without the settings of the environment. */
 export function inputOf(form: FormState, state: SetupState): SetupInput {
-  const unwanted = unwantedNames(form.choices)
+  const others = unwantedNames(form.choices)
+  const chains = chosenNetworks(form.values, state.networks).map(({ network }) => network?.chainId)
+  // Settings of networks that are no longer chosen go with them.
+  const isUnwanted = (name: string): boolean => {
+    const own = ofOneNetwork(name)
+    return own ? !chains.includes(own.chainId) : others.has(name)
+  }
   const values: Record<string, SettingValue> = {}
   for (const [name, value] of Object.entries(form.values)) {
-    if (value.trim() !== '' && !unwanted.has(name) && !state.locked.includes(name))
+    if (value.trim() !== '' && !isUnwanted(name) && !state.locked.includes(name))
       values[name] = String((isDuration(name) ? secondsOf(value) : undefined) ?? value.trim())
   }
   const plans = filledPlans(form.plans)
@@ -143,11 +150,11 @@ export function inputOf(form: FormState, state: SetupState): SetupInput {
   if (routes.length > 0 && !state.locked.includes('ROUTES')) values.ROUTES = routes.map(routeOf)
 
   const secrets: Record<string, string | null> = {}
-  for (const [name, { set }] of Object.entries(state.secrets)) {
+  for (const name of new Set([...Object.keys(state.secrets), ...Object.keys(form.secrets)])) {
     if (state.locked.includes(name)) continue
     const typed = form.secrets[name]
-    if (unwanted.has(name)) {
-      if (set) secrets[name] = null
+    if (isUnwanted(name)) {
+      if (state.secrets[name]?.set) secrets[name] = null
     } else if (typed === null) secrets[name] = null
     else if (typed !== undefined && typed.trim() !== '') secrets[name] = typed.trim()
   }

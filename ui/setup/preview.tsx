@@ -48,7 +48,12 @@ function Offer({
   const rows = [
     ['For', terms.extra.planId ?? terms.extra.routeId ?? ''],
     ['Pay to', shorten(terms.payTo, 8, 6)],
-    ['Network', networks.find(({ id }) => id === terms.network)?.name ?? terms.network],
+    [
+      preview.accepts.length > 1 ? 'Networks' : 'Network',
+      preview.accepts
+        .map(({ network }) => networks.find(({ id }) => id === network)?.name ?? network)
+        .join(', '),
+    ],
     ['Valid for', `${Math.round(terms.maxTimeoutSeconds / 60)} minutes`],
   ]
   return (

@@ -6,7 +6,7 @@ import type { Fault, SaveAnswer } from '../shared/wire.ts'
 import { fieldId } from './field-shell.tsx'
 import type { Sold } from './live-page.tsx'
 import { missingWords } from './missing-words.ts'
-import { SECTIONS } from './section-list.ts'
+import { sectionOf } from './section-list.ts'
 import { TokenQuestion } from './token-question.tsx'
 import { type Setup, useSetupContext } from './use-setup.ts'
 
@@ -147,10 +147,6 @@ function firstFault(error: ApiError): Fault | undefined {
   return faults?.[0] ?? missing?.[0]
 }
 
-function sectionOf(name: string | null): string | undefined {
-  return SECTIONS.find(({ names }) => (names as readonly string[]).includes(name ?? ''))?.id
-}
-
 /** Scrolls to the faulty field and focuses it, in the frame after the messages were drawn. */
 function leadTo(point: Fault | undefined): void {
   if (!point) return
@@ -161,7 +157,8 @@ function leadTo(point: Fault | undefined): void {
       list?.querySelector<HTMLElement>('[aria-invalid="true"]') ??
       list?.querySelector<HTMLElement>('input, button') ??
       document.getElementById(`${sectionOf(point.name)}-title`)
-    field?.closest('details')?.setAttribute('open', '')
+    for (let more = field?.closest('details'); more; more = more.parentElement?.closest('details'))
+      more.setAttribute('open', '')
     field?.scrollIntoView({ block: 'center' })
     field?.focus({ preventScroll: true })
   })

@@ -27,7 +27,7 @@ export function SecretField({
 }): JSX.Element {
   const setup = useSetupContext()
   // URLs are shown while they are typed; keys are not, since they are pasted.
-  const isAddress = name.endsWith('_URL')
+  const isAddress = /_URL(_\d+)?$/.test(name)
   const [visible, setVisible] = useState(isAddress)
   const id = fieldId(name)
   const known = setup.state.secrets[name]

@@ -1,4 +1,5 @@
 import type { Setup } from '../setup/use-setup.ts'
+import { ofOneNetwork } from './networks.ts'
 
 /** The sections in order, with their settings, so that faults can link to them. */
 export const SECTIONS = [
@@ -10,7 +11,15 @@ export const SECTIONS = [
   {
     id: 'wallet',
     title: 'Wallet and network',
-    names: ['SVC_NETWORK', 'SVC_WALLET_ADDRESS', 'RPC_URL', 'EXPLORER_TX_URL', 'CONFIRMATIONS'],
+    names: [
+      'SVC_NETWORK',
+      'NETWORKS',
+      'MAX_GAS_SHARE',
+      'SVC_WALLET_ADDRESS',
+      'RPC_URL',
+      'EXPLORER_TX_URL',
+      'CONFIRMATIONS',
+    ],
   },
   { id: 'plans', title: 'Plans', names: ['PLANS'] },
   {
@@ -88,13 +97,20 @@ export const SECTIONS = [
 export type SectionId = (typeof SECTIONS)[number]['id']
 export type SectionStatus = 'error' | 'missing' | 'warn' | 'fine'
 
+/** Where a setting stands. Those of single networks stand beside their network. */
+export function sectionOf(name: string | null): SectionId | undefined {
+  if (name === null) return undefined
+  if (ofOneNetwork(name)) return 'wallet'
+  return SECTIONS.find(({ names }) => (names as readonly string[]).includes(name))?.id
+}
+
 /** The worst level of any setting in a section. */
 export function statusOf(id: SectionId, { answer }: Pick<Setup, 'answer'>): SectionStatus {
-  const names: readonly string[] = SECTIONS.find((section) => section.id === id)?.names ?? []
   if (!answer) return 'fine'
-  const levels = names.map((name) => answer.fields[name]?.level)
-  if (answer.faults.some(({ name }) => name !== null && names.includes(name))) return 'error'
+  const isHere = (name: string | null): boolean => sectionOf(name) === id
+  const levels = Object.entries(answer.fields).map(([name, { level }]) => (isHere(name) ? level : undefined))
+  if (answer.faults.some(({ name }) => isHere(name))) return 'error'
   if (levels.includes('error')) return 'error'
-  if (answer.missing.some(({ name }) => name !== null && names.includes(name))) return 'missing'
+  if (answer.missing.some(({ name }) => isHere(name))) return 'missing'
   return levels.includes('warn') ? 'warn' : 'fine'
 }

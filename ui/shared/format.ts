@@ -23,9 +23,9 @@ export function formatMicro(micro: string): string {
 }
 
 /** Four significant decimals are enough to see whether gas runs out. */
-export function formatEth(wei: string): string {
+export function formatCoin(wei: string, symbol: string): string {
   const eth = Number(BigInt(wei) / 10n ** 10n) / 1e8
-  return `${eth.toLocaleString('en-US', { maximumFractionDigits: eth < 0.01 ? 6 : 4 })} ETH`
+  return `${eth.toLocaleString('en-US', { maximumFractionDigits: eth < 0.01 ? 6 : 4 })} ${symbol}`
 }
 
 export function formatDuration(ms: number | null): string {

@@ -18,9 +18,16 @@ export interface Session {
 export interface NetworkChoice {
   id: string
   word: string
+  /** Other words for it: `testnet`. */
+  aliases: string[]
   name: string
   chainId: number
   asset: string
+  testnet: boolean
+  /** The symbol of the coin that pays for gas. */
+  coin: string
+  /** A facilitator is known that settles there. */
+  facilitator: boolean
 }
 
 export type SettingValue = string | ReadonlyArray<Record<string, unknown>>
@@ -59,7 +66,17 @@ export interface CheckAnswer {
   faults: Fault[]
   missing: Fault[]
   preview: PaymentRequired | null
+  tooSmall: TooSmall[]
   snippets: { env: string; dockerRun: string; compose: string }
+}
+
+/** What is not offered on a network, because its price does not carry the gas there. */
+export interface TooSmall {
+  chainId: number
+  /** Null: no price is enough. */
+  leastAmount: string | null
+  planIds: string[]
+  routeIds: string[]
 }
 
 export interface SaveAnswer {
@@ -83,12 +100,16 @@ export interface SeriesPoint {
 }
 
 export interface WalletView {
+  /** CAIP-2 id. */
+  network: string
   role: 'receives' | 'gas' | 'refund'
   address: string
   /** Null if the network has no explorer. */
   explorerUrl: string | null
   usdcMicro?: string
   ethWei?: string
+  /** Of what the balance is in. */
+  symbol: string
   daysLeft?: number | null
   level: Level
   message?: string
@@ -99,6 +120,23 @@ export interface AlertView {
   message: string
   at: string
   count: number
+}
+
+/** One of several networks: how payments on it stand, and what they brought. */
+export interface NetworkView {
+  /** CAIP-2 id. */
+  network: string
+  name: string
+  token: string
+  coin: string
+  /** False: it is sold on no longer. */
+  configured: boolean
+  withdrawn: { reason: string; since: string } | null
+  /** The least price that is offered on it. Null: every price is. */
+  leastUsd: string | null
+  sold: number
+  micro: string
+  usd: string
 }
 
 export interface Overview {
@@ -117,6 +155,8 @@ export interface Overview {
   wallets: WalletView[]
   series: SeriesPoint[]
   alerts: AlertView[]
+  /** Only if there are several. */
+  networks?: NetworkView[]
   reading?: { done: number; total: number }
 }
 
@@ -142,6 +182,8 @@ export interface ChallengeItem {
   state: ChallengeState
   micro: string
   usd: string
+  /** CAIP-2 id. */
+  network: string
   payer: string | null
   txHash: string | null
   refundTxHash: string | null
@@ -177,6 +219,8 @@ export interface ChallengeDetail {
   receipts: Array<Record<string, unknown>>
   refunds: Array<Record<string, unknown>>
   explorer: { tx?: string; refundTx?: string }
+  /** Only if there are several networks. */
+  networkName?: string
 }
 
 export interface WaitingRefund extends ChallengeItem {

@@ -16,13 +16,21 @@ export function paymentRequired(offer: Offer, baseUrl: string): PaymentRequired 
     x402Version: X402_VERSION,
     error,
     resource: { url: offer.url ?? `${baseUrl}${path}`, method, description, mimeType: 'application/json' },
-    accepts: offer.rails.map((rail) => requirements(offer, rail)),
+    accepts: offer.rails.map((rail, index) => requirements(offer, rail, index === 0)),
     challengeId,
     requestId,
   }
 }
 
-function requirements(offer: Offer, { network, scheme, amount, payTo }: OfferedRail): PaymentRequirements {
+/**
+ * @param describes whether it repeats the description: only the first one does, because all of them must fit into a
+ * header
+ */
+function requirements(
+  offer: Offer,
+  { network, scheme, amount, payTo }: OfferedRail,
+  describes: boolean,
+): PaymentRequirements {
   return {
     scheme,
     network: network.id,
@@ -30,14 +38,27 @@ function requirements(offer: Offer, { network, scheme, amount, payTo }: OfferedR
     amount,
     payTo,
     maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-    extra: extraOf(offer, network.token.domain),
+    extra: extraOf(offer, network.token.domain, describes),
   }
 }
 
-function extraOf(offer: Offer, { name, version }: { name: string; version: string }): RequirementsExtra {
+function extraOf(
+  offer: Offer,
+  { name, version }: { name: string; version: string },
+  describes: boolean,
+): RequirementsExtra {
   const { kind, itemId, challengeId, requestId, resourceId, description, salt } = offer
   const item = kind === 'plan' ? { planId: itemId } : { routeId: itemId }
-  return { name, version, description, ...item, challengeId, requestId, resourceId, salt }
+  return {
+    name,
+    version,
+    ...(describes && { description }),
+    ...item,
+    challengeId,
+    requestId,
+    resourceId,
+    salt,
+  }
 }
 
 /** `payment-response`: the result of a payment. */

@@ -2,8 +2,10 @@ import { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow } from '../../ports.ts'
 import { afterCommit, alertOnce, type Core, commit } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
+import { gasCostOn } from './gas-price.ts'
 import {
   dayOf,
+  GAS_BUDGETS,
   newHold,
   putHold,
   secondsUntilTomorrow,
@@ -26,13 +28,14 @@ export interface Risk {
   gas?: number
 }
 
-/** Each chain has its own budgets. */
+/** Each chain has its own budgets, in micro-dollars. */
 const payerBudget = ({ network }: OpenRail, payer: string, at: number): string =>
-  `gas:${network.chainId}:${payer}:${dayOf(at)}`
-const allBudget = ({ network }: OpenRail, at: number): string => `gas:${network.chainId}:all:${dayOf(at)}`
+  `${GAS_BUDGETS}${network.chainId}:${payer}:${dayOf(at)}`
+const allBudget = ({ network }: OpenRail, at: number): string =>
+  `${GAS_BUDGETS}${network.chainId}:all:${dayOf(at)}`
 
 /**
- * Holds the gas that could be lost in the stored budgets before anything is sent: for payers with code, and for plain
+ * Holds what the gas that could be lost costs in the stored budgets before anything is sent: for payers with code, and for plain
  * accounts whose payments failed lately. The budget of all payers refuses only those with code, so that nobody can
  * keep plain accounts from buying. Returns the risks with their stored rows, and which of them are over budget.
  */
@@ -50,9 +53,10 @@ export async function holdGas<R extends Risk>(
   const held = await Promise.all(
     risks.map(async (risk) => {
       if (!needsHold(risk)) return [risk]
-      const amount = risk.alone ? (risk.gas ?? UNKNOWN_GAS) : FAILED_CALL_GAS
+      const amount = await gasCostOn(rail, risk.alone ? (risk.gas ?? UNKNOWN_GAS) : FAILED_CALL_GAS)
       const payer = risk.row.payer
-      if (risk.alone) core.payers.limit(payer, Math.max(1, Math.floor(limits.perPayer / amount)))
+      const atOnce = Math.max(1, Math.floor(limits.perPayer / Math.max(1, amount)))
+      if (risk.alone) core.payers.limit(payer, rail.network.chainId, atOnce)
       const holds = [payerBudget(rail, payer, now), allBudget(rail, now)].map((budget) =>
         newHold(core, budget, risk.row.key, amount),
       )
@@ -71,7 +75,7 @@ export async function holdGas<R extends Risk>(
     const { over: refused, spent } = await withinBudget(core, budget, limit, own)
     for (const [key, { later }] of refused) {
       verdicts.set(key, { later, what })
-      if (!later) alertOnce(core, budget, 'gas-wasted', wasted(whose, spent, limit))
+      if (!later) alertOnce(core, budget, 'gas-wasted', wasted(rail, whose, spent, limit))
     }
   }
   const payers = new Set(held.filter(({ row }) => row.gasHolds).map(({ row }) => row.payer))
@@ -106,9 +110,11 @@ function refusal(core: Core, row: AuthorizationRow, { later, what }: { later: bo
   return { later, error: new GatewayError('RATE_LIMITED', message, details) }
 }
 
-function wasted(whose: string, spent: number, limit: number): string {
-  return `${whose} lost ${spent} of the ${limit} gas that may be lost a day; more such payments are refused until tomorrow (UTC)`
+function wasted({ network }: OpenRail, whose: string, spent: number, limit: number): string {
+  return `${whose} lost ${dollars(spent)} of the ${dollars(limit)} of gas that may be lost a day on ${network.name}; more such payments are refused until tomorrow (UTC)`
 }
+
+const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(2)}`
 
 /**
  * Settles the holds of payments that were sent: the gas of those that landed is returned, the gas of the others is
@@ -133,8 +139,9 @@ async function countLost(core: Core, row: AuthorizationRow): Promise<void> {
   if (gasHolds !== undefined || walletTx === null || core.config.lostGasPerDay === undefined) return
   const now = core.clock.now()
   const rail = core.rails.of(row)
+  const amount = await gasCostOn(rail, FAILED_CALL_GAS)
   const holds = [payerBudget(rail, payer, now), allBudget(rail, now)].map((budget) =>
-    spentHold(core, newHold(core, budget, key, FAILED_CALL_GAS)),
+    spentHold(core, newHold(core, budget, key, amount)),
   )
   await commit(core, { puts: holds.map(putHold), durability: 'deferred' }).catch(() => false)
 }

@@ -7,6 +7,11 @@ const SETTLED_BY_MS = 10 * 60_000
 /** Longer than the day that it counts for, even if clocks differ. */
 const SPENT_KEPT_MS = 2 * DAY_MS
 
+/** How the names of the budgets for lost gas begin. They hold micro-dollars. */
+export const GAS_BUDGETS = 'lost-gas:'
+/** Those of versions that counted gas; their holds are settled all the same. */
+const EARLIER_GAS_BUDGETS = 'gas:'
+
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
 export function secondsUntilTomorrow(now: number): number {
@@ -44,11 +49,14 @@ export interface Budgeted {
   over: Map<string, { later: boolean }>
   /** The amount that is certainly lost today, by all holds of this budget. */
   spent: number
+  /** Of how many holds that is the sum. */
+  losses: number
 }
 
 /**
  * Called after the holds are stored: if several instances take the last of a budget at once, at least all but one see
- * the others.
+ * the others. What is larger than the whole budget is taken while nothing else is held or lost, because it could never
+ * be taken otherwise.
  */
 export async function withinBudget(
   core: Core,
@@ -58,14 +66,16 @@ export async function withinBudget(
 ): Promise<Budgeted> {
   const rows = await core.store.list('holds', budget)
   const sum = (some: readonly HoldRow[]): number => some.reduce((total, { amount }) => total + amount, 0)
-  const spent = sum(rows.filter((row) => row.spent))
+  const lost = rows.filter((row) => row.spent)
+  const spent = sum(lost)
   let used = sum(rows.filter(({ key }) => !own.has(key)))
   const over: Budgeted['over'] = new Map()
   for (const { key, amount } of rows.filter((row) => own.has(row.key))) {
-    if (used + amount > limit) over.set(key, { later: spent + amount <= limit })
+    const fits = (taken: number): boolean => taken === 0 || taken + amount <= limit
+    if (!fits(used)) over.set(key, { later: fits(spent) })
     else used += amount
   }
-  return { over, spent }
+  return { over, spent, losses: lost.length }
 }
 
 /** Returns holds, or marks them as spent. No payment depends on it, so a failure is left to the jobs. */
@@ -95,9 +105,8 @@ async function settleHold(core: Core, row: HoldRow, as: 'returned' | 'spent'): P
 /** A hold that is due: deleted if its day is over, otherwise settled by the state of its subject. */
 export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
   if (row.spent) return settleHold(core, row, 'returned')
-  const verdict = row.key.startsWith('gas:')
-    ? await gasVerdict(core, row.subject)
-    : await undeliveredVerdict(core, row)
+  const isGas = row.key.startsWith(GAS_BUDGETS) || row.key.startsWith(EARLIER_GAS_BUDGETS)
+  const verdict = isGas ? await gasVerdict(core, row.subject) : await undeliveredVerdict(core, row)
   if (verdict !== 'open') return settleHold(core, row, verdict)
   await commit(core, {
     puts: [putHold({ ...row, dueAt: core.clock.now() + SETTLED_BY_MS })],

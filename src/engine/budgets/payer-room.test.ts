@@ -4,10 +4,11 @@ import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createPayerRoom, type PayerRoom, type Place } from './payer-room.ts'
 
 const PAYER = `0x${'aa'.repeat(20)}` as const
+const CHAIN = 8453
 const FAR = Number.MAX_SAFE_INTEGER
 
 async function enter(room: PayerRoom, most = 100): Promise<Place> {
-  const place = await room.enter(PAYER, most, FAR)
+  const place = await room.enter(PAYER, CHAIN, most, FAR)
   if (place instanceof GatewayError) throw place
   return place
 }
@@ -37,7 +38,7 @@ test('a payment that failed keeps its place for a minute; if all places have fai
     place.leave()
   }
   expect(room.hasFailed(PAYER)).toBe(true)
-  expect(await room.enter(PAYER, 100, FAR)).toMatchObject({
+  expect(await room.enter(PAYER, CHAIN, 100, FAR)).toMatchObject({
     code: 'RATE_LIMITED',
     details: { retryAfterSeconds: 60 },
   })
@@ -50,7 +51,7 @@ test('a payment that waits past its deadline is refused without a charge', async
   const clock = createFakeClock()
   const room = createPayerRoom(clock, 0)
   const place = await enter(room, 1)
-  const waiting = room.enter(PAYER, 1, clock.now() + 1000)
+  const waiting = room.enter(PAYER, CHAIN, 1, clock.now() + 1000)
   for (let turn = 0; turn < 5; turn++) await clock.advance(250)
   expect(await waiting).toMatchObject({
     code: 'RATE_LIMITED',
@@ -58,6 +59,17 @@ test('a payment that waits past its deadline is refused without a charge', async
   })
   place.leave()
   place.leave()
-  expect(await room.enter(PAYER, 1, 0), 'leaving twice frees one place').not.toBeInstanceOf(GatewayError)
-  expect(await room.enter(PAYER, 1, 0)).toBeInstanceOf(GatewayError)
+  expect(await room.enter(PAYER, CHAIN, 1, 0), 'leaving twice frees one place').not.toBeInstanceOf(
+    GatewayError,
+  )
+  expect(await room.enter(PAYER, CHAIN, 1, 0)).toBeInstanceOf(GatewayError)
+})
+
+test('what one chain allows a payer does not slow it down on another', async () => {
+  const clock = createFakeClock()
+  const room = createPayerRoom(clock, 0)
+  room.limit(PAYER, CHAIN, 1)
+  await enter(room)
+  expect(await room.enter(PAYER, CHAIN, 100, clock.now())).toBeInstanceOf(GatewayError)
+  expect(await room.enter(PAYER, 1, 100, clock.now())).not.toBeInstanceOf(GatewayError)
 })

@@ -22,10 +22,10 @@ export interface Place {
 export interface PayerRoom {
   /** Why this payer gets no place now, however long it waits. */
   refusal(payer: Address): GatewayError | undefined
-  /** Waits for a place. At most `most` payments of this payer may be under way, whatever they are for. */
-  enter(payer: Address, most: number, deadline: number): Promise<Place | GatewayError>
-  /** From now on at most so many payments of this payer may be under way. */
-  limit(payer: Address, most: number): void
+  /** Waits for a place. At most `most` payments of this payer may be under way on this chain, whatever they are for. */
+  enter(payer: Address, chainId: number, most: number, deadline: number): Promise<Place | GatewayError>
+  /** From now on at most so many payments of this payer may be under way on this chain. */
+  limit(payer: Address, chainId: number, most: number): void
   /** A payment of this payer failed lately, as far as this process knows. */
   hasFailed(payer: Address): boolean
   /**
@@ -36,6 +36,7 @@ export interface PayerRoom {
   refuseLook(payer: Address): GatewayError | undefined
 }
 
+/** A payer on one chain. */
 interface Payer {
   live: number
   most: number
@@ -43,21 +44,21 @@ interface Payer {
 }
 
 export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerRoom {
-  const payers = new Map<Address, Payer>()
+  const payers = new Map<string, Payer>()
   const failures = createMinuteCount(clock)
   const looks = createMinuteCount(clock)
   const places = failuresPerMinute === 0 ? Number.POSITIVE_INFINITY : failuresPerMinute
 
-  function findOrAdd(payer: Address): Payer {
-    const known = payers.get(payer) ?? { live: 0, most: Number.POSITIVE_INFINITY, line: [] }
-    payers.set(payer, known)
+  function findOrAdd(place: string): Payer {
+    const known = payers.get(place) ?? { live: 0, most: Number.POSITIVE_INFINITY, line: [] }
+    payers.set(place, known)
     return known
   }
 
   /** Only payers with a payment under way or a limit of their own are kept. */
-  function forgetIdle(payer: Address, { live, line, most }: Payer): void {
+  function forgetIdle(place: string, { live, line, most }: Payer): void {
     if (live === 0 && line.length === 0 && (most === Number.POSITIVE_INFINITY || payers.size > MAX_LIMITED)) {
-      payers.delete(payer)
+      payers.delete(place)
     }
   }
 
@@ -68,7 +69,7 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
     })
   }
 
-  function placeOf(payer: Address, known: Payer): Place {
+  function placeOf(payer: Address, place: string, known: Payer): Place {
     let left = false
     return {
       fail: () => failures.add(payer),
@@ -77,15 +78,15 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
         left = true
         known.live--
         known.line.shift()?.()
-        forgetIdle(payer, known)
+        forgetIdle(place, known)
       },
     }
   }
 
   return {
     refusal,
-    limit(payer, most) {
-      findOrAdd(payer).most = most
+    limit(payer, chainId, most) {
+      findOrAdd(placeName(payer, chainId)).most = most
     },
     hasFailed: (payer) => failures.of(payer) > 0,
     refuseLook(payer) {
@@ -96,14 +97,15 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
       const message = `Too many new signatures from ${payer} for what is paid already; to fetch a result again, resend the original payload unchanged.`
       return new GatewayError('RATE_LIMITED', message, { retryAfterSeconds: looks.secondsLeft(payer) })
     },
-    async enter(payer, most, deadline) {
+    async enter(payer, chainId, most, deadline) {
+      const place = placeName(payer, chainId)
       for (;;) {
         const refused = refusal(payer)
         if (refused) return refused
-        const known = findOrAdd(payer)
+        const known = findOrAdd(place)
         if (known.live < Math.min(places - failures.of(payer), known.most, most)) {
           known.live++
-          return placeOf(payer, known)
+          return placeOf(payer, place, known)
         }
         const left = deadline - clock.now()
         if (left <= 0) {
@@ -119,6 +121,8 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
     },
   }
 }
+
+const placeName = (payer: Address, chainId: number): string => `${chainId}:${payer}`
 
 /** With more payers than this, the limits of idle payers are dropped: their next payment sets them again. */
 const MAX_LIMITED = 10_000

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { testCore } from '../../../test/engine/test-core.ts'
+import { testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testAttempt, testChallenge } from '../../../test/engine/test-rows.ts'
-import type { ChallengeRow, Put } from '../../ports.ts'
+import type { ChallengeRow, Put, Settlement } from '../../ports.ts'
 import { DAY_MS } from '../../protocol/duration.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
@@ -11,20 +12,21 @@ import { countUndelivered, holdUndelivered, refuseUndelivered } from './refund-c
 const resource = { method: 'GET', path: '/a', bodyHash: '' }
 const subject = { kind: 'route', routeId: 'a', resourceId: 'default', resource } as const
 
-function open(payerUndeliveredPerDay = 2) {
+function open(payerUndeliveredPerDay = 2, settlement: Partial<Settlement> = {}) {
   const clock = createFakeClock(100 * DAY_MS + 1000)
-  const { core, store, alerts } = testCore({ clock, config: { payerUndeliveredPerDay } })
+  const rails = [testRail({ settlement })]
+  const { core, rail, store, alerts } = testCore({ clock, rails, config: { payerUndeliveredPerDay } })
   const put = (puts: Put[]) => store.commit({ puts })
   /** A claim with its hold, both stored. */
   async function claim(key: string, payer: Address = PAYER) {
-    const hold = holdUndelivered(core, testChallenge({ key }, { subject }), payer)!
+    const hold = (await holdUndelivered(core, rail, testChallenge({ key }, { subject }), payer))!
     await put([putHold(hold)])
     const attempt = testAttempt({ key, challengeId: key, payer, undelivered: hold.key })
     const challenge = testChallenge({ key, payer, undelivered: hold.key, liveAuth: key }, { subject })
     return { attempt, challenge, hold: hold.key }
   }
   const stored = () => store.list('holds', `undelivered:${PAYER}:100`)
-  return { core, store, put, alerts, claim, stored, pass: clock.advance }
+  return { core, rail, store, put, alerts, claim, stored, pass: clock.advance }
 }
 
 test('of many concurrent calls only as many are sent as may stay undelivered; the others may wait for them', async () => {
@@ -45,7 +47,7 @@ test('of many concurrent calls only as many are sent as may stay undelivered; th
 })
 
 test('a payer with as many undelivered calls as allowed is refused until the next day, with one alert', async () => {
-  const { core, put, alerts, claim, pass } = open()
+  const { core, rail, put, alerts, claim, pass } = open()
   for (const key of ['one', 'two']) {
     const { challenge } = await claim(key)
     await put((await countUndelivered(core, challenge)).puts)
@@ -60,7 +62,7 @@ test('a payer with as many undelivered calls as allowed is refused until the nex
   const other = await claim('another payer', `0x${'bb'.repeat(20)}`)
   expect((await refuseUndelivered(core, [other.attempt])).size).toBe(0)
   expect(
-    holdUndelivered(core, { ...next.challenge, kind: 'plan' }, PAYER),
+    await holdUndelivered(core, rail, { ...next.challenge, kind: 'plan' }, PAYER),
     'plans are no calls',
   ).toBeUndefined()
   await pass(DAY_MS)
@@ -107,4 +109,28 @@ test('a hold that a crash left is settled by the state of its call', async () =>
   const [row] = await store.get('holds', [hold])
   await reviewHold(core, row!)
   expect(await stored(), 'its challenge is gone').toEqual([])
+})
+
+test('a call counts once for every five cents of gas that settling and refunding it cost us', async () => {
+  const paying = (wei: bigint) => open(20, { gasWallet: '0x1', gasPriceWei: async () => wei })
+  // At the nominal dollar of a test coin, 160,000 gas at 5000 gwei cost 80 cents.
+  for (const [wei, weight] of [
+    [5_000_000_000_000n, 16],
+    [10_000_000n, 1],
+    [0n, 1],
+  ] as const) {
+    const { claim, stored } = paying(wei)
+    await claim('one')
+    expect(await stored(), `${wei}`).toMatchObject([{ amount: weight }])
+  }
+  const { core, claim, put } = paying(5_000_000_000_000n)
+  const [one, two] = [await claim('one'), await claim('two')]
+  expect((await refuseUndelivered(core, [one.attempt, two.attempt])).size).toBe(1)
+  await put((await countUndelivered(core, one.challenge)).puts)
+  await settleHolds(core, [two.hold], 'returned')
+  const three = await claim('three')
+  expect((await refuseUndelivered(core, [three.attempt])).get('three')).toMatchObject({
+    later: false,
+    error: { message: expect.stringMatching(/^1 calls that you paid/) },
+  })
 })

@@ -37,8 +37,8 @@ export async function inspect(core: Core, challengeId: string): Promise<Dossier 
   const { result: _result, ...challenge } = row
   return {
     challenge,
-    attempts: attempts.map(({ key, phase, reason, sends, payer, value }) => {
-      return { key, phase, reason, sends, payer, value }
+    attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value }) => {
+      return { key, rail, phase, reason, sends, payer, value }
     }),
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),

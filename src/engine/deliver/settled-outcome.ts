@@ -2,6 +2,7 @@ import type { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
 import type { Outcome } from '../outcome.ts'
 import {
@@ -18,15 +19,19 @@ import type { Subscription } from '../signals.ts'
 import { deliverPlan } from './deliver-plan.ts'
 import { deliverLeasedRoute, deliverRoute, type RouteResponder } from './deliver-route.ts'
 
-/** A failure for the transport; with `challenge`, the buyer gets an offer to pay the same challenge again. */
-export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow): Outcome {
+/**
+ * A failure for the transport; with `challenge`, the buyer gets an offer to pay the same challenge again. `rail`: the id
+ * of the one that the failed payment was for.
+ */
+export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow, rail?: string): Outcome {
   const settle = error.code === 'PAYMENT_FAILED'
+  const network = rail === undefined ? challenge?.network : networkOfRail(rail)
   return {
     kind: 'failed',
     error,
     ...(challenge && { offer: offerAgain(core, challenge, error.message) }),
     ...(settle && {
-      settled: { network: challenge?.network ?? core.rails.preferred.network.id, failure: error.message },
+      settled: { network: network ?? core.rails.preferred.network.id, failure: error.message },
     }),
   }
 }
@@ -116,7 +121,7 @@ async function decide(
     case 'PENDING': {
       if (attempt?.phase !== 'ABANDONED' && attempt?.phase !== 'DEAD') return undefined
       const error = paymentFailed(challenge, explainReason(attempt.reason ?? 'reverted'))
-      return failed(core, error, challenge)
+      return failed(core, error, challenge, attempt.rail)
     }
     case 'DELIVERED': {
       const order = orderOf(challenge)

@@ -70,9 +70,10 @@ async function maintainWallets(core: Core): Promise<void> {
     due.push(...rows.filter(({ phase }) => phase === 'SENT'))
   })
   const chains = new Map(core.rails.all.map((rail) => [rail.network.chainId, rail]))
+  for (const { chainId } of due) if (!chains.has(chainId)) core.rails.reportMissing(`eip155:${chainId}`)
   await Promise.all(
-    [...chains].map(([chainId, { settlement }]) =>
-      guarded(core, 'wallets', () => settlement.maintain(due.filter((row) => row.chainId === chainId))),
+    [...chains].map(([chainId, { settlement, alerts }]) =>
+      guarded({ alerts }, 'wallets', () => settlement.maintain(due.filter((row) => row.chainId === chainId))),
     ),
   )
 }
@@ -84,15 +85,19 @@ async function perRail<R extends { rail: string }>(
   rows: readonly R[],
   work: (rail: OpenRail, rows: R[]) => Promise<void>,
 ): Promise<void> {
-  await Promise.all(core.rails.group(rows).map(([rail, some]) => guarded(core, name, () => work(rail, some))))
+  await Promise.all(core.rails.group(rows).map(([rail, some]) => guarded(rail, name, () => work(rail, some))))
 }
 
 /** A job that fails raises an alert and is tried again when its rows are due; it does not stop other jobs. */
-async function guarded(core: Core, name: string, job: () => Promise<void>): Promise<void> {
+async function guarded(
+  { alerts }: Pick<Core, 'alerts'>,
+  name: string,
+  job: () => Promise<void>,
+): Promise<void> {
   try {
     await job()
   } catch (cause) {
-    core.alerts.raise('job-failed', `${name}: ${cause instanceof Error ? cause.message : 'unknown'}`)
+    alerts.raise('job-failed', `${name}: ${cause instanceof Error ? cause.message : 'unknown'}`)
   }
 }
 

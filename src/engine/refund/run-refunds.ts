@@ -38,7 +38,7 @@ async function sendRefunds(core: Core, rail: OpenRail, waiting: readonly RefundR
   if (ready.length === 0) return
   const signer = rail.refundSigner
   if (!signer) {
-    core.alerts.raise('refund-key-missing', `${ready.length} refunds wait for refundWalletPrivateKey`)
+    rail.alerts.raise('refund-key-missing', `${ready.length} refunds wait for refundWalletPrivateKey`)
     return
   }
   const { latest } = await rail.chain.head()
@@ -159,10 +159,12 @@ async function giveUp(core: Core, row: RefundRow, reason: string): Promise<void>
     audit = failed.audit
   }
   if (await commit(core, { puts, audit })) {
-    core.alerts.raise(
-      'refund-failed',
-      `refund of ${row.value} to ${row.recipient} (challenge ${row.challengeId}): ${reason}`,
-    )
+    core.rails
+      .of(row)
+      .alerts.raise(
+        'refund-failed',
+        `refund of ${row.value} to ${row.recipient} (challenge ${row.challengeId}): ${reason}`,
+      )
   }
 }
 

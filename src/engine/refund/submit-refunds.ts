@@ -89,10 +89,10 @@ function refusalIn(sent: Sent): string | undefined {
 async function reportRefusal(core: Core, rail: OpenRail, row: RefundRow, reason: string): Promise<void> {
   if (row.refusal) return
   const wallet = row.auth && rail.scheme.factsOf(row.auth).payer
-  core.alerts.raise(
+  rail.alerts.raise(
     'refund-refused',
     `the facilitator does not send the refund of ${row.value} to ${row.recipient} (challenge ${row.challengeId}): ${reason}. ` +
-      `It is asked again; send some ETH to the refund wallet ${wallet}, and that sends refunds itself`,
+      `It is asked again; send some ${rail.network.native.symbol} to the refund wallet ${wallet}, and that sends refunds itself`,
   )
   // The alert comes before the commit: a crash in between repeats the alert, and never loses it.
   await commit(core, { puts: [{ table: 'refunds', row: { ...row, refusal: reason } }] })

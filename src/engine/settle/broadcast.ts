@@ -6,6 +6,7 @@ import { holdGas } from '../budgets/gas-budget.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { afterCommit, type Core } from '../core.ts'
+import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
 import { alreadyRedeemed, paymentFailed } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
@@ -87,7 +88,7 @@ export function createBroadcaster(core: Core, rail: OpenRail, tracker: AttemptTr
         tracker,
         waiting.map((entry) => entry.attempt),
       ).catch((cause: unknown) => {
-        core.alerts.raise('job-failed', `broadcast: ${cause instanceof Error ? cause.message : 'unknown'}`)
+        rail.alerts.raise('job-failed', `broadcast: ${cause instanceof Error ? cause.message : 'unknown'}`)
         return new Map<string, ClaimOutcome>()
       })
       for (const { attempt, resolve } of waiting) resolve(outcomes.get(attempt.key) ?? { kind: 'taken' })
@@ -126,6 +127,7 @@ export async function broadcast(
     rail,
     attempts.map(({ auth }) => auth),
   )
+  looking.catch(() => core.rails.standing.refused(rail, CHAIN_UNREADABLE))
   const capped = refuseUndelivered(core, attempts)
   // If the look fails first, a later failure of this promise must not be an unhandled rejection.
   capped.catch(() => {})

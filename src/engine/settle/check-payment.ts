@@ -58,6 +58,7 @@ function checkAgreement(core: Core, rail: OpenRail, payment: Payment, challenge:
       payer: payment.payer,
     },
     challenge.key,
+    core.rails.all.map((open) => open.network.id),
   )
 }
 

@@ -18,8 +18,8 @@ export async function claimPayment(
   signed: Signed,
   { payment, clientAgentId }: PaidIntent,
 ): Promise<AuthorizationRow | undefined> {
+  const hold = await holdUndelivered(core, rail, challenge, payment.payer)
   const at = core.clock.now()
-  const hold = holdUndelivered(core, challenge, payment.payer)
   const attempt: AuthorizationRow = {
     key: payment.key,
     version: released?.version ?? 0,

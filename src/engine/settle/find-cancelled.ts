@@ -2,8 +2,8 @@ import type { AuthorizationRow } from '../../ports.ts'
 import type { OpenRail } from '../rails.ts'
 import type { Look } from './look-at-chain.ts'
 
-/** An authorization is valid for at most an hour, so on Base a cancellation of one lies within this many blocks. */
-const BLOCKS_BACK = 1_800
+/** An authorization is valid for at most an hour, so a cancellation of one lies within the blocks of this time. */
+const LONGEST_VALIDITY_MS = 3_600_000
 
 /**
  * A look cannot tell a used nonce from one that its payer cancelled, but a cancelled one has moved no money and never
@@ -11,16 +11,17 @@ const BLOCKS_BACK = 1_800
  * is reported as used: that says less, but nothing wrong.
  */
 export async function findCancelled(
-  { scheme }: OpenRail,
+  { scheme, network }: OpenRail,
   attempts: readonly AuthorizationRow[],
   { at, results }: Look,
 ): Promise<ReadonlySet<AuthorizationRow>> {
   const used = attempts.filter(({ phase }, index) => phase === 'CLAIMED' && results[index]?.kind === 'used')
   if (used.length === 0) return new Set()
+  const blocksBack = Math.ceil(LONGEST_VALIDITY_MS / network.blockMs)
   const seen = await scheme
     .uses(
       used.map(({ key }) => key),
-      Math.max(0, at.number - BLOCKS_BACK),
+      Math.max(0, at.number - blocksBack),
     )
     .catch(() => undefined)
   const cancelled = new Set(seen?.found.flatMap(({ kind, key }) => (kind === 'canceled' ? [key] : [])))

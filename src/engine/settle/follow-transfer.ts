@@ -21,9 +21,11 @@ export async function followTransfer(core: Core, rail: OpenRail, receipt: Receip
   const challenge = await getOne(core, 'challenges', receipt.challengeId)
   if (!challenge) throw new Error(`receipt ${receipt.key} names no stored challenge`)
   const now = core.clock.now()
-  // The recipient of the challenge: the seller may have configured another one since.
-  const ours = found?.transfers.filter(({ to }) => to === challenge.payTo)
-  const transfer = receipt.source.kind === 'transfer' ? ours?.[receipt.source.ordinal] : undefined
+  const { source } = receipt
+  // The recipient of that time: the seller may have configured another one since.
+  const payTo = (source.kind === 'transfer' && source.to) || challenge.payTo
+  const ours = found?.transfers.filter(({ to }) => to === payTo)
+  const transfer = source.kind === 'transfer' ? ours?.[source.ordinal] : undefined
   const same = transfer?.from === receipt.payer && transfer.value === receipt.value
   if (!found || !transfer || !same) {
     const patient = now < (challenge.paidAt ?? 0) + PATIENCE_MS

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { testCore } from '../../../test/engine/test-core.ts'
-import { testRail } from '../../../test/engine/test-rail.ts'
+import { TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { testAttempt } from '../../../test/engine/test-rows.ts'
 import type { Block, SimResult } from '../../ports.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { lookAtChain, refuseDoubtful } from './look-at-chain.ts'
+import { lookAtChain, pollMsOn, refuseDoubtful } from './look-at-chain.ts'
 
 const OK: SimResult = { kind: 'ok', alone: false }
 const USED: SimResult = { kind: 'used' }
@@ -93,4 +93,10 @@ test('an answer from a block that does not fit decides nothing, unless whole loo
   await lookAtChain(jumped.core, jumped.rail, [auth])
   await refuseDoubtful(jumped.core, jumped.rail, block(far))
   expect(jumped.rail.head.number).toBe(far)
+})
+
+test('a chain with slow blocks is asked at most four times per block; one with quick blocks as configured', () => {
+  const { core } = testCore({ config: { pollIntervalMs: 1000 } })
+  const every = (blockMs: number) => pollMsOn(core, { network: { ...TESTNET, blockMs } })
+  expect([250, 2_000, 12_000].map(every)).toEqual([1000, 1000, 3000])
 })

@@ -34,10 +34,12 @@ export async function loseReceipt(
   ]
   const { puts: more, audit } = lostEvent(core, challenge, receipt)
   if (await commit(core, { puts: [...puts, ...more], audit })) {
-    core.alerts.raise(
-      'receipt-lost',
-      `the chain dropped ${receipt.value} of challenge ${challenge.key} for good`,
-    )
+    core.rails
+      .of(receipt)
+      .alerts.raise(
+        'receipt-lost',
+        `the chain dropped ${receipt.value} of challenge ${challenge.key} for good`,
+      )
   }
 }
 

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
 import { testPorts } from '../../../test/engine/test-core.ts'
 import { testPayment } from '../../../test/engine/test-payment.ts'
+import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
 import { BASIC_PLAN, testChallenge } from '../../../test/engine/test-rows.ts'
+import type { Signed } from '../../ports.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../../rules/challenge-id.ts'
 import { termsOf } from '../../rules/terms.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createEngine } from '../engine.ts'
+import type { Payment } from '../outcome.ts'
 
 const EXPIRES_AT = 999_000
 const { config } = testPorts()
@@ -38,3 +41,56 @@ test.each([named, selfProving])(
     expect(stored?.state).toBe('EXPIRED')
   },
 )
+
+test('a payment on a withdrawn rail is checked, and refused unclaimed unless the rail has become able', async () => {
+  const block = { number: 1, hash: '0x1', timestamp: 1 } as const
+  let chainIsDown = true
+  const head = async () => {
+    if (chainIsDown) throw new Error('down')
+    return { latest: block, finalized: block }
+  }
+  const verify = async (signed: Signed) => ({ signed })
+  // A facilitator never says that it cannot settle, so only the chain tells.
+  const settlement = { unavailable: async () => undefined }
+  const simulated: number[] = []
+  const simulate = async (payments: readonly Signed[]) => {
+    simulated.push(payments.length)
+    return { at: block, results: payments.map(() => ({ kind: 'fails' as const, reason: 'no money' })) }
+  }
+  const preferred = testRail({
+    settlement,
+    chain: { head: async () => ({ latest: block, finalized: block }) },
+  })
+  const other = testRail({ network: MAINNET, settlement, chain: { head }, scheme: { verify, simulate } })
+  const { ports, config } = testPorts({ clock: createFakeClock(500_000), rails: [preferred, other] })
+  const engine = createEngine(ports, config)
+  await engine.start()
+  expect(engine.rails().map(({ withdrawn }) => withdrawn?.reason)).toEqual([
+    undefined,
+    'the chain cannot be reached',
+  ])
+  const row = testChallenge({ key: 'http-known', requestId: 'r-1', amount: '1000000', expiresAt: EXPIRES_AT })
+  await ports.store.commit({ puts: [{ table: 'challenges', row }] })
+  const echo = { challengeId: 'http-known', requestId: 'r-1', planId: 'basic', resourceId: 'default' }
+  const pay = (change: Partial<Payment> = {}) =>
+    engine.purchase({
+      transport: 'http',
+      planId: 'basic',
+      payment: { ...testPayment({ echo }, other), ...change },
+    })
+  const wrong = [{ about: 'amount' as const, field: 'authorization.value', value: '1' }]
+  expect(await pay({ claims: wrong }), 'it is checked first').toMatchObject({
+    error: { code: 'AMOUNT_MISMATCH' },
+    offer: { rails: [{ id: preferred.id }] },
+  })
+  expect(await pay()).toMatchObject({ kind: 'failed', error: { code: 'SETTLEMENT_PENDING' } })
+  expect(await ports.store.get('authorizations', [testPayment({}, other).key])).toEqual([undefined])
+  chainIsDown = false
+  expect(await pay()).toMatchObject({
+    error: { code: 'PAYMENT_FAILED' },
+    settled: { network: MAINNET.id },
+    offer: { rails: [{ id: preferred.id }, { id: other.id }] },
+  })
+  expect(simulated).toContain(1)
+  await engine.stop()
+})

@@ -17,7 +17,7 @@ import { alreadyRedeemed, cannotSettle, otherPayer, settlementPending, triedTooO
 import type { Broadcaster } from './broadcast.ts'
 import { checkPayment } from './check-payment.ts'
 import { claimPayment } from './claim-payment.ts'
-import { lookAtChain } from './look-at-chain.ts'
+import { lookAtChain, whyUnable } from './look-at-chain.ts'
 
 /** The most rounds of one request. Every further round means that another request made progress. */
 const MAX_ROUNDS = 1000
@@ -144,10 +144,10 @@ async function settle(
   const { challenge } = found
   const { payer } = intent.payment
   if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
-  const unavailable = await rail.settlement.unavailable()
+  const unavailable = await whyUnsettled(core, rail)
   if (unavailable) return failed(core, cannotSettle(unavailable))
   if (!redemption.place) {
-    const place = await core.payers.enter(payer, placesFor(core, challenge), deadline)
+    const place = await core.payers.enter(payer, rail.network.chainId, placesFor(core, challenge), deadline)
     if (place instanceof GatewayError) return failed(core, place)
     redemption.place = place
   }
@@ -164,7 +164,8 @@ async function settle(
       return undefined
     }
     if (countsAsFailure(sent.error)) redemption.place.fail()
-    return failed(core, sent.error, sent.error.code === 'PAYMENT_FAILED' ? challenge : undefined)
+    const again = sent.error.code === 'PAYMENT_FAILED' ? challenge : undefined
+    return failed(core, sent.error, again, rail.id)
   }
   const outcome = await settledOutcome(core, {
     challengeId: challenge.key,
@@ -178,6 +179,21 @@ async function settle(
   })
   if (outcome?.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED') redemption.place.fail()
   return outcome
+}
+
+/**
+ * Why this rail cannot settle now. One that is withdrawn was offered before, so its payments are still taken if it has
+ * just become able; otherwise they are refused before the claim.
+ */
+async function whyUnsettled({ rails }: Core, rail: OpenRail): Promise<string | undefined> {
+  if (rails.standing.of(rail).withdrawn) {
+    const reason = await whyUnable(rail)
+    if (reason === undefined) rails.standing.able(rail)
+    return reason
+  }
+  const reason = await rail.settlement.unavailable()
+  if (reason) rails.standing.refused(rail, reason)
+  return reason
 }
 
 /** Errors that are not the payer's fault do not count against it. */

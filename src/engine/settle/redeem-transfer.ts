@@ -1,6 +1,5 @@
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, TransferTx } from '../../ports.ts'
-import { tokenUnits } from '../../rules/token-amount.ts'
 import { plainTransferKey } from '../../rules/transfer-key.ts'
 import { expireChallenge } from '../challenge/open-challenge.ts'
 import { isSameCall } from '../challenge/request-names.ts'
@@ -37,14 +36,15 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       return failed(core, new GatewayError('CHALLENGE_NOT_FOUND', message))
     }
     if (!isSameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
-    // A transfer's proof names no rail, so it must be on the rail that the challenge was opened on.
-    const rail = core.rails.of(challenge)
+    const rail = railOf(core, challenge, proof)
+    if (rail instanceof GatewayError) return failed(core, rail)
     const { at, found } = await rail.transfers(proof.txHash)
     await refuseDoubtful(core, rail, at)
     if (!found || at.number - found.block.number + 1 < rail.confirmations) {
       return failed(core, notMined(challenge))
     }
-    const own = await ownTransfers(rail, challenge, proof, found)
+    const { payTo, amount } = core.rails.termsOn(challenge, rail)
+    const own = await ownTransfers(rail, { ...challenge, payTo, amount }, proof, found)
     if (own instanceof GatewayError) return failed(core, own)
     const { chainId } = rail.network
     const keys = own.map(({ ordinal }) => plainTransferKey(chainId, proof.txHash, ordinal))
@@ -76,7 +76,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       key: keys[unused]!,
       challengeId: challenge.key,
       fromHeight: found.block.number,
-      source: { kind: 'transfer' as const, ordinal: transfer.ordinal },
+      source: { kind: 'transfer' as const, ordinal: transfer.ordinal, to: payTo },
     }
     const claimed = { ...challenge, claimed: true }
     if (await recordReceipt(core, rail, claimed, origin, { ...transfer, ...found }, [])) {
@@ -87,10 +87,25 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
   return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this transfer.'))
 }
 
+/** The rail of the network that the proof names. */
+function railOf(core: Core, challenge: ChallengeRow, { network }: TransferProof): OpenRail | GatewayError {
+  const opened = core.rails.find(challenge.rail)
+  if (network === undefined || network === opened?.network.id) return core.rails.of(challenge)
+  const named = core.rails.all.find((rail) => rail.network.id === network)
+  if (named) return named
+  const known = [...new Set(core.rails.all.map((rail) => rail.network.id))].join(', ')
+  return new GatewayError(
+    'INVALID_PROOF',
+    `The proof names network ${network.slice(0, 40)}; this gateway is paid on ${known}.`,
+    { challengeId: challenge.key },
+  )
+}
+
 /** The transfers of this transaction that could pay the challenge and whose sender signed the proof. */
 async function ownTransfers(
   rail: OpenRail,
-  challenge: ChallengeRow,
+  /** With amount and recipient on this rail. */
+  challenge: Pick<ChallengeRow, 'key' | 'payTo' | 'amount' | 'createdAt'>,
   { txHash, signature }: TransferProof,
   { block, transfers }: TransferTx,
 ): Promise<Transfer[] | GatewayError> {
@@ -123,7 +138,7 @@ async function ownTransfers(
     )
   }
   const sent = ours.filter(({ from }) => from === sender)
-  const amount = tokenUnits(rail.network.token, challenge.amount)
+  const { amount } = challenge
   const exact = sent.filter(({ value }) => value === amount)
   if (exact.length > 0) return exact
   const message = `The transfer is of ${sent[0]!.value}; the challenge asks ${amount}.`

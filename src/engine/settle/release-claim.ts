@@ -3,6 +3,7 @@ import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
 import { putChallenge } from '../apply-event.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
+import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import { cannotSettle } from '../refusals.ts'
 import { withRefused } from './refused-payments.ts'
 
@@ -25,7 +26,7 @@ export async function releaseAll(
   rows: Iterable<AuthorizationRow>,
   outcomes: Map<string, ClaimOutcome>,
 ): Promise<void> {
-  const error = cannotSettle('the chain cannot be reached')
+  const error = cannotSettle(CHAIN_UNREADABLE)
   await Promise.all([...rows].map((row) => release(core, row, error, outcomes)))
 }
 

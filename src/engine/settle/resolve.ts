@@ -9,7 +9,7 @@ import { withResolvers } from '../signals.ts'
 import { type AttemptTracker, broadcast } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
-import { refuseDoubtful } from './look-at-chain.ts'
+import { pollMsOn, refuseDoubtful } from './look-at-chain.ts'
 import { withoutLive } from './release-claim.ts'
 
 /**
@@ -48,7 +48,7 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
   let progress: ReturnType<typeof withResolvers<void>> | undefined
 
   async function run(): Promise<void> {
-    const { pollIntervalMs } = core.config
+    const pollIntervalMs = pollMsOn(core, rail)
     let pauseMs = pollIntervalMs
     let wholeLookAt = core.clock.now()
     let sentAt = wholeLookAt
@@ -98,7 +98,7 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
       } catch (cause) {
         // Chain or store did not answer: nothing is decided, and the next look asks again.
         floorMs = pollIntervalMs
-        core.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
+        rail.alerts.raise('job-failed', `resolve: ${cause instanceof Error ? cause.message : 'unknown'}`)
       }
       // A payment that was just sent is mined soon. The next look comes after the quickest answer time so far (a late
       // answer may only mean that the node was making our block), and no later than PATIENCE allows.

@@ -1,7 +1,7 @@
 import { encodeAbiParameters } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { Address, Hex } from '../../protocol/hex.ts'
-import { NETWORKS } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import {
   authorizationKey,
   isSameAuthorization,

@@ -23,7 +23,7 @@ export function createExactScheme(
       if (typeof checked === 'string') return { signed }
       return 'invalid' in checked ? checked : { signed: { ...signed, signature: checked.unwrapped } }
     },
-    simulate: createSimulation(rpc, network.token.address, client.lastWalletState),
+    simulate: createSimulation(rpc, network, client.lastWalletState),
     uses,
     usesIfMined,
   }

@@ -6,8 +6,8 @@ import type { SignedAuthorization } from './authorization.ts'
 import { encodeTransfers } from './encode-transfers.ts'
 
 /** Signs a gas wallet's transactions with payments of scheme `exact`, and nothing else. */
-export function createExactSigner(privateKey: Hex, { chainId, token }: Network): TxSigner {
-  return createTxSigner(privateKey, chainId, (payments) =>
-    encodeTransfers(token.address, payments as readonly SignedAuthorization[]),
+export function createExactSigner(privateKey: Hex, network: Network): TxSigner {
+  return createTxSigner(privateKey, network, (payments) =>
+    encodeTransfers(network.token.address, payments as readonly SignedAuthorization[]),
   )
 }

@@ -1,6 +1,6 @@
 import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
 import { addressOf, readLogs } from '../../chain/logs.ts'
-import type { Rpc } from '../../chain/rpc.ts'
+import { onOneNode, type Rpc } from '../../chain/rpc.ts'
 import { readBig, readBlock, readHex, readRecord, toQuantity } from '../../chain/rpc-values.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, TransferTx } from '../../ports.ts'
@@ -11,8 +11,8 @@ import { USED_TOPIC } from './token-calls.ts'
  * The token's plain transfers in one transaction. Those that an authorization caused are left out: they belong to
  * that authorization, and one Transfer must not be used twice.
  */
-export function createTransferSearch(rpc: Rpc, asset: Address) {
-  return async (txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }> => {
+export function createTransferSearch(pool: Rpc, asset: Address) {
+  async function search(rpc: Rpc, txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }> {
     // Read first: a transaction that is not found is then missing up to this block.
     const at = readBlock(await rpc.call('eth_getBlockByNumber', ['latest', false]))
     const answer = await rpc.call('eth_getTransactionReceipt', [txHash])
@@ -42,4 +42,5 @@ export function createTransferSearch(rpc: Rpc, asset: Address) {
       }))
     return { at, found: { txHash, block, transfers } }
   }
+  return (txHash: Hex) => onOneNode(pool, (node) => search(node, txHash))
 }

@@ -5,7 +5,7 @@ import { createBlockClock } from '../../chain/block-clock.ts'
 import { createMinedSearch } from '../../chain/find-mined.ts'
 import { createRpc, type Rpc } from '../../chain/rpc.ts'
 import type { RpcPace } from '../../chain/rpc-pace.ts'
-import { findNetwork } from '../../protocol/network.ts'
+import { findNetwork } from '../../protocol/networks.ts'
 import { authorizationKey } from './authorization.ts'
 import { createUseSearch } from './find-uses.ts'
 
@@ -19,7 +19,7 @@ const searchBy = (rpc: Rpc) =>
     network,
     searchMined: createMinedSearch(
       rpc,
-      createBlockClock(() => false),
+      createBlockClock(() => false, 2_000),
     ),
   })
 

@@ -1,11 +1,11 @@
 import { addressWord } from '../../chain/abi-words.ts'
 import type { ChainClient } from '../../chain/chain-client.ts'
 import { TRANSFER_TOPIC } from '../../chain/erc20.ts'
-import { OversizeError } from '../../chain/http-text.ts'
-import { createLearnedLimit } from '../../chain/learned-limit.ts'
-import { addressOf, type Log, readLogs } from '../../chain/logs.ts'
+import { addressOf, type Log } from '../../chain/logs.ts'
 import { minedOf, type Receipt, readReceipts } from '../../chain/receipts.ts'
+import { onOneNode, type Rpc } from '../../chain/rpc.ts'
 import { readBig, readBlock, toQuantity } from '../../chain/rpc-values.ts'
+import { createLogSearch, type Topics } from '../../chain/search-logs.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, FoundIfMined, FoundUses, Use } from '../../ports.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
@@ -13,8 +13,6 @@ import { splitKey } from './authorization.ts'
 import { CANCELED_TOPIC, USED_TOPIC } from './token-calls.ts'
 
 const MAX_KEYS = 100
-/** Most public nodes allow this many blocks per query; the limit of the others is learned. */
-const FIRST_SPAN = 10_000
 const NOWHERE: Address = '0x0000000000000000000000000000000000000000'
 
 /** Finds uses of authorizations, only from the token's own logs. */
@@ -22,57 +20,17 @@ export function createUseSearch({
   rpc,
   network,
   searchMined,
-}: Pick<ChainClient, 'rpc' | 'network' | 'searchMined'>) {
+}: Pick<ChainClient, 'network' | 'searchMined'> & { rpc: Rpc }) {
   const asset = network.token.address
-  const span = createLearnedLimit(FIRST_SPAN)
+  const searchLogs = createLogSearch(asset, network.logRange)
 
-  async function query(keys: readonly string[], from: number, to: number): Promise<Log[] | undefined> {
+  function topicsOf(keys: readonly string[]): Topics {
     const parts = keys.map(splitKey)
-    const filter = {
-      address: asset,
-      fromBlock: toQuantity(from),
-      toBlock: toQuantity(to),
-      topics: [
-        [USED_TOPIC, CANCELED_TOPIC],
-        [...new Set(parts.map(({ payer }) => `0x${addressWord(payer)}`))],
-        [...new Set(parts.map(({ nonce }) => nonce))],
-      ],
-    }
-    const answer = await rpc.attempt('eth_getLogs', [filter]).catch((error: unknown) => {
-      if (error instanceof OversizeError) return undefined
-      throw error
-    })
-    if (answer?.ok) return readLogs(answer.result)
-    // Nodes report a too large range in many ways, so any error leads to a smaller range; a single block is never too
-    // large. "Too fast" does not arrive here: the RPC client repeats or rejects such calls.
-    if (to > from) return undefined
-    throw new UnavailableError(`the RPC (eth_getLogs: ${answer?.error.message ?? 'too large'})`)
-  }
-
-  /** All logs of this range, in as few queries as the node allows. */
-  async function search(keys: readonly string[], fromHeight: number, to: number): Promise<Log[]> {
-    const found: Log[] = []
-    let size = span.current()
-    /** The last size that worked. */
-    let allowed: number | undefined
-    let growing = false
-    for (let from = fromHeight; from <= to; ) {
-      const end = Math.min(to, from + size - 1)
-      const logs = await query(keys, from, end)
-      if (!logs) {
-        size = Math.max(1, Math.floor((end - from + 1) / 2))
-        // The errors may have had another cause that is over. Only an error after a success shows the limit.
-        growing = allowed === undefined
-        continue
-      }
-      found.push(...logs)
-      from = end + 1
-      allowed = size
-      if (growing) size *= 2
-    }
-    // Learned only after a success: errors alone say nothing about the limit.
-    if (allowed !== undefined) span.shrinkTo(allowed)
-    return found
+    return [
+      [USED_TOPIC, CANCELED_TOPIC],
+      [...new Set(parts.map(({ payer }) => `0x${addressWord(payer)}`))],
+      [...new Set(parts.map(({ nonce }) => nonce))],
+    ]
   }
 
   function adjacentTransfer(used: Log, receiptLogs: readonly Log[]) {
@@ -93,15 +51,23 @@ export function createUseSearch({
     }
   }
 
-  async function receiptLogs(hit: Log): Promise<Log[]> {
-    const [receipt] = await readReceipts(rpc, [hit.txHash])
+  async function receiptLogs(node: Rpc, hit: Log): Promise<Log[]> {
+    const [receipt] = await readReceipts(node, [hit.txHash])
     if (receipt?.blockHash !== hit.blockHash) throw blockChanged()
     return receipt.logs
   }
 
-  async function describe(hits: readonly Log[], keyOf: KeyOf, known: Known): Promise<Use[]> {
-    const perTx = remember(receiptLogs, (hit) => hit.txHash, known.logs)
-    const perBlock = remember(blockOf, (hit) => hit.blockHash, known.blocks)
+  async function describe(node: Rpc, hits: readonly Log[], keyOf: KeyOf, known: Known): Promise<Use[]> {
+    const perTx = remember(
+      (hit) => receiptLogs(node, hit),
+      (hit) => hit.txHash,
+      known.logs,
+    )
+    const perBlock = remember(
+      (hit) => blockOf(node, hit),
+      (hit) => hit.blockHash,
+      known.blocks,
+    )
     return Promise.all(
       hits.map(async (hit): Promise<Use> => {
         const facts = { key: keyOf(hit)!, txHash: hit.txHash }
@@ -119,14 +85,15 @@ export function createUseSearch({
     )
   }
 
-  async function blockOf(hit: Log): Promise<Block> {
-    const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(hit.blockNumber), false]))
+  async function blockOf(node: Rpc, hit: Log): Promise<Block> {
+    const block = readBlock(await node.call('eth_getBlockByNumber', [toQuantity(hit.blockNumber), false]))
     if (block.hash !== hit.blockHash) throw blockChanged()
     return block
   }
 
   /** Reads the receipts of our own transactions first; what they contain needs no search. */
   async function findUses(
+    node: Rpc,
     keys: readonly string[],
     fromHeight: number,
     [receipts, at]: readonly [Receipt[], Block],
@@ -151,28 +118,30 @@ export function createUseSearch({
     const groups: string[][] = []
     for (let from = 0; from < remaining.length; from += MAX_KEYS)
       groups.push(remaining.slice(from, from + MAX_KEYS))
-    const logs = (await Promise.all(groups.map((group) => search(group, fromHeight, at.number)))).flat()
+    const range = { from: fromHeight, to: at.number }
+    const searched = await Promise.all(groups.map((group) => searchLogs(node, [topicsOf(group)], range)))
+    const logs = searched.flat(2)
     const hits = [...own, ...logs.filter((log) => isHit(log) && !foundInReceipts.has(keyOf(log)))]
     const known: Known = {
       logs: new Map(receipts.map((receipt) => [receipt.hash, Promise.resolve(receipt.logs)])),
       blocks: new Map([[at.hash, Promise.resolve(at)]]),
     }
-    return { at, found: await describe(hits, keyOf, known), mined: receipts.map(minedOf) }
+    return { at, found: await describe(node, hits, keyOf, known), mined: receipts.map(minedOf) }
   }
 
   return {
-    async uses(keys: readonly string[], fromHeight: number, hashes: readonly Hex[] = []) {
-      return findUses(keys, fromHeight, await searchMined.look(hashes))
-    },
-    async usesIfMined(
+    uses: (keys: readonly string[], fromHeight: number, hashes: readonly Hex[] = []): Promise<FoundUses> =>
+      onOneNode(rpc, async (node) => findUses(node, keys, fromHeight, await searchMined.look(hashes, node))),
+    usesIfMined: (
       keys: readonly string[],
       fromHeight: number,
       hashes: readonly Hex[],
-    ): Promise<FoundIfMined> {
-      const first = await searchMined.lookIfLikely(hashes)
-      const [receipts, at] = first
-      return receipts.length === 0 ? { at } : { at, uses: await findUses(keys, fromHeight, first) }
-    },
+    ): Promise<FoundIfMined> =>
+      onOneNode(rpc, async (node) => {
+        const first = await searchMined.lookIfLikely(hashes, node)
+        const [receipts, at] = first
+        return receipts.length === 0 ? { at } : { at, uses: await findUses(node, keys, fromHeight, first) }
+      }),
   }
 }
 

@@ -3,8 +3,7 @@ import { loadCurve } from '../../chain/curve.ts'
 import { ALONE_GAS } from '../../chain/gas-limits.ts'
 import { loadKeccak } from '../../chain/keccak.ts'
 import { decodeAggregate3, encodeAggregate3, MULTICALL3 } from '../../chain/multicall.ts'
-import { createRpc } from '../../chain/rpc.ts'
-import type { RpcPace } from '../../chain/rpc-pace.ts'
+import { type RpcSource, rpcOf } from '../../chain/rpc-pool.ts'
 import { readHex, toQuantity } from '../../chain/rpc-values.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
@@ -36,24 +35,18 @@ export interface Signatures {
  * itself, decides in the end.
  */
 export function createSignatures({
-  rpcUrl,
   network,
   wallets = { factories: [], deployedByOthers: false },
-  timeoutMs = 10_000,
-  pace,
-}: {
-  rpcUrl: string
+  ...source
+}: RpcSource & {
   network: Network
   /**
    * Wallets that may not be deployed yet (EIP-6492): the accepted factories, and whether the facilitator deploys such
    * wallets.
    */
   wallets?: { factories: readonly Address[]; deployedByOthers: boolean }
-  timeoutMs?: number
-  /** Shared by all clients of the same node. */
-  pace?: RpcPace | undefined
 }): Signatures {
-  const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 }, pace)
+  const rpc = rpcOf(source)
   const curve = loadCurve()
   const loaded = loadKeccak().then((keccak) => ({
     digestOf: createAuthorizationDigest(network, keccak),

@@ -1,6 +1,7 @@
 import { firstFees } from '../../chain/gas-fees.ts'
 import { ALONE_GAS, aloneGasLimit } from '../../chain/gas-limits.ts'
 import {
+  ARBITRUM_HEIGHT_CALL,
   BLOCK_NUMBER_CALL,
   BLOCK_TIMESTAMP_CALL,
   type Call,
@@ -8,11 +9,12 @@ import {
   encodeAggregate3,
   MULTICALL3,
 } from '../../chain/multicall.ts'
-import type { Rpc } from '../../chain/rpc.ts'
+import { onOneNode, type Rpc } from '../../chain/rpc.ts'
 import { readBlock, readHex, readNumber, toQuantity } from '../../chain/rpc-values.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, SimResult, WalletState } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
+import type { Network } from '../../protocol/network.ts'
 import type { SignedAuthorization } from './authorization.ts'
 import { DEPLOY_CALL_GAS, isWrapped, unwrap, type Wrapped } from './eip6492.ts'
 import { isBusy, isRevert, reasonOfRevert } from './revert-reason.ts'
@@ -26,6 +28,18 @@ const MAX_KNOWN = 10_000
 /** A simulation pays no fees, so they need no cap. */
 const NO_CAP = 2n ** 128n
 
+const HEIGHT_CALL: Call = { to: MULTICALL3, data: BLOCK_NUMBER_CALL }
+
+type Where = Pick<Network, 'token' | 'fees'>
+type ReadWallet = (wallet: Address) => Promise<WalletState>
+
+/** What earlier simulations have shown. */
+interface Learned {
+  withCode: Set<Address>
+  /** The call that gives the height of the block in which it runs. */
+  heightCall: Call | undefined
+}
+
 /**
  * Runs authorizations at the latest block: those of plain accounts together in one Multicall3 call, those of payers
  * with code each in a call of its own, so that none can burn the gas of the others. Which payers have code is asked
@@ -34,12 +48,25 @@ const NO_CAP = 2n ** 128n
  * Code can tell a simulation from a transaction by its sender and gas price. So payers with code are simulated as if
  * `sender` sent the transaction, at the fees that it would offer.
  */
-export function createSimulation(
-  rpc: Rpc,
-  asset: Address,
-  walletState: (wallet: Address) => Promise<WalletState>,
-) {
-  const withCode = new Set<Address>()
+export function createSimulation(rpc: Rpc, where: Where, walletState: ReadWallet) {
+  const learned: Learned = { withCode: new Set(), heightCall: undefined }
+  return (auths: readonly SignedAuthorization[], sender?: Address) =>
+    onOneNode(rpc, (node) => simulationOn(node, where, walletState, learned)(auths, sender))
+}
+
+function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet, learned: Learned) {
+  const asset = token.address
+  const { withCode } = learned
+
+  /** Learns how a contract reads the height. True: it is not as this round assumes. */
+  async function learnHeight(): Promise<boolean> {
+    if (learned.heightCall) return false
+    const answer = await rpc.attempt('eth_call', [ARBITRUM_HEIGHT_CALL, 'latest'])
+    if (!answer.ok && isBusy(answer.error)) return false
+    const answered = answer.ok && readHex(answer.result, 'height').length === 2 + 64
+    learned.heightCall = answered ? ARBITRUM_HEIGHT_CALL : HEIGHT_CALL
+    return answered
+  }
 
   /** Learns which payers have code. True: one of them is not run alone in this round. */
   async function learnCode(payers: readonly Address[], alone: ReadonlySet<Address>): Promise<boolean> {
@@ -68,7 +95,7 @@ export function createSimulation(
     const isAlone = ({ from, signature }: SignedAuthorization) => alone.has(from) || isWrapped(signature)
     const together = chunk.filter((auth) => !isAlone(auth))
     const calls: Call[] = [
-      { to: MULTICALL3, data: BLOCK_NUMBER_CALL },
+      learned.heightCall ?? HEIGHT_CALL,
       { to: MULTICALL3, data: BLOCK_TIMESTAMP_CALL },
       ...chunk.map(({ from, nonce }) => ({ to: asset, data: encodeAuthorizationState(from, nonce) })),
       ...together.map((auth) => ({ to: asset, data: encodeTransfer(auth) })),
@@ -143,11 +170,12 @@ export function createSimulation(
   }
 
   async function sentBy(sender: Address) {
-    const fees = firstFees(await walletState(sender), NO_CAP)
+    const { maxFeePerGas, maxPriorityFeePerGas } = firstFees(await walletState(sender), NO_CAP)
+    if (fees.legacy) return { from: sender, gasPrice: toQuantity(maxFeePerGas) }
     return {
       from: sender,
-      maxFeePerGas: toQuantity(fees.maxFeePerGas),
-      maxPriorityFeePerGas: toQuantity(fees.maxPriorityFeePerGas),
+      maxFeePerGas: toQuantity(maxFeePerGas),
+      maxPriorityFeePerGas: toQuantity(maxPriorityFeePerGas),
     }
   }
 
@@ -171,12 +199,13 @@ export function createSimulation(
     for (let from = 0; from === 0 || from < auths.length; from += MAX_PER_CALL) {
       chunks.push(auths.slice(from, from + MAX_PER_CALL))
     }
-    const [news, latest, ...ran] = await Promise.all([
+    const [codeIsNews, heightIsNews, latest, ...ran] = await Promise.all([
       learnCode(payers, alone),
+      learnHeight(),
       rpc.call('eth_getBlockByNumber', ['latest', false]).then(readBlock),
       ...chunks.map((chunk) => runChunk(chunk, alone, sender)),
     ])
-    if (news) return undefined
+    if (codeIsNews || heightIsNews) return undefined
     // Calls may have run on different blocks; all of them saw at least the lowest.
     const lowest = ran.reduce((low, next) => (next.number < low.number ? next : low))
     return { at: await identify(lowest, latest), results: ran.flatMap(({ results }) => results) }

@@ -1,12 +1,22 @@
 import type { Backstage } from '../../backstage.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import { showSale } from './sale.ts'
 
 /** One challenge and everything that happened to it; undefined: nothing is stored under this id. */
-export async function challengePage({ inspect, network }: Backstage, challengeId: string) {
+export async function challengePage({ inspect, networks }: Backstage, challengeId: string) {
   const dossier = await inspect(challengeId)
   if (!dossier) return undefined
   const { challenge, attempts, receipts, refunds, audit } = dossier
   const { key, requestId, state, expiresAt, failure, resource, txHash, refundTxHash, prunedAt } = challenge
+  const of = (networkId: string) => [...networks, ...NETWORKS].find(({ id }) => id === networkId)
+  const explorer = of(challenge.network)?.explorerTxUrl
+  /** The network of a receipt or refund, which may be another than the challenge's own. */
+  const place = (rail: string, txHash: string | null) => {
+    const network = networkOfRail(rail)
+    const url = of(network)?.explorerTxUrl
+    return { network, explorerUrl: url && txHash ? url + txHash : null }
+  }
   const iso = (at: number) => new Date(at).toISOString()
   return {
     challenge: {
@@ -27,15 +37,19 @@ export async function challengePage({ inspect, network }: Backstage, challengeId
       details: details ?? null,
     })),
     attempts,
-    receipts: receipts.map(({ role, payer, value, txHash: hash, blockNumber, finalized, lost }) => {
-      return { role, payer, micro: value, txHash: hash, blockNumber, finalized, lost }
+    receipts: receipts.map(({ role, payer, value, txHash: hash, blockNumber, finalized, lost, rail }) => {
+      const receipt = { role, payer, micro: value, txHash: hash, blockNumber, finalized, lost }
+      return { ...receipt, ...place(rail, hash) }
     }),
-    refunds: refunds.map(({ movesState, recipient, value, phase, attempts: tries, txHash: hash, reason }) => {
-      return { surplus: !movesState, recipient, micro: value, phase, attempts: tries, txHash: hash, reason }
+    refunds: refunds.map((row) => {
+      const { movesState, recipient, value, phase, attempts: tries, txHash: hash, reason, rail } = row
+      const refund = { recipient, micro: value, phase, attempts: tries, txHash: hash, reason }
+      return { surplus: !movesState, ...refund, ...place(rail, hash) }
     }),
     explorer: {
-      ...(txHash !== null && { tx: `${network.explorerTxUrl}${txHash}` }),
-      ...(refundTxHash !== null && { refundTx: `${network.explorerTxUrl}${refundTxHash}` }),
+      ...(explorer && txHash !== null && { tx: `${explorer}${txHash}` }),
+      ...(explorer && refundTxHash !== null && { refundTx: `${explorer}${refundTxHash}` }),
     },
+    ...(networks.length > 1 && { networkName: of(challenge.network)?.name ?? challenge.network }),
   }
 }

@@ -1,6 +1,8 @@
+import type { Backstage } from '../../backstage.ts'
 import { GatewayError, UnavailableError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 import type { AdminParts } from './admin-parts.ts'
@@ -28,19 +30,22 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   async function list(query: URLSearchParams): Promise<Response> {
     const state = query.get('state') || undefined
     const kind = query.get('kind') || undefined
+    const network = query.get('network') || undefined
     const before = query.get('before') || undefined
     const limit = Number(query.get('limit') || 50)
     if (state !== undefined && !CHALLENGE_STATES.some((known) => known === state)) {
       return bad(`state can be ${CHALLENGE_STATES.join(', ')}.`)
     }
     if (kind !== undefined && kind !== 'plan' && kind !== 'route') return bad('kind can be plan or route.')
+    if (network !== undefined && !/^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/.test(network))
+      return bad('network is a CAIP-2 id such as eip155:8453.')
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
       return bad(`limit can be 1 to ${MAX_LIMIT}.`)
     if (before !== undefined && !/^\d{1,15}$/.test(before)) return bad('before is not a cursor of this list.')
     const q = query.get('q') || undefined
     await book.refresh()
     const cursor = before === undefined ? undefined : Number(before)
-    const { found, next, total } = book.find({ q, state, kind, before: cursor, limit })
+    const { found, next, total } = book.find({ q, state, kind, network, before: cursor, limit })
     const items = found.map((sale) => showSale(sale, sale.row))
     if (items.length > 0 || q === undefined)
       return apiReply(200, { items, next: next?.toString() ?? null, total })
@@ -68,6 +73,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         const since = sale.refundSince ?? sale.row.paidAt ?? sale.row.createdAt
         return {
           ...showSale(sale, sale.row),
+          // A surplus may have come on another network than the payment, and goes back there.
+          ...(refund && { network: networkOfRail(refund.rail) }),
           reason: refund?.reason ?? null,
           attempts: refund?.attempts ?? 0,
           since: new Date(since).toISOString(),
@@ -129,8 +136,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     if (Number.isNaN(from) || Number.isNaN(to))
       return bad('from and to are ISO times such as 2030-01-31T00:00:00Z.')
     const day = new Date().toISOString().slice(0, 10)
-    const name = `paystile-${backstage.network.word}-${day}.${format}`
-    return streamed(exportSales(backstage.store, format, { from, to }), {
+    const name = `paystile-${placeOf(backstage.networks)}-${day}.${format}`
+    return streamed(exportSales(backstage.store, format, { from, to }, backstage.networks), {
       'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
       'content-disposition': `attachment; filename="${name}"`,
     })
@@ -167,6 +174,12 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       return apiReply(500, { error: 'The server met an unexpected fault; its log says more.' })
     }
   }
+}
+
+/** Where the money is, in the name of a file: whoever reads it must see that it is test money. */
+function placeOf([first, second]: Backstage['networks']): string {
+  if (second) return first!.testnet ? 'test-networks' : 'networks'
+  return first!.aliases[0] ?? first!.word
 }
 
 const bad = (error: string): Response => apiReply(400, { error })

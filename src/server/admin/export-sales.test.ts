@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { csvField } from './export-sales.ts'
+import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
+import { testChallenge } from '../../../test/engine/test-rows.ts'
+import type { ReceiptRow, RefundRow } from '../../ports.ts'
+import { findNetwork } from '../../protocol/networks.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { csvField, exportSales } from './export-sales.ts'
 
 test.each([
   ['=HYPERLINK("http://evil")', '"\'=HYPERLINK(""http://evil"")"'],
@@ -24,4 +29,42 @@ test.each([
 
 test('a missing value is an empty field, and a flag is true or false', () => {
   expect([csvField(null), csvField(true)]).toEqual(['', 'true'])
+})
+
+test('every sale names its token, and its transactions on the explorers of their own networks', async () => {
+  const [base, polygon] = [MAINNET, { ...findNetwork('polygon')!, explorerTxUrl: 'https://mine.example/tx/' }]
+  const [first, second] = [testRail({ network: base }), testRail({ network: polygon })]
+  const row = testChallenge({ key: 'http-1', amount: '1000000', state: 'DELIVERED' }, { rail: first })
+  const money = { version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1', value: '1000000' }
+  const store = createMemoryStore()
+  await store.commit({
+    puts: [
+      { table: 'challenges', row },
+      {
+        table: 'receipts',
+        row: { ...money, key: 'a', rail: first.id, txHash: '0xaa' } as unknown as ReceiptRow,
+      },
+      {
+        table: 'receipts',
+        row: { ...money, key: 'b', rail: second.id, txHash: '0xbb' } as unknown as ReceiptRow,
+      },
+      {
+        table: 'refunds',
+        row: { ...money, key: 'b', rail: second.id, txHash: '0xcc', phase: 'DONE' } as unknown as RefundRow,
+      },
+    ],
+    audit: [
+      {
+        ...{ at: 5, challengeId: 'http-1', requestId: 'r', event: 'paid', actor: 'gateway' },
+        ...{ fromState: 'PENDING', toState: 'PAID' },
+      },
+    ],
+  })
+  const chunks: string[] = []
+  for await (const chunk of exportSales(store, 'jsonl', {}, [polygon])) chunks.push(chunk)
+  expect(JSON.parse(chunks.join(''))).toMatchObject({
+    ...{ network: 'eip155:8453', testnet: false, token: 'USDC', receivedUsd: '2.00', refundedUsd: '1.00' },
+    txUrls: 'https://basescan.org/tx/0xaa https://mine.example/tx/0xbb',
+    refundTxUrls: 'https://mine.example/tx/0xcc',
+  })
 })

@@ -1,7 +1,10 @@
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
-import { NETWORKS } from '../../protocol/network.ts'
+import type { Network } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import { printable, printableLine } from '../../protocol/printable.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
+import { microDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
@@ -11,6 +14,8 @@ export interface ExportRange {
   /** Exclusive. */
   to?: number | undefined
 }
+
+type FindById = (networkId: string) => Network | undefined
 
 const PAGE = 1000
 const AT_ONCE = 50
@@ -41,6 +46,9 @@ const COLUMNS = [
   'asset',
   'payTo',
   'testnet',
+  'token',
+  'txUrls',
+  'refundTxUrls',
 ] as const
 type Line = Record<(typeof COLUMNS)[number], string | boolean | null>
 
@@ -59,7 +67,10 @@ export async function* exportSales(
   store: Pick<Store, 'log' | 'get' | 'list' | 'audit'>,
   format: ExportFormat,
   { from = 0, to = Number.POSITIVE_INFINITY }: ExportRange = {},
+  /** Those that are configured, with the seller's explorers. Others are looked up among the known ones. */
+  networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
+  const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
   const write = format === 'csv' ? csvLine : jsonLine
   if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`
   for (let afterSeq = 0; ; ) {
@@ -67,7 +78,7 @@ export async function* exportSales(
     const wanted = page.filter(({ event, at }) => MONEY_EVENTS.has(event) && at >= from && at < to)
     for (let start = 0; start < wanted.length; start += AT_ONCE) {
       const lines = await Promise.all(
-        wanted.slice(start, start + AT_ONCE).map((entry) => lineOf(store, entry)),
+        wanted.slice(start, start + AT_ONCE).map((entry) => lineOf(store, entry, find)),
       )
       const text = lines.flatMap((line) => (line ? [write(line)] : [])).join('')
       if (text !== '') yield text
@@ -80,6 +91,7 @@ export async function* exportSales(
 async function lineOf(
   store: Pick<Store, 'get' | 'list' | 'audit'>,
   { challengeId, seq }: LogEntry,
+  find: FindById,
 ): Promise<Line | undefined> {
   const audit = await store.audit(challengeId)
   const first = audit.find(({ event }) => MONEY_EVENTS.has(event))
@@ -99,30 +111,48 @@ async function lineOf(
   }
   return {
     paidAt: new Date(first.at).toISOString(),
-    ...idsOf(row),
+    ...idsOf(row, find),
     ...amounts('price', BigInt(row.amount)),
-    ...amounts('received', sum(received)),
-    ...amounts('refunded', sum(refunded)),
+    ...amounts('received', sum(received, find)),
+    ...amounts('refunded', sum(refunded, find)),
     txHashes: received.map(({ txHash }) => txHash).join(' '),
     refundTxHashes: refunded.map(({ txHash }) => txHash ?? '').join(' '),
+    txUrls: urlsOf(received, find),
+    refundTxUrls: urlsOf(refunded, find),
     deliveredAt: timeOf(['delivered']),
     refundedAt: timeOf(['refund-confirmed', 'refund-proven', 'surplus-refunded']),
   }
 }
 
-function idsOf(row: ChallengeRow) {
+/** The pages of these transactions, each on the explorer of its own network. */
+function urlsOf(rows: ReadonlyArray<{ rail: string; txHash: string | null }>, find: FindById): string {
+  return rows
+    .flatMap(({ rail, txHash }) => {
+      const explorer = find(networkOfRail(rail))?.explorerTxUrl
+      return explorer && txHash ? [explorer + txHash] : []
+    })
+    .join(' ')
+}
+
+function idsOf(row: ChallengeRow, find: FindById) {
   const { requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId } = row
   const { network, asset, payTo } = row
   // A program that does not know the network must not take test money for real money.
-  const testnet = NETWORKS.find(({ id }) => id === network)?.word !== 'mainnet'
+  const known = find(network)
+  const testnet = known?.testnet ?? true
+  const token = known?.token.symbol ?? null
   return {
     ...{ challengeId: row.key, requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId },
-    ...{ network, asset, payTo, testnet },
+    ...{ network, asset, payTo, testnet, token },
   }
 }
 
-function sum(rows: ReadonlyArray<{ value: string }>): bigint {
-  return rows.reduce((total, { value }) => total + BigInt(value), 0n)
+/** In micro-dollars; values of rows are in units of their token. */
+function sum(rows: ReadonlyArray<{ rail: string; value: string }>, find: FindById): bigint {
+  return rows.reduce((total, { rail, value }) => {
+    const token = find(networkOfRail(rail))?.token
+    return total + BigInt((token && microDollars(token, value)) ?? value)
+  }, 0n)
 }
 
 function amounts<N extends string>(name: N, micro: bigint) {

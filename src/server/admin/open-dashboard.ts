@@ -26,6 +26,10 @@ export function openDashboard({ gateway, observer }: { gateway: Gateway; observe
       return book.states()
     },
     gasWallets: wallets.gasWallets,
+    rails: () =>
+      backstage.rails().map(({ network, withdrawn }) => {
+        return { network: network.id, available: withdrawn === null }
+      }),
   })
   const api = createAdminApi({
     gateway,

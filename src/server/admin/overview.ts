@@ -1,29 +1,37 @@
 import type { AdminParts } from './admin-parts.ts'
+import { describeNetworks } from './describe-networks.ts'
 import type { Range } from './sale-figures.ts'
 import type { WatchedWallet } from './wallet-watch.ts'
 
 /** Everything that the dashboard's first screen shows. */
 export async function overview({ gateway, book, alerts, wallets }: AdminParts, range: Range) {
-  const { network } = gateway.backstage
+  const { networks } = gateway.backstage
+  const network = networks[0]!
+  const several = networks.length > 1
   await book.refresh()
   const waiting = book.awaitingRefund()
   const failed = waiting.filter(({ state, surplus }) => state === 'REFUND_FAILED' || surplus === 'failed')
-  const owedMicro = waiting.reduce((total, { row }) => total + BigInt(row.amount), 0n)
+  const owedMicro = (networkId: string) =>
+    waiting
+      .filter(({ row }) => row.network === networkId)
+      .reduce((total, { row }) => total + BigInt(row.amount), 0n)
   const { funnel, revenue, latencyMs, series } = book.report(range)
+  const { perNetwork, ...sums } = revenue
   const reading = book.reading()
   return {
     range,
     network: network.id,
-    testnet: network.word !== 'mainnet',
+    testnet: network.testnet,
     asOf: new Date().toISOString(),
     funnel,
     refunds: { waiting: waiting.length - failed.length, failed: failed.length },
-    revenue,
+    revenue: sums,
     latencyMs,
     // If the chain cannot be asked, the rest is still shown.
     wallets: await wallets.look(owedMicro).catch((): WatchedWallet[] => []),
     series,
     alerts: alerts.list(),
+    ...(several && { networks: describeNetworks(gateway.backstage, perNetwork) }),
     ...(reading && { reading }),
   }
 }

@@ -13,15 +13,31 @@ export interface Item {
   kind: 'plan' | 'route'
   itemId: string
   amount: string
+  /** CAIP-2. */
+  network: string
+}
+
+interface Sold {
+  sold: number
+  micro: bigint
 }
 
 interface Tally extends Record<Step, number> {
   micro: bigint
-  items: Map<string, { kind: Item['kind']; id: string; sold: number; micro: bigint }>
+  items: Map<string, Sold & { kind: Item['kind']; id: string }>
+  networks: Map<string, Sold & { network: string }>
 }
 
 const newTally = (): Tally => {
-  return { challenges: 0, paid: 0, delivered: 0, refunded: 0, micro: 0n, items: new Map() }
+  return {
+    challenges: 0,
+    paid: 0,
+    delivered: 0,
+    refunded: 0,
+    micro: 0n,
+    items: new Map(),
+    networks: new Map(),
+  }
 }
 
 /** Sums over time. Only delivered sales are revenue: money for anything else is refunded. */
@@ -51,11 +67,10 @@ export function createSaleFigures(): SaleFigures {
     return [hours.get(hour) ?? newTally(), days.get(day)!]
   }
 
-  function earn(tally: Tally, { kind, itemId, amount }: Item, sign: 1 | -1): void {
+  function earn(tally: Tally, { kind, itemId, amount, network }: Item, sign: 1 | -1): void {
     const micro = BigInt(sign) * BigInt(amount)
-    const key = `${kind} ${itemId}`
-    const known = tally.items.get(key) ?? { kind, id: itemId, sold: 0, micro: 0n }
-    tally.items.set(key, { ...known, sold: known.sold + sign, micro: known.micro + micro })
+    add(tally.items, `${kind} ${itemId}`, { kind, id: itemId, sold: sign, micro })
+    add(tally.networks, network, { network, sold: sign, micro })
     tally.micro += micro
   }
 
@@ -101,19 +116,32 @@ function reportOf(
       merge(point, tally)
       merge(total, tally)
     }
-    const { items: _items, micro, ...steps } = point
+    const { items: _items, networks: _networks, micro, ...steps } = point
     series.push({ at: new Date(start * unitMs).toISOString(), ...steps, micro: micro.toString() })
   }
   const { challenges, paid, delivered, refunded, micro } = total
-  const perItem = [...total.items.values()].sort((a, b) =>
-    b.micro > a.micro ? 1 : b.micro < a.micro ? -1 : 0,
-  )
+  const perItem = dearestFirst(total.items)
+  const perNetwork = dearestFirst(total.networks)
   return {
     funnel: { challenges, paid, delivered, refunded },
-    revenue: { ...money(micro), perItem: perItem.map((item) => ({ ...item, ...money(item.micro) })) },
+    revenue: {
+      ...money(micro),
+      perItem: perItem.map((item) => ({ ...item, ...money(item.micro) })),
+      perNetwork: perNetwork.map((one) => ({ ...one, ...money(one.micro) })),
+    },
     latencyMs: latencyOf(samples.filter(({ at }) => at >= first * unitMs).map(({ ms }) => ms)),
     series,
   }
+}
+
+function dearestFirst<T extends Sold>(sums: ReadonlyMap<string, T>): T[] {
+  return [...sums.values()].sort((a, b) => (b.micro > a.micro ? 1 : b.micro < a.micro ? -1 : 0))
+}
+
+function add<T extends Sold>(sums: Map<string, T>, key: string, more: T): void {
+  const known = sums.get(key)
+  const sum = known && { ...known, sold: known.sold + more.sold, micro: known.micro + more.micro }
+  sums.set(key, sum ?? more)
 }
 
 function money(micro: bigint): { micro: string; usd: string } {
@@ -124,10 +152,8 @@ function money(micro: bigint): { micro: string; usd: string } {
 function merge(into: Tally, from: Tally): void {
   for (const step of ['challenges', 'paid', 'delivered', 'refunded'] as const) into[step] += from[step]
   into.micro += from.micro
-  for (const [key, { sold, micro, ...item }] of from.items) {
-    const known = into.items.get(key) ?? { ...item, sold: 0, micro: 0n }
-    into.items.set(key, { ...known, sold: known.sold + sold, micro: known.micro + micro })
-  }
+  for (const [key, sold] of from.items) add(into.items, key, sold)
+  for (const [key, sold] of from.networks) add(into.networks, key, sold)
 }
 
 function latencyOf(all: number[]): { p50: number | null; p95: number | null; samples: number } {

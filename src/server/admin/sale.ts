@@ -76,6 +76,8 @@ export function showSale(sale: Pick<Sale, 'challengeId' | 'requestId' | 'state'>
     state: sale.state,
     micro: amount,
     usd: microToDollars(BigInt(amount)),
+    /** The one that it is paid on; of what nobody has paid yet, the preferred one. */
+    network: row.network,
     payer,
     txHash,
     refundTxHash,

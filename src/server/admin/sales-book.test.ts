@@ -45,7 +45,9 @@ const sold = (at: number): Array<[string, number, ChallengeState]> => [
 test('figures are counted by hour and day, and only delivered sales are revenue', async () => {
   const store = createMemoryStore()
   await live(store, 'a', sold(NOW - 1000))
-  await live(store, 'b', sold(NOW - 30 * HOUR_MS), { kind: 'route', itemId: 'weather', amount: '10' })
+  await live(store, 'b', sold(NOW - 30 * HOUR_MS), {
+    ...{ kind: 'route', itemId: 'weather', amount: '10', network: 'eip155:421614' },
+  })
   await live(store, 'c', sold(NOW - 40 * 24 * HOUR_MS))
   await live(store, 'd', [
     ['payment-claimed', NOW - 9000, 'PENDING'],
@@ -73,8 +75,14 @@ test('figures are counted by hour and day, and only delivered sales are revenue'
         { id: 'basic', sold: 1 },
         { kind: 'route', id: 'weather', sold: 1, usd: '$0.00001' },
       ],
+      perNetwork: [
+        { network: 'eip155:84532', sold: 1, usd: '$2.50' },
+        { network: 'eip155:421614', sold: 1, usd: '$0.00001' },
+      ],
     },
   })
+  const onArbitrum = book.find({ network: 'eip155:421614', limit: 9 }).found
+  expect(onArbitrum.map(({ challengeId }) => challengeId)).toEqual(['b'])
   expect(book.report('7d').series).toHaveLength(28)
   expect(book.report('7d').series.at(-1)?.at).toBe('2030-01-15T12:00:00.000Z')
   expect(book.report('30d').funnel).toEqual(book.report('7d').funnel)

@@ -10,6 +10,8 @@ export interface SaleQuery {
   q?: string | undefined
   state?: string | undefined
   kind?: string | undefined
+  /** CAIP-2. */
+  network?: string | undefined
   /** The `next` of an earlier result: only older sales are returned. */
   before?: number | undefined
   limit: number
@@ -216,7 +218,7 @@ export function createSalesBook(
     reading: () => (pass && total > 0 ? { done: Math.min(log.position(), total), total } : undefined),
     report: (range) => figures.report(range, now()),
     states: () => Object.fromEntries(states),
-    find({ q, state, kind, before, limit }) {
+    find({ q, state, kind, network, before, limit }) {
       const text = q?.trim().toLowerCase() ?? ''
       const matching = [...sales.values(), ...unpaid.values()]
         .sort((a, b) => b.place - a.place)
@@ -225,6 +227,7 @@ export function createSalesBook(
           return (
             (state === undefined || sale.state === state) &&
             (kind === undefined || sale.row.kind === kind) &&
+            (network === undefined || sale.row.network === network) &&
             (text === '' || sale.text.includes(text))
           )
         })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { WalletBalance } from '../../backstage.ts'
+import type { NetworkBalances } from '../../backstage.ts'
 import { HOUR_MS } from '../../protocol/duration.ts'
-import { NETWORKS } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import { createWalletWatch } from './wallet-watch.ts'
 
 const ETH = 10n ** 18n
@@ -12,15 +12,20 @@ function watch(first: { ethWei: bigint; usdcMicro?: bigint }) {
   let reads = 0
   let away = false
   const holds = { usdcMicro: 5n, ...first }
-  const balances = async (): Promise<WalletBalance[]> => {
+  const balances = async (): Promise<NetworkBalances[]> => {
     reads += 1
-    if (away) throw new Error('no chain')
+    if (away) return [{ network, wallets: null }]
     return [
-      { role: 'gas', address: '0x1', ethWei: holds.ethWei, needWei: ETH / 1000n },
-      { role: 'refund', address: '0x2', usdcMicro: holds.usdcMicro },
+      {
+        network,
+        wallets: [
+          { role: 'gas', address: '0x1', ethWei: holds.ethWei, needWei: ETH / 1000n },
+          { role: 'refund', address: '0x2', usdcMicro: holds.usdcMicro },
+        ],
+      },
     ]
   }
-  const wallets = createWalletWatch({ balances, network }, () => nowMs)
+  const wallets = createWalletWatch({ balances }, () => nowMs)
   return {
     ...{ wallets, holds },
     reads: () => reads,
@@ -35,21 +40,21 @@ function watch(first: { ethWei: bigint; usdcMicro?: bigint }) {
 
 test('the chain is asked at most once a minute, and once for simultaneous calls', async () => {
   const { wallets, reads, pass, leave } = watch({ ethWei: ETH })
-  await Promise.all([wallets.look(0n), wallets.look(0n), wallets.gasWallets()])
+  await Promise.all([wallets.look(() => 0n), wallets.look(() => 0n), wallets.gasWallets()])
   pass(59_000)
-  await wallets.look(0n)
+  await wallets.look(() => 0n)
   expect(reads()).toBe(1)
   pass(2_000)
-  await wallets.look(0n)
+  await wallets.look(() => 0n)
   expect(reads()).toBe(2)
   leave()
   pass(61_000)
-  expect(await wallets.look(0n), 'what was true before').toHaveLength(2)
+  expect(await wallets.look(() => 0n), 'what was true before').toHaveLength(2)
 })
 
 test('days left are computed from decreases only; sending ETH to the wallet does not count', async () => {
   const { wallets, holds, pass } = watch({ ethWei: 10n * ETH })
-  const gas = async () => (await wallets.look(0n))[0]!
+  const gas = async () => (await wallets.look(() => 0n))[0]!
   expect(await gas()).toMatchObject({ daysLeft: null, level: 'ok', ethWei: String(10n * ETH) })
   pass(12 * HOUR_MS)
   holds.ethWei = 9n * ETH
@@ -65,6 +70,6 @@ test('days left are computed from decreases only; sending ETH to the wallet does
 
 test('a refund wallet that holds less than the refunds due is an error', async () => {
   const { wallets } = watch({ ethWei: ETH, usdcMicro: 5n })
-  expect((await wallets.look(5n))[1]).toMatchObject({ level: 'ok', usdcMicro: '5' })
-  expect((await wallets.look(6n))[1]).toMatchObject({ level: 'error' })
+  expect((await wallets.look(() => 5n))[1]).toMatchObject({ level: 'ok', usdcMicro: '5' })
+  expect((await wallets.look(() => 6n))[1]).toMatchObject({ level: 'error' })
 })

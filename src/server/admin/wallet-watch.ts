@@ -1,12 +1,17 @@
-import type { Backstage, WalletBalance } from '../../backstage.ts'
+import type { Backstage, NetworkBalances, WalletBalance } from '../../backstage.ts'
 import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
+import type { Network } from '../../protocol/network.ts'
 
 export interface WatchedWallet {
+  /** CAIP-2 id. */
+  network: string
   role: WalletBalance['role']
   address: string
   explorerUrl: string | null
   usdcMicro?: string
   ethWei?: string
+  /** The symbol of what the balance is in: the token, or the coin that pays gas. */
+  symbol: string
   /** How long the balance lasts at the observed rate of spending; null while that is not known. */
   daysLeft?: number | null
   level: 'ok' | 'warn' | 'error'
@@ -15,9 +20,10 @@ export interface WatchedWallet {
 
 /** The balances of the seller's wallets, read from the chain on demand and at most once a minute. */
 export interface WalletWatch {
-  /** `owedMicro`: the sum of refunds due. Rejects if the chain cannot be reached and no earlier balances are known. */
-  look(owedMicro: bigint): Promise<WatchedWallet[]>
-  gasWallets(): Promise<Array<{ address: string; ethWei: bigint }>>
+  /** `owedMicro`: the sum of refunds due on a network. A network whose chain was never reached is left out. */
+  look(owedMicro: (networkId: string) => bigint): Promise<WatchedWallet[]>
+  /** `coin`: the symbol of what the balance is in. */
+  gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
 }
 
 const FRESH_MS = MINUTE_MS
@@ -32,29 +38,28 @@ interface Burn {
 }
 
 export function createWalletWatch(
-  { balances, network }: Pick<Backstage, 'balances' | 'network'>,
+  { balances }: Pick<Backstage, 'balances'>,
   now: () => number = Date.now,
 ): WalletWatch {
   const burns = new Map<string, Burn>()
-  let known: { at: number; wallets: WalletBalance[] } | undefined
-  let asking: Promise<WalletBalance[]> | undefined
+  let known: { at: number; read: NetworkBalances[] } | undefined
+  let asking: Promise<NetworkBalances[]> | undefined
 
-  async function ask(): Promise<WalletBalance[]> {
-    try {
-      const wallets = await balances()
-      known = { at: now(), wallets }
-      for (const { address, ethWei } of wallets) if (ethWei !== undefined) observe(address, ethWei)
-      return wallets
-    } catch (cause) {
+  async function ask(): Promise<NetworkBalances[]> {
+    const read = (await balances()).map(({ network, wallets }) => {
       // Old balances are better than none; an alert of its own reports that the chain cannot be reached.
-      if (!known) throw cause
-      known = { at: now(), wallets: known.wallets }
-      return known.wallets
-    }
+      if (!wallets)
+        return known?.read.find((before) => before.network.id === network.id) ?? { network, wallets }
+      for (const { address, ethWei } of wallets)
+        if (ethWei !== undefined) observe(keyOf(network, address), ethWei)
+      return { network, wallets }
+    })
+    known = { at: now(), read }
+    return read
   }
 
-  function read(): Promise<WalletBalance[]> {
-    if (known && now() - known.at < FRESH_MS) return Promise.resolve(known.wallets)
+  function read(): Promise<NetworkBalances[]> {
+    if (known && now() - known.at < FRESH_MS) return Promise.resolve(known.read)
     asking ??= ask().finally(() => {
       asking = undefined
     })
@@ -62,53 +67,79 @@ export function createWalletWatch(
   }
 
   /** Only decreases count as spending; an increase means that somebody sent ETH to the wallet. */
-  function observe(address: string, ethWei: bigint): void {
-    const burn = burns.get(address) ?? { since: now(), lastWei: ethWei, spentWei: 0n }
+  function observe(key: string, ethWei: bigint): void {
+    const burn = burns.get(key) ?? { since: now(), lastWei: ethWei, spentWei: 0n }
     const spent = burn.lastWei > ethWei ? burn.lastWei - ethWei : 0n
-    burns.set(address, { since: burn.since, lastWei: ethWei, spentWei: burn.spentWei + spent })
+    burns.set(key, { since: burn.since, lastWei: ethWei, spentWei: burn.spentWei + spent })
   }
 
-  function daysLeft(address: string, ethWei: bigint): number | null {
-    const burn = burns.get(address)
+  function daysLeft(key: string, ethWei: bigint): number | null {
+    const burn = burns.get(key)
     const observedMs = burn ? now() - burn.since : 0
     if (!burn || burn.spentWei === 0n || observedMs < LEAST_OBSERVED_MS) return null
     const perDay = (Number(burn.spentWei) / observedMs) * DAY_MS
     return Math.round((Number(ethWei) / perDay) * 10) / 10
   }
 
-  function show(wallet: WalletBalance, owedMicro: bigint): WatchedWallet {
+  function show(network: Network, wallet: WalletBalance, owedMicro: bigint): WatchedWallet {
     const { role, address, usdcMicro, ethWei, needWei } = wallet
     const explorerUrl = /\/tx\/$/.test(network.explorerTxUrl)
       ? `${network.explorerTxUrl.replace(/tx\/$/, 'address/')}${address}`
       : null
-    const shown = { role, address, explorerUrl, level: 'ok' as const }
+    const { symbol } = network.native
+    const { symbol: token } = network.token
+    const shown = { network: network.id, role, address, explorerUrl, level: 'ok' as const }
     if (ethWei === undefined) {
       const short = role === 'refund' && usdcMicro !== undefined && usdcMicro < owedMicro
       return {
         ...shown,
+        symbol: token,
         ...(usdcMicro !== undefined && { usdcMicro: usdcMicro.toString() }),
-        ...(short && { level: 'error', message: 'holds less USDC than the refunds that wait; send it USDC' }),
+        ...(short && {
+          level: 'error',
+          message: `holds less ${token} than the refunds that wait; send it ${token}`,
+        }),
       }
     }
-    const days = daysLeft(address, ethWei)
-    const gas = { ...shown, ethWei: ethWei.toString(), daysLeft: days }
+    const days = daysLeft(keyOf(network, address), ethWei)
+    const gas = { ...shown, symbol, ethWei: ethWei.toString(), daysLeft: days }
     if (needWei !== undefined && ethWei < needWei) {
-      return { ...gas, level: 'error', message: 'too little ETH for a full transaction; send it ETH' }
+      return {
+        ...gas,
+        level: 'error',
+        message: `too little ${symbol} for a full transaction; send it ${symbol}`,
+      }
     }
     if (days !== null && days < WARN_DAYS) {
-      return { ...gas, level: 'warn', message: `ETH for about ${days} days at the present rate` }
+      return { ...gas, level: 'warn', message: `${symbol} for about ${days} days at the present rate` }
     }
     if (needWei !== undefined && ethWei < 10n * needWei) {
-      return { ...gas, level: 'warn', message: 'ETH for fewer than ten full transactions; send it ETH' }
+      return {
+        ...gas,
+        level: 'warn',
+        message: `${symbol} for fewer than ten full transactions; send it ${symbol}`,
+      }
     }
     return gas
   }
 
   return {
-    look: async (owedMicro) => (await read()).map((wallet) => show(wallet, owedMicro)),
+    async look(owedMicro) {
+      return (await read()).flatMap(({ network, wallets }) => {
+        return (wallets ?? []).map((wallet) => show(network, wallet, owedMicro(network.id)))
+      })
+    },
     async gasWallets() {
-      const wallets = await read()
-      return wallets.flatMap(({ address, ethWei }) => (ethWei === undefined ? [] : [{ address, ethWei }]))
+      return (await read()).flatMap(({ network, wallets }) => {
+        return (wallets ?? []).flatMap(({ address, ethWei }) => {
+          return ethWei === undefined
+            ? []
+            : [{ network: network.id, coin: network.native.symbol, address, ethWei }]
+        })
+      })
     },
   }
 }
+
+/** One wallet has a balance on every network. */
+const keyOf = ({ id }: Network, address: string): string => `${id}:${address}`

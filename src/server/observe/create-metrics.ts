@@ -4,7 +4,9 @@ import { waitAtMost } from '../wait-at-most.ts'
 /** Read at every scrape; if a source fails or takes too long, its figures keep their last values. */
 export interface GaugeSources {
   challenges(): Promise<Record<string, number>>
-  gasWallets(): Promise<Array<{ address: string; ethWei: bigint }>>
+  gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
+  /** Networks by CAIP-2 id, and whether payments on them are offered. */
+  rails(): ReadonlyArray<{ network: string; available: boolean }>
 }
 
 const SCRAPE_LIMIT_MS = 5_000
@@ -19,21 +21,22 @@ export function createMetrics() {
   let sources: GaugeSources | undefined
   const payments = new Counter({
     name: 'svc_payments_total',
-    help: 'Answered purchases by transport, mode (subscription, pay-per-call) and outcome',
-    labelNames: ['transport', 'mode', 'outcome'],
+    help: 'Answered purchases by transport, mode (subscription, pay-per-call), outcome and the network of the payment',
+    labelNames: ['transport', 'mode', 'outcome', 'network'],
     registers,
   })
   const offers = new Map<string, Map<string, number>>()
   const settlement = new Histogram({
     name: 'svc_settlement_duration_seconds',
     help: 'From the claim of a payment to its confirmation on the chain',
+    labelNames: ['network'],
     buckets: SETTLEMENT_SECONDS,
     registers,
   })
   const refunds = new Counter({
     name: 'svc_refunds_total',
-    help: 'Refunds by outcome: owed, confirmed, failed',
-    labelNames: ['outcome'],
+    help: 'Refunds by outcome (owed, confirmed, failed) and network',
+    labelNames: ['outcome', 'network'],
     registers,
   })
   const challenges = new Gauge({
@@ -44,8 +47,14 @@ export function createMetrics() {
   })
   const gas = new Gauge({
     name: 'svc_gas_wallet_balance_eth',
-    help: 'ETH held by each gas wallet, at most a minute old',
-    labelNames: ['address'],
+    help: "What each gas wallet holds of its network's own coin, whatever that is called; at most a minute old",
+    labelNames: ['address', 'network', 'coin'],
+    registers,
+  })
+  const available = new Gauge({
+    name: 'svc_rail_available',
+    help: '1 while payments on a network are offered, 0 while it is withdrawn from new offers',
+    labelNames: ['network'],
     registers,
   })
   const alerts = new Counter({
@@ -55,14 +64,19 @@ export function createMetrics() {
     registers,
   })
 
-  async function readGauges({ challenges: states, gasWallets }: GaugeSources): Promise<void> {
+  async function readGauges({ challenges: states, gasWallets, rails }: GaugeSources): Promise<void> {
+    available.reset()
+    for (const rail of rails()) available.set({ network: rail.network }, rail.available ? 1 : 0)
     await Promise.allSettled([
       states().then((counts) => {
         for (const [state, count] of Object.entries(counts)) challenges.set({ state }, count)
       }),
       gasWallets().then((wallets) => {
         gas.reset()
-        for (const { address, ethWei } of wallets) gas.set({ address }, Number(ethWei) / 1e18)
+        const several = rails().length > 1
+        for (const { address, network, coin, ethWei } of wallets) {
+          gas.set({ address, ...(several && { network, coin }) }, Number(ethWei) / 1e18)
+        }
       }),
     ])
   }

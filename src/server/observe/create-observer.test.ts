@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Engine, Outcome } from '../../backstage.ts'
 import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import type { AuditEntry } from '../../ports.ts'
+import type { AuditEntry, Put } from '../../ports.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createObserver } from './create-observer.ts'
 
@@ -33,7 +33,8 @@ const entry = (event: string, at: number, more: Partial<AuditEntry> = {}): Audit
 })
 
 /** Only `purchase` is used in these tests. */
-const engineOf = (purchase: Engine['purchase']): Engine => ({ purchase }) as Partial<Engine> as Engine
+const engineOf = (purchase: Engine['purchase']): Engine =>
+  ({ purchase, rails: () => [] }) as Partial<Engine> as Engine
 
 const offer = { challengeId: 'http-1', requestId: 'r-1' }
 const challenge = { kind: 'challenge', offer } as unknown as Outcome
@@ -114,6 +115,35 @@ test('purchases are counted by transport, mode and outcome, and errors are passe
   expect(lines).toHaveLength(3)
 })
 
+test('payments, settlements and refunds are counted by network, and with several networks the log names it', async () => {
+  const { observer, lines } = observe('info')
+  const store = observer.watchStore(createMemoryStore())
+  const rail = 'eip155:137/0x1/exact'
+  const settled = { network: 'eip155:137' }
+  const error = new GatewayError('PAYMENT_FAILED', 'no money', { challengeId: 'http-1' })
+  const engine = observer.watchEngine({
+    ...engineOf(async () => ({ kind: 'failed', error, settled })),
+    rails: () => [{}, {}] as unknown as ReturnType<Engine['rails']>,
+  })
+  await engine.purchase({ transport: 'http', planId: 'basic' })
+  await store.commit({ puts: [], audit: [entry('payment-claimed', 1000)] })
+  const row = { key: 'k', version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1', rail }
+  const receipt = { table: 'receipts', row } as unknown as Put
+  await store.commit({ puts: [receipt], audit: [entry('paid', 3500, { txHash: '0xaa' })] })
+  const refund = { table: 'refunds', row } as unknown as Put
+  await store.commit({ puts: [refund], audit: [entry('refund-failed', 4000)] })
+  await observer.close()
+  expect(lines).toMatchObject([
+    { outcome: 'PAYMENT_FAILED', network: 'eip155:137' },
+    { event: 'paid', txHash: '0xaa', network: 'eip155:137' },
+    { event: 'refund-failed', network: 'eip155:137' },
+  ])
+  const metrics = await observer.metrics()
+  expect(metrics).toContain('outcome="PAYMENT_FAILED",network="eip155:137"} 1')
+  expect(metrics).toContain('svc_settlement_duration_seconds_sum{network="eip155:137"} 2.5')
+  expect(metrics).toContain('svc_refunds_total{outcome="failed",network="eip155:137"} 1')
+})
+
 test('exactly the documented metrics are offered', async () => {
   const { observer } = observe()
   const names = [...(await observer.metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
@@ -122,6 +152,7 @@ test('exactly the documented metrics are offered', async () => {
     'svc_challenges',
     'svc_gas_wallet_balance_eth',
     'svc_payments_total',
+    'svc_rail_available',
     'svc_refunds_total',
     'svc_settlement_duration_seconds',
   ])
@@ -134,14 +165,20 @@ test('a scrape works although sources fail, and keeps their last values', async 
     challenges: async () => ({ PAID: 2 }),
     gasWallets: async () => {
       if (!healthy) throw new Error('no chain')
-      return [{ address: '0x1', ethWei: 2_500_000_000_000_000_000n }]
+      return [{ network: 'eip155:137', coin: 'POL', address: '0x1', ethWei: 2_500_000_000_000_000_000n }]
     },
+    rails: () => [
+      { network: 'eip155:8453', available: true },
+      { network: 'eip155:137', available: false },
+    ],
   })
   await observer.metrics()
   healthy = false
   const metrics = await observer.metrics()
   expect(metrics).toContain('svc_challenges{state="PAID"} 2')
-  expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1"} 2.5')
+  expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1",network="eip155:137",coin="POL"} 2.5')
+  expect(metrics).toContain('svc_rail_available{network="eip155:8453"} 1')
+  expect(metrics).toContain('svc_rail_available{network="eip155:137"} 0')
 })
 
 test('with a tracer there are spans for purchase, settle, deliver and refund, the later ones below their purchase', async () => {
@@ -184,7 +221,7 @@ test('with a tracer there are spans for purchase, settle, deliver and refund, th
   await observer.watchEngine(engineOf(async () => challenge)).purchase({ transport: 'http', planId: 'basic' })
   await engine.purchase({
     transport: 'http',
-    payment: { key: 'k', claims: [], echo: {} } as unknown as Payment,
+    payment: { key: 'k', rail: 'eip155:137/0x1/exact', claims: [], echo: {} } as unknown as Payment,
   })
   await store.commit({ puts: [], audit: [entry('paid', 2000)] })
   await store.commit({ puts: [], audit: [entry('delivery-failed', 2500)] })

@@ -66,7 +66,10 @@ export function createObserver(options: {
       webhook.send(alert)
     },
   })
-  const follow = createSaleFollower({ log, metrics })
+  /** As the running gateway has them: log lines name the network only where it could be another one. */
+  let networks = 1
+  const several = () => networks > 1
+  const follow = createSaleFollower({ log, metrics, several })
   const listeners = new Set<(unpaid: readonly ChallengeRow[]) => void>()
   const concealUrl = (url: string | null) => {
     if (url !== null && URL.canParse(url)) redactor.conceal([url, ...longParts(new URL(url))])
@@ -86,7 +89,10 @@ export function createObserver(options: {
         for (const entry of entries) follow(entry)
         for (const listener of listeners) listener(unpaid)
       }),
-    watchEngine: (engine) => watchEngine(engine, { log, metrics }),
+    watchEngine(engine) {
+      networks = engine.rails().length
+      return watchEngine(engine, { log, metrics, several })
+    },
     instruments: {
       store: (store) => observer.watchStore(store),
       engine: (engine) => observer.watchEngine(engine),

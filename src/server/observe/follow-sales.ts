@@ -1,7 +1,7 @@
 import { type Context, context, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { AuditEntry } from '../../ports.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
+import type { SeenEntry } from './watch-store.ts'
 
 interface Sale {
   /** The trace context of the purchase, so that later spans of the same sale appear below it. */
@@ -33,7 +33,16 @@ const REFUND_OUTCOMES: Record<string, 'owed' | 'confirmed' | 'failed'> = {
 }
 
 /** Turns the audit entries that this instance commits into log lines, figures and spans. */
-export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Metrics }) {
+export function createSaleFollower({
+  log,
+  metrics,
+  several,
+}: {
+  log: Logger
+  metrics: Metrics
+  /** There are several networks, so that log lines must name theirs. */
+  several(): boolean
+}) {
   const sales = new Map<string, Sale>()
   const tracer = trace.getTracer('paystile')
 
@@ -48,28 +57,29 @@ export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Met
   }
 
   /** Records a span that has already ended; its beginning is known from an earlier entry. */
-  function span(name: string, from: number | undefined, entry: AuditEntry, parent: Context): void {
+  function span(name: string, from: number | undefined, entry: SeenEntry, parent: Context): void {
     if (from === undefined) return
-    const { at, challengeId, requestId, event, txHash } = entry
+    const { at, challengeId, requestId, event, txHash, network } = entry
     const attributes = {
       'svc.challenge_id': challengeId,
       'svc.request_id': requestId,
       'svc.event': event,
       ...(txHash !== undefined && { 'svc.tx_hash': txHash }),
+      ...(network !== undefined && { 'svc.network': network }),
     }
     const made = tracer.startSpan(name, { startTime: from, attributes }, parent)
     if (FAILURES.has(event)) made.setStatus({ code: SpanStatusCode.ERROR, message: event })
     made.end(at)
   }
 
-  function write(entry: AuditEntry): void {
-    const { event, at: _at, ...facts } = entry
+  function write(entry: SeenEntry): void {
+    const { event, at: _at, network, ...facts } = entry
     const level = FAILURES.has(event) ? 'warn' : QUIET.has(event) ? 'debug' : 'info'
-    log[level]({ ...facts, event }, event)
+    log[level]({ ...facts, ...(network !== undefined && several() && { network }), event }, event)
   }
 
-  function move(entry: AuditEntry): void {
-    const { event, at, challengeId } = entry
+  function move(entry: SeenEntry): void {
+    const { event, at, challengeId, network } = entry
     const sale = saleOf(challengeId)
     switch (event) {
       case 'payment-claimed':
@@ -81,7 +91,9 @@ export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Met
         sales.delete(challengeId)
         return
       case 'paid':
-        if (sale.claimedAt !== undefined) metrics.settlement.observe((at - sale.claimedAt) / 1000)
+        if (sale.claimedAt !== undefined) {
+          metrics.settlement.observe(labels(network, several()), (at - sale.claimedAt) / 1000)
+        }
         span('settle', sale.claimedAt, entry, sale.parent)
         sale.paidAt = at
         return
@@ -108,11 +120,15 @@ export function createSaleFollower({ log, metrics }: { log: Logger; metrics: Met
     }
   }
 
-  return (entry: AuditEntry): void => {
+  return (entry: SeenEntry): void => {
     write(entry)
     if (entry.event === 'created' || entry.details?.unpaid === true) return
     const outcome = REFUND_OUTCOMES[entry.event]
-    if (outcome) metrics.refunds.inc({ outcome })
+    if (outcome) metrics.refunds.inc({ outcome, ...labels(entry.network, several()) })
     move(entry)
   }
 }
+
+/** With one network, figures need no label for it. */
+const labels = (network: string | undefined, several: boolean) =>
+  network === undefined || !several ? {} : { network }

@@ -1,5 +1,6 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
 import type { Engine, Intent, Outcome } from '../../backstage.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
 import { observeLater } from './observe-later.ts'
@@ -9,19 +10,24 @@ type Level = 'debug' | 'info' | 'warn' | 'error'
 const SERIOUS = new Set(['INTERNAL_ERROR', 'DELIVERY_FAILED'])
 
 /** The same engine, but every purchase is counted and, if it carries a payment, recorded as a span and a log line. */
-export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; metrics: Metrics }): Engine {
+export function watchEngine(
+  engine: Engine,
+  { log, metrics, several }: { log: Logger; metrics: Metrics; several(): boolean },
+): Engine {
   const tracer = trace.getTracer('paystile')
 
   function note(watched: Watched, level: Level, ids: Ids, outcome: string, message: string): void {
     const { intent, startedMs, span } = watched
     const { transport } = intent
     const mode = modeOf(intent)
+    const network = networkOf(watched)
     const ms = Math.round(performance.now() - startedMs)
     span?.setAttributes({ 'svc.outcome': outcome, ...spanIds(ids) })
     if (message !== 'purchase') span?.setStatus({ code: SpanStatusCode.ERROR, message: outcome })
     observeLater(() => {
-      metrics.payments.inc({ transport, mode, outcome })
-      log[level]({ ...ids, transport, mode, outcome, ms }, message)
+      const where = network !== undefined && several() ? { network } : {}
+      metrics.payments.inc({ transport, mode, outcome, ...where })
+      log[level]({ ...ids, transport, mode, ...where, outcome, ms }, message)
     })
   }
 
@@ -34,7 +40,8 @@ export function watchEngine(engine: Engine, { log, metrics }: { log: Logger; met
     const name = outcomeName(outcome)
     const level = SERIOUS.has(name) ? 'warn' : outcome.kind === 'challenge' ? 'debug' : 'info'
     const message = outcome.kind === 'failed' ? outcome.error.message : 'purchase'
-    quietly(() => note(watched, level, idsOf(intent, outcome), name, message))
+    const settledOn = 'settled' in outcome ? outcome.settled?.network : undefined
+    quietly(() => note({ ...watched, settledOn }, level, idsOf(intent, outcome), name, message))
   }
 
   return {
@@ -74,6 +81,13 @@ interface Watched {
   startedMs: number
   /** Absent if nothing had to be paid. */
   span?: Span | undefined
+  /** The network on which the payment was settled. */
+  settledOn?: string | undefined
+}
+
+/** The network of the payment; undefined while there is none. */
+function networkOf({ intent, settledOn }: Watched): string | undefined {
+  return settledOn ?? (intent.payment && networkOfRail(intent.payment.rail))
 }
 
 /** A buyer who has paid must get an answer even if the log fails. */

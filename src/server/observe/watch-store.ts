@@ -1,8 +1,14 @@
 import type { AuditEntry, ChallengeRow, Put, Store } from '../../ports.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import { observeLater } from './observe-later.ts'
 
+/** A log entry, with the CAIP-2 id of the network that it happened on if its step says so. */
+export interface SeenEntry extends AuditEntry {
+  network?: string
+}
+
 export interface SeenStep {
-  entries: readonly AuditEntry[]
+  entries: readonly SeenEntry[]
   /** Changed challenges that nobody has paid yet: they are not in the audit log. */
   unpaid: readonly ChallengeRow[]
 }
@@ -15,7 +21,11 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
     async commit(step) {
       const committed = await store.commit(step)
       if (committed.kind === 'applied') {
-        const entries = step.audit ?? []
+        const audit = step.audit ?? []
+        const entries = audit.map((entry): SeenEntry => {
+          const network = networkIn(step.puts, entry.challengeId)
+          return network === undefined ? entry : { ...entry, network }
+        })
         const unpaid = step.puts.flatMap(unpaidOf)
         if (entries.length + unpaid.length > 0) observeLater(() => seen({ entries, unpaid }))
       }
@@ -24,12 +34,30 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
     get: (table, keys) => store.get(table, keys),
     list: (table, ref) => store.list(table, ref),
     takeDue: (table, nowMs, untilMs, limit) => store.takeDue(table, nowMs, untilMs, limit),
+    ...(store.listDue && {
+      listDue: (table, offset, limit) => store.listDue!(table, offset, limit),
+    }),
     audit: (challengeId) => store.audit(challengeId),
     log: (afterSeq, limit) => store.log(afterSeq, limit),
     ping: () => store.ping(),
     close: () => store.close(),
     ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
+    ...(store.admitSeveralNetworks && { admitSeveralNetworks: () => store.admitSeveralNetworks!() }),
   }
+}
+
+/**
+ * The network of a step about one challenge. A refund, receipt or attempt says it best: a second payment may have come
+ * on another network than the challenge's own.
+ */
+function networkIn(puts: readonly Put[], challengeId: string): string | undefined {
+  let ofChallenge: string | undefined
+  for (const { table, row } of puts) {
+    if (table === 'challenges' && row.key === challengeId) ofChallenge = row.network
+    const isMoney = table === 'refunds' || table === 'receipts' || table === 'authorizations'
+    if (isMoney && row.challengeId === challengeId) return networkOfRail(row.rail)
+  }
+  return ofChallenge
 }
 
 function unpaidOf({ table, row }: Put): ChallengeRow[] {

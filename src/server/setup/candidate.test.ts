@@ -12,6 +12,15 @@ describe('candidateOf', () => {
     })
   })
 
+  test('settings of single networks are saved and kept as those of all networks are', () => {
+    const before = { SVC_WALLET_ADDRESS_137: 'old', RPC_URL_137: 'kept', RPC_URL_1: 'old' }
+    const body = { values: { FACILITATOR_URL_137: 'https://f.example' }, secrets: { RPC_URL_1: null } }
+    expect(candidateOf(body, {}, before)).toEqual({
+      values: { FACILITATOR_URL_137: 'https://f.example', RPC_URL_137: 'kept' },
+      faults: [],
+    })
+  })
+
   test('values that the environment sets are neither changed nor removed', () => {
     const env = { AGENT_NAME: 'env', TOKEN_SECRET_FILE: '/x' }
     const body = {

@@ -1,4 +1,4 @@
-import { SAVED_NAMES, type SavedValues, savedFault } from '../../config/config-file.ts'
+import { isSavedName, type SavedValues, savedFault, savedNamesWith } from '../../config/config-file.ts'
 import { type Env, isSet } from '../../config/read-variable.ts'
 import { isSecret } from '../../config/secret-variables.ts'
 import type { Fault } from '../../config/variable-fault.ts'
@@ -19,12 +19,12 @@ export function candidateOf(body: Record<string, unknown>, env: Env, saved: Save
   const next: Record<string, string | readonly unknown[]> = {}
   const given = objectOf(body.values, 'values', faults)
   const secrets = objectOf(body.secrets, 'secrets', faults)
-  for (const name of SAVED_NAMES) {
+  for (const name of savedNamesWith(saved)) {
     const kept = isSet(name, env) || (isSecret(name) && !Object.hasOwn(secrets, name))
     if (kept && saved[name] !== undefined) next[name] = saved[name]
   }
   const take = (name: string, value: unknown, misplaced: string | undefined) => {
-    const known = SAVED_NAMES.includes(name)
+    const known = isSavedName(name)
     if (name === 'DATA_DIR' || (known && isSet(name, env)) || value === null || isBlank(value)) return
     const fault = (known ? misplaced : undefined) ?? savedFault(name, value)
     if (fault === undefined) next[name] = value as string | unknown[]

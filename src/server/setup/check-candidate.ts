@@ -5,12 +5,15 @@ import { type Fault, variableFault } from '../../config/variable-fault.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { previewPayment } from './preview-payment.ts'
 import { type Snippets, snippetsOf } from './snippets.ts'
+import { findTooSmall, type TooSmall } from './too-small.ts'
 
 export interface CheckedCandidate {
   fields: Record<string, { level: Finding['level']; message: string }>
   faults: Fault[]
   missing: Fault[]
   preview: PaymentRequired | null
+  /** What further networks do not take, because its price does not carry their gas. */
+  tooSmall: TooSmall[]
   snippets: Snippets
 }
 
@@ -30,14 +33,17 @@ export async function checkCandidate(
     else if (level === known.level) known.message += ` ${message}`
   }
   for (const { name, message } of faults) if (name) tell(name, 'error', message)
-  for (const { name, level, message, fix } of await runChecks(liveChecks(configuration.options))) {
+  const { options } = configuration
+  const [findings, tooSmall] = await Promise.all([runChecks(liveChecks(options)), findTooSmall(options)])
+  for (const { name, level, message, fix } of findings) {
     tell(name, level, fix ? `${sentence(message)} ${fix}` : sentence(message))
   }
   return {
     fields,
     faults,
     missing,
-    preview: previewPayment(configuration.options),
+    preview: previewPayment(options),
+    tooSmall,
     snippets: snippetsOf(configuration.stated, configuration.settings.port),
   }
 }

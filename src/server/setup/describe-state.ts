@@ -1,9 +1,12 @@
-import { LISTS, SAVED_NAMES } from '../../config/config-file.ts'
+import { LISTS, savedNamesWith } from '../../config/config-file.ts'
+import { createOptionReader } from '../../config/option-reader.ts'
 import type { Configuration } from '../../config/read-configuration.ts'
+import { readCustomNetworks } from '../../config/read-custom-networks.ts'
 import { type Env, isSet, type ReadFile, readVariable } from '../../config/read-variable.ts'
 import { secretHint } from '../../config/secret-hint.ts'
 import { isSecret } from '../../config/secret-variables.ts'
-import { NETWORKS } from '../../protocol/network.ts'
+import type { Network } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 
 export interface SetupState {
   configured: boolean
@@ -13,10 +16,23 @@ export interface SetupState {
   locked: string[]
   missing: string[]
   faults: string[]
-  networks: Array<{ id: string; word: string; name: string; chainId: number; asset: string }>
+  /** All that can be chosen. */
+  networks: NetworkChoice[]
 }
 
-const NETWORK_NAMES: Record<string, string> = { mainnet: 'Base', testnet: 'Base Sepolia (test money)' }
+interface NetworkChoice {
+  id: string
+  word: string
+  aliases: string[]
+  name: string
+  chainId: number
+  asset: string
+  testnet: boolean
+  /** The symbol of the coin that pays for gas. */
+  coin: string
+  /** A facilitator is known that settles there. */
+  facilitator: boolean
+}
 
 /** What the setup page shows. Of a secret it shows only that it is set, and a hint which one it is. */
 export function describeState(parts: {
@@ -30,7 +46,8 @@ export function describeState(parts: {
   const { configuration, environment, readFile } = parts
   const values: SetupState['values'] = { DATA_DIR: parts.dataDir }
   const secrets: SetupState['secrets'] = {}
-  for (const name of SAVED_NAMES) {
+  const names = savedNamesWith(configuration.env)
+  for (const name of names) {
     const found = readVariable(name, configuration.env, readFile)
     const text = found && 'text' in found ? found.text : undefined
     if (isSecret(name)) {
@@ -42,12 +59,36 @@ export function describeState(parts: {
     configured: parts.configured,
     values,
     secrets,
-    locked: ['DATA_DIR', ...SAVED_NAMES.filter((name) => isSet(name, environment))],
+    locked: ['DATA_DIR', ...names.filter((name) => isSet(name, environment))],
     missing: configuration.missing,
     faults: [...parts.fileFaults, ...configuration.faults],
-    networks: NETWORKS.map(({ id, word, chainId, token }) => {
-      return { id, word, name: NETWORK_NAMES[word] ?? word, chainId, asset: token.address }
-    }),
+    networks: [...NETWORKS, ...readCustomNetworks(createOptionReader(configuration.options, {}))].map(
+      choiceOf,
+    ),
+  }
+}
+
+function choiceOf({
+  id,
+  word,
+  aliases,
+  name,
+  chainId,
+  token,
+  testnet,
+  native,
+  facilitatorUrl,
+}: Network): NetworkChoice {
+  return {
+    id,
+    word,
+    aliases: [...aliases],
+    name: testnet ? `${name} (test money)` : name,
+    chainId,
+    asset: token.address,
+    testnet,
+    coin: native.symbol,
+    facilitator: facilitatorUrl !== null,
   }
 }
 

@@ -23,6 +23,10 @@ describe('guardedChanges', () => {
     ['RPC_URL', 'http://liar'],
     ['ISSUE_TOKEN_API', 'http://thief'],
     ['PROXY_TO_BASE_URL', 'http://listener'],
+    ['SVC_WALLET_ADDRESS_137', '0x2'],
+    ['GAS_WALLET_PRIVATE_KEY_137', 'key'],
+    ['RPC_URL_137', 'http://liar'],
+    ['NETWORKS', '[]'],
   ])('%s as %j needs the token', (name, value) => {
     const { [name]: _old, ...others } = before as Record<string, string>
     const after = value === undefined ? others : { ...others, [name]: value }

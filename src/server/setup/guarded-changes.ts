@@ -1,4 +1,5 @@
-import { SAVED_NAMES, type SavedValues } from '../../config/config-file.ts'
+import { type SavedValues, savedNamesWith } from '../../config/config-file.ts'
+import { networkVariable } from '../../config/network-variables.ts'
 import { isSecret } from '../../config/secret-variables.ts'
 
 /** Besides all secrets: who gets the money, on which network, and where buyers, their calls and our keys are sent. */
@@ -15,8 +16,8 @@ const GUARDED = new Set([
  * could redirect the money. Before the first configuration there is nothing to protect.
  */
 export function guardedChanges(before: SavedValues, after: SavedValues, live: boolean): string[] {
-  return SAVED_NAMES.filter((name) => {
-    if (!GUARDED.has(name) && !isSecret(name)) return false
+  return savedNamesWith(before, after).filter((name) => {
+    if (!GUARDED.has(networkVariable(name)?.plain ?? name) && !isSecret(name)) return false
     return before[name] !== after[name] && (live || before[name] !== undefined)
   })
 }

@@ -5,6 +5,7 @@ import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { type PaymentRequired, SCHEME } from '../../protocol/payment.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { railId } from '../../rules/rail-id.ts'
+import { tokenUnits } from '../../rules/token-amount.ts'
 
 /** Placeholders that pass the checks; nothing is ever opened or signed with them. */
 const STAND_INS = {
@@ -20,15 +21,10 @@ const ANEW = 'made-anew-for-each-request'
  * not. Other options may still be missing, since they do not appear in a 402.
  */
 export function previewPayment(options: GatewayOptions): PaymentRequired | null {
-  const { walletAddress, network, plans, routes, baseUrl } = options
-  const { config } = checkConfig({
-    walletAddress,
-    ...(network !== undefined && { network }),
-    ...(plans !== undefined && { plans }),
-    ...(routes !== undefined && { routes }),
-    ...(baseUrl !== undefined && { baseUrl }),
-    ...STAND_INS,
-  })
+  const { walletAddress, network, networks, customNetworks, plans, routes, baseUrl } = options
+  const perNetwork = walletsOf(options)
+  const named = { walletAddress, network, networks, customNetworks, perNetwork, plans, routes, baseUrl }
+  const { config } = checkConfig({ ...named, ...STAND_INS })
   if (!config) return null
   const catalog = buildCatalog(config.plans, config.routes)
   const plan = config.plans[0]
@@ -38,7 +34,6 @@ export function previewPayment(options: GatewayOptions): PaymentRequired | null 
     : { kind: 'route' as const, itemId: route?.routeId ?? '', resource: route ?? null, item: route }
   if (!sold.item) return null
   const { kind, itemId, resource, item } = sold
-  const { network: soldOn, walletAddress: payTo } = config
   return paymentRequired(
     {
       challengeId: `http-${ANEW}`,
@@ -48,10 +43,19 @@ export function previewPayment(options: GatewayOptions): PaymentRequired | null 
       resourceId: DEFAULT_RESOURCE_ID,
       resource,
       description: item.description,
-      rails: [{ id: railId(soldOn, SCHEME), network: soldOn, scheme: SCHEME, amount: item.amount, payTo }],
+      rails: config.networks.map(({ network, walletAddress: payTo }) => {
+        const amount = tokenUnits(network.token, item.amount)
+        return { id: railId(network, SCHEME), network, scheme: SCHEME, amount, payTo }
+      }),
       salt: ANEW,
       message: 'Payment required',
     },
     config.baseUrl,
   )
+}
+
+/** Of what differs on single networks, only the wallets appear in a 402. */
+function walletsOf({ perNetwork = {} }: GatewayOptions): GatewayOptions['perNetwork'] {
+  const entries = Object.entries(perNetwork)
+  return Object.fromEntries(entries.map(([chainId, { walletAddress }]) => [chainId, { walletAddress }]))
 }

@@ -61,6 +61,25 @@ const fromCompose = (text: string) => {
 }
 
 describe('snippetsOf', () => {
+  test('settings of single networks are in them, without their secrets', () => {
+    const stated = {
+      SVC_NETWORK: 'base,polygon',
+      RPC_URL_137: 'https://rpc.example/hunter2',
+      CONFIRMATIONS_137: '3',
+    }
+    const { env, compose } = snippetsOf(
+      { ...stated, GAS_WALLET_PRIVATE_KEY_137_FILE: '/run/key', HOME: '/root' },
+      3000,
+    )
+    expect(parseEnv(env)).toEqual({
+      SVC_NETWORK: 'base,polygon',
+      RPC_URL_137: '<secret>',
+      CONFIRMATIONS_137: '3',
+      GAS_WALLET_PRIVATE_KEY_137_FILE: '/run/key',
+    })
+    expect(fromCompose(compose)).toMatchObject({ CONFIRMATIONS_137: '3' })
+  })
+
   test.each(NASTY)('%j survives a shell, docker, compose and .env', (value) => {
     const { env, dockerRun, compose } = snippetsOf({ AGENT_NAME: value }, 3000)
     expect(dockerArguments(dockerRun)).toContain(`AGENT_NAME=${value}`)

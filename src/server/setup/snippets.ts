@@ -1,4 +1,4 @@
-import { LISTS, SAVED_NAMES } from '../../config/config-file.ts'
+import { LISTS, savedNamesWith } from '../../config/config-file.ts'
 import type { Env } from '../../config/read-variable.ts'
 import { isSecret } from '../../config/secret-variables.ts'
 
@@ -13,7 +13,7 @@ const SECRET = '<secret>'
 
 /** The configuration as an env file, a docker command and a compose file. Secrets are replaced by placeholders. */
 export function snippetsOf(stated: Env, port: number): Snippets {
-  const entries = SAVED_NAMES.flatMap((name): Array<[string, string]> => {
+  const entries = savedNamesWith(stated).flatMap((name): Array<[string, string]> => {
     const file = stated[`${name}_FILE`]?.trim()
     if (file) return [[`${name}_FILE`, file]]
     const text = stated[name]?.trim()

@@ -15,8 +15,12 @@ export interface RedisStoreOptions extends RedisPlace {
   onWarning?: ((message: string) => void) | undefined
 }
 
-/** The format of keys and values. Instances of two versions may share a store, so a change needs a migration plan. */
+/**
+ * The format of keys and values. Instances of two versions may share a store, so a change needs a migration plan.
+ * `SEVERAL` has the same format with payments on several networks, which older versions must not judge.
+ */
 const LAYOUT = '1'
+const SEVERAL = '2'
 
 /**
  * The store on a Redis server, for any number of instances. No key has an expiry: the engine decides what may be removed, and
@@ -68,9 +72,9 @@ async function admit(
   // A write, so that a replica or a read-only user is noticed now and not at the first payment.
   await connection.call('set', `${tag}:layout`, LAYOUT, 'NX')
   const layout = await connection.call('get', `${tag}:layout`)
-  if (layout === LAYOUT) return
+  if (layout === LAYOUT || layout === SEVERAL) return
   throw new ConfigError([
-    `${tag} in Redis has layout ${layout}, this version of paystile knows ${LAYOUT}. Update it.`,
+    `${tag} in Redis has layout ${layout}, this version of paystile knows ${LAYOUT} and ${SEVERAL}. Update it.`,
   ])
 }
 
@@ -118,6 +122,11 @@ function createRedisStore(connection: RedisConnection, tag: string): Store {
       const args = [table, String(nowMs), String(untilMs), String(Math.min(limit, Number.MAX_SAFE_INTEGER))]
       return (await pairs('takeDue', ...args)).map(([key, value]) => fromStored(decodeRow(key, value)))
     },
+    listDue: async (table, offset, limit) => {
+      if (limit < 1) return []
+      const found = await pairs('listDue', table, String(offset), String(limit))
+      return found.map(([key, value]) => fromStored(decodeRow(key, value)))
+    },
     audit: async (challengeId) => {
       return (await pairs('readAudit', challengeId)).map(([seq, entry]) => {
         return { ...fromStoredAudit(decodeAudit(challengeId, entry)), seq: Number(seq) }
@@ -136,6 +145,10 @@ function createRedisStore(connection: RedisConnection, tag: string): Store {
     ping: async () => {
       refuseIfClosed()
       await ask(() => connection.call('ping'))
+    },
+    admitSeveralNetworks: async () => {
+      refuseIfClosed()
+      await ask(() => connection.call('set', `${tag}:layout`, SEVERAL))
     },
     close: () => {
       closed ??= groups.idle().then(() => connection.close())

@@ -12,6 +12,7 @@ export const scripts = {
   commit: readScript('commit.lua'),
   takeDue: readScript('take-due.lua'),
   list: readScript('list.lua'),
+  listDue: readScript('list-due.lua'),
   readAudit: readScript('read-audit.lua'),
   endTurn: readScript('end-turn.lua'),
 }

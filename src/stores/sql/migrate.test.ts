@@ -3,7 +3,7 @@ import Database from 'libsql'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ConfigError } from '../../errors.ts'
 import type { Dialect } from './driver.ts'
-import { migrate } from './migrate.ts'
+import { admitSeveralNetworks, migrate } from './migrate.ts'
 import { MIGRATIONS, type Migration } from './migrations.ts'
 import { postgresDialect } from './postgres-driver.ts'
 import { createSqliteDriver, type SqliteDriver } from './sqlite-driver.ts'
@@ -52,6 +52,18 @@ describe('migrations', () => {
     )
   })
 
+  test('the one for several networks waits until there are several, and stops versions that know one', async () => {
+    run()
+    expect(await rows('SELECT id FROM migrations')).toEqual([{ id: 1 }, { id: 2 }])
+    driver.transactionNow(admitSeveralNetworks)
+    driver.transactionNow(admitSeveralNetworks)
+    run()
+    expect(await rows('SELECT id FROM migrations')).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+    expect(() => run(MIGRATIONS.slice(0, 2))).toThrow(
+      'upgraded by a newer paystile (migration 3, several-networks)',
+    )
+  })
+
   test('are numbered from 1 without gaps', () => {
     expect(MIGRATIONS.map((migration) => migration.id)).toEqual(MIGRATIONS.map((_, index) => index + 1))
   })
@@ -68,6 +80,7 @@ describe('migrations', () => {
     expect(lines).toEqual([
       '1 first-tables aea842756a86bacc b1d1bdd7990e69f6',
       '2 holds 9dec0d3660b5cf1f 444f0074b7193150',
+      '3 several-networks e3b0c44298fc1c14 e3b0c44298fc1c14',
     ])
   })
 })

@@ -28,18 +28,24 @@ export function* migrate(
     ])
   }
 
-  for (const { id, name, since, breaking, up } of known) {
-    if (applied.has(id)) continue
-    for (const sql of up(dialect)) yield [query(sql)]
-    yield [
-      query('INSERT INTO migrations (id, name, since, breaking) VALUES (?, ?, ?, ?)', [
-        id,
-        name,
-        since,
-        breaking ? 1 : 0,
-      ]),
-    ]
+  for (const migration of known) {
+    if (applied.has(migration.id) || migration.onDemand) continue
+    for (const sql of migration.up(dialect)) yield [query(sql)]
+    yield [remember(migration)]
   }
+}
+
+/** Stops versions that know one network only: they would judge payments on another chain by their own. */
+export function* admitSeveralNetworks(): Script<void> {
+  const migration = MIGRATIONS.find(({ name }) => name === 'several-networks')
+  if (migration) yield [remember(migration)]
+}
+
+function remember({ id, name, since, breaking }: Migration) {
+  return query(
+    'INSERT INTO migrations (id, name, since, breaking) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING',
+    [id, name, since, breaking ? 1 : 0],
+  )
 }
 
 function query(sql: string, params: Array<string | number> = []) {

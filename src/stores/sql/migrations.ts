@@ -7,6 +7,8 @@ export interface Migration {
   since: string
   /** Older versions can no longer use the database. A migration that only adds something is not breaking. */
   breaking: boolean
+  /** Not applied when the database is opened, but when what it is for begins: see `admitSeveralNetworks`. */
+  onDemand?: true
   up(dialect: Dialect): string[]
 }
 
@@ -14,6 +16,7 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: 'first-tables', since: '0.1.0', breaking: true, up: firstTables },
   { id: 2, name: 'holds', since: '0.2.0', breaking: false, up: (dialect) => rowTable('holds', dialect) },
+  { id: 3, name: 'several-networks', since: '0.3.0', breaking: true, onDemand: true, up: () => [] },
 ]
 
 function firstTables(dialect: Dialect): string[] {

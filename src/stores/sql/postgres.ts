@@ -133,7 +133,7 @@ async function isUpToDate(driver: Driver): Promise<boolean> {
     const known = new Set(MIGRATIONS.map(({ id }) => id))
     const applied = new Set(rows.map((row) => Number(row.id)))
     const broken = rows.some((row) => Number(row.breaking) === 1 && !known.has(Number(row.id)))
-    return !broken && MIGRATIONS.every(({ id }) => applied.has(id))
+    return !broken && MIGRATIONS.every(({ id, onDemand }) => onDemand || applied.has(id))
   } catch (error) {
     // Nothing has run yet.
     if (isAbsentTable(error)) return false

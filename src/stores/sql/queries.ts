@@ -42,6 +42,10 @@ export function createQueries(dialect: Dialect) {
       sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE due_at <= ? ORDER BY due_at, key LIMIT ? ${skipLocked}`,
       params: [nowMs, limit],
     }),
+    listDue: (table: TableName, offset: number, limit: number): Query => ({
+      sql: `SELECT ${ROW_COLUMNS} FROM ${TABLE_NAMES[table]} WHERE due_at IS NOT NULL ORDER BY due_at, key LIMIT ? OFFSET ?`,
+      params: [limit, offset],
+    }),
     postpone: (table: TableName, keys: readonly string[], untilMs: number): Query => ({
       sql: `UPDATE ${TABLE_NAMES[table]} SET version = version + 1, due_at = ? WHERE key ${inKeys}`,
       params: [untilMs, JSON.stringify(keys)],

@@ -4,6 +4,7 @@ import type { Committed, Store } from '../../ports.ts'
 import { fromStored, fromStoredAudit, type PreparedStep, prepareStep } from '../prepare-step.ts'
 import { commitGroup } from './commit-group.ts'
 import { type Driver, LostRaceError, type Result } from './driver.ts'
+import { admitSeveralNetworks } from './migrate.ts'
 import { createQueries, readAudit, readRow } from './queries.ts'
 import { createRecentRows } from './recent-rows.ts'
 import { takeDueRows } from './take-due-rows.ts'
@@ -112,6 +113,13 @@ export function createSqlStore(driver: Driver): Store {
         return taken.map((row) => fromStored(row))
       })
     },
+    listDue: (table, offset, limit) => {
+      return ask(async () => {
+        if (limit < 1) return []
+        const { rows } = await driver.query(queries.listDue(table, offset, limit))
+        return rows.map((row) => fromStored(readRow(row)))
+      })
+    },
     audit: (challengeId) => {
       return ask(async () => {
         if (!isStorable(challengeId)) return []
@@ -126,6 +134,7 @@ export function createSqlStore(driver: Driver): Store {
         await driver.query(queries.ping())
       })
     },
+    admitSeveralNetworks: () => ask(() => driver.transaction(admitSeveralNetworks)),
     close: () => {
       closed ??= flushed.then(() => driver.close())
       return closed

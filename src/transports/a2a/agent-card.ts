@@ -1,13 +1,15 @@
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
+import { chosenTerms, paidIn } from '../name-networks.ts'
 
 export const X402_V02 = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
 export const X402_V01 = 'https://github.com/google-a2a/a2a-x402/v0.1'
 
 export interface CardConfig {
   baseUrl: string
-  network: Network
+  /** The first is preferred. */
+  networks: readonly Network[]
   agentName: string
   agentDescription: string
   agentVersion: string
@@ -23,10 +25,9 @@ export function agentCard(
   discovery: DiscoveryCatalog,
   { path, streaming }: { path: string; streaming: boolean },
 ): object {
-  const { baseUrl, network, provider } = config
+  const { baseUrl, networks, provider } = config
   const url = baseUrl + path
-  const where = network.word === 'testnet' ? 'the test network' : network.word
-  const description = `USDC payment on ${where} (${network.id}), authorized off-chain by EIP-3009; the buyer pays no gas.`
+  const description = `${paymentText(networks)}, authorized off-chain by EIP-3009; the buyer pays no gas.`
   return {
     name: config.agentName,
     description: config.agentDescription,
@@ -50,9 +51,17 @@ export function agentCard(
     defaultOutputModes: ['application/json'],
     skills: [
       discoverPlans(baseUrl),
-      ...(discovery.plans.length + discovery.routes.length > 0 ? [requestAccess(baseUrl, discovery)] : []),
+      ...(discovery.plans.length + discovery.routes.length > 0 ? [requestAccess(config, discovery)] : []),
     ],
   }
+}
+
+/** Whoever reads the card must see whether it is test money. */
+function paymentText(networks: readonly Network[]): string {
+  const { name, id, token, testnet } = networks[0]!
+  if (networks.length > 1)
+    return `Payment in ${paidIn(networks)}${testnet ? ', which are test networks' : ''}`
+  return `${token.symbol} payment on ${testnet ? 'the test network ' : ''}${name} (${id})`
 }
 
 function discoverPlans(baseUrl: string) {
@@ -65,7 +74,7 @@ function discoverPlans(baseUrl: string) {
   }
 }
 
-function requestAccess(baseUrl: string, { plans, routes }: DiscoveryCatalog) {
+function requestAccess({ baseUrl, networks }: CardConfig, { plans, routes }: DiscoveryCatalog) {
   const what = [
     ...(plans.length > 0 ? ['a plan (planId) and get an access token'] : []),
     ...(routes.length > 0 ? ['a single call (routeId and resource) and get its answer'] : []),
@@ -77,14 +86,14 @@ function requestAccess(baseUrl: string, { plans, routes }: DiscoveryCatalog) {
   return {
     id: 'request-access',
     name: 'Request access',
-    description: `Buy ${what}, for USDC. The first request is answered with the terms, the second one carries the payment.`,
+    description: `Buy ${what}, for ${networks.length > 1 ? paidIn(networks) : 'USDC'}. The first request is answered with the terms, the second one carries the payment.`,
     tags: ['payment', 'x402', 'purchase'],
     endpoint: { url: `${baseUrl}/x402/access`, method: 'POST' },
     inputSchema: inputSchema(plans.length > 0),
     workflow: [
       `GET ${baseUrl}/discover and choose.`,
       `POST ${baseUrl}/x402/access with your choice and a requestId of your own: the answer is 402 with the payment requirements.`,
-      'Sign the EIP-3009 authorization that accepts[0] asks for, off-chain.',
+      `Sign the EIP-3009 authorization that ${chosenTerms(networks)} asks for, off-chain.`,
       `Send the same request again with header payment-signature and receive ${results}.`,
     ],
   }

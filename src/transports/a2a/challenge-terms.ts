@@ -1,7 +1,10 @@
 import type { X402 } from '../../dialects/x402/create-x402.ts'
-import type { Engine, Offer } from '../../engine/outcome.ts'
+import type { Engine, Offer, OfferedRail } from '../../engine/outcome.ts'
 import { microToDollars } from '../../protocol/amount.ts'
+import type { Token } from '../../protocol/network.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
+import { microDollars } from '../../rules/token-amount.ts'
+import { paidIn } from '../name-networks.ts'
 
 /** What is the same in all terms of this gateway. */
 export interface Sale {
@@ -27,12 +30,18 @@ export interface X402Challenge {
   destination: string
   expiresAt?: string
   description: string
+  /** Every way to pay, if there are several. The fields above name the preferred one. */
+  networks?: PaidOn[]
 }
 
-/** It has room for one way to pay: the seller's preferred one. */
+type PaidOn = Pick<X402Challenge, 'amount' | 'asset' | 'network' | 'chainId' | 'destination'> & {
+  name: string
+}
+
 export function x402Challenge(offer: Offer): X402Challenge {
   const { challengeId, requestId, kind, itemId, resourceId, description, rails } = offer
-  const { network, amount, payTo } = rails[0]!
+  const { network, amount } = rails[0]!
+  const { name: _name, ...preferred } = paidOn(rails[0]!)
   const parsed = parseChallengeId(challengeId)
   return {
     type: 'X402Challenge',
@@ -40,19 +49,24 @@ export function x402Challenge(offer: Offer): X402Challenge {
     requestId,
     ...(kind === 'plan' ? { planId: itemId } : { routeId: itemId }),
     resourceId,
-    amount,
-    unitAmount: microToDollars(BigInt(amount)),
-    asset: network.token.address,
-    network: network.id,
-    chainId: network.chainId,
-    destination: payTo,
+    ...preferred,
+    unitAmount: dollarsOf(network.token, amount),
     ...(parsed && { expiresAt: new Date(parsed.expiresAt).toISOString() }),
     description,
+    ...(rails.length > 1 && { networks: rails.map(paidOn) }),
   }
+}
+
+function paidOn({ network, amount, payTo }: OfferedRail): PaidOn {
+  const { id, name, chainId, token } = network
+  return { amount, asset: token.address, network: id, name, chainId, destination: payTo }
 }
 
 export function priceText({ rails, description }: Offer): string {
   const { network, amount } = rails[0]!
-  const { id, token } = network
-  return `${microToDollars(BigInt(amount))} in ${token.symbol} on ${id} for ${description}`
+  const networks = rails.map((rail) => rail.network)
+  return `${dollarsOf(network.token, amount)} in ${paidIn(networks, ({ id }) => id)} for ${description}`
 }
+
+const dollarsOf = (token: Token, units: string): string =>
+  microToDollars(BigInt(microDollars(token, units) ?? '0'))

@@ -21,10 +21,10 @@ export function createA2a(
   config: CardConfig,
   switches: { streaming: boolean; transferProofs: boolean },
   engine: Pick<Engine, 'purchase' | 'status' | 'inspect' | 'watch' | 'cancel' | 'offerAgain'>,
-  discovery: DiscoveryCatalog,
+  catalogNow: () => DiscoveryCatalog,
   servesRoutes: boolean,
 ): A2a {
-  const sold = soldHere(discovery, servesRoutes)
+  const sold = soldHere(catalogNow(), servesRoutes)
   const published = (path: string) => {
     const headers = { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }
     return jsonReply(200, headers, agentCard(config, sold, { path, ...switches }))
@@ -46,7 +46,7 @@ export function createA2a(
         purchases,
         sale,
         report,
-        catalogMessage: (contextId) => catalogMessage(sold, contextId),
+        catalogMessage: (contextId) => catalogMessage(soldHere(catalogNow(), servesRoutes), contextId),
       })
       return {
         '/a2a': { POST: createRpcEndpoint(context, handler) },

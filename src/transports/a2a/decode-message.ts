@@ -25,6 +25,8 @@ const ProofSchema = z.object({
   challengeId: z.string().max(160).optional(),
   txHash: Bytes32Schema,
   signature: SignatureSchema,
+  /** CAIP-2 id; needed only if the gateway is paid on several networks. */
+  network: z.string().max(80).optional(),
 })
 
 /** Throws RequestMalformedError. Payload and proof never enter a message: they are as good as money. */
@@ -63,7 +65,10 @@ export function decodeMessage(
   if (new Set(ids).size > 1) refuse('taskId and challengeId differ; they name the same thing')
   if (proof && ids.length === 0) refuse('the PaymentProof has no challengeId')
   const intent = intentOf({ ...access, challengeId: ids[0] }, payment)
-  if (proof) intent.proof = { txHash: proof.txHash, signature: proof.signature }
+  if (proof) {
+    const { txHash, signature, network } = proof
+    intent.proof = { txHash, signature, ...(network !== undefined && { network }) }
+  }
   return { kind: 'purchase', intent, taskId }
 }
 

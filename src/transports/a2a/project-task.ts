@@ -5,6 +5,7 @@ import type { ChallengeStatus } from '../../protocol/access.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
 import type { TaskView } from './task-view.ts'
 import { settlementError } from './x402-error.ts'
@@ -72,14 +73,13 @@ export function submitted({ challengeId, requestId }: ChallengeStatus): TaskView
 
 /** Every payment that was tried and failed, and every transfer that arrived. */
 export function receiptsOf(dossier: Dossier): SettleResponse[] {
-  const { challenge, receipts } = dossier
-  const { network } = challenge
+  const { receipts } = dossier
   return [
-    ...failures(dossier).map(({ payer, said }) => {
+    ...failures(dossier).map(({ payer, said, network }) => {
       return { success: false, transaction: '', network, payer, errorReason: said }
     }),
-    ...receipts.map(({ lost, txHash, payer }) => {
-      const settled = { success: !lost, transaction: txHash, network, payer }
+    ...receipts.map(({ lost, txHash, payer, rail }) => {
+      const settled = { success: !lost, transaction: txHash, network: networkOfRail(rail), payer }
       return lost ? { ...settled, errorReason: 'the chain dropped the transfer again' } : settled
     }),
   ]
@@ -87,12 +87,13 @@ export function receiptsOf(dossier: Dossier): SettleResponse[] {
 
 /** What failed for certain, in the words that its buyer was told. */
 function failures({ challenge, attempts }: Dossier) {
-  const sent = attempts.flatMap(({ phase, reason, payer }) => {
+  const sent = attempts.flatMap(({ phase, reason, payer, rail }) => {
     if (reason === null || (phase !== 'ABANDONED' && phase !== 'DEAD')) return []
     const { code, message: said } = paymentFailed({ key: challenge.key }, explainReason(reason))
-    return [{ payer, code, said }]
+    return [{ payer, code, said, network: networkOfRail(rail) }]
   })
-  return [...(challenge.refused ?? []), ...sent]
+  const refused = challenge.refused ?? []
+  return [...refused.map((one) => ({ ...one, network: challenge.network })), ...sent]
 }
 
 function unpaid(dossier: Dossier, sale: Sale) {

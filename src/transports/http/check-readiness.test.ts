@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkReadiness, type Readiness, shareReadiness } from './check-readiness.ts'
+import { MAINNET, TESTNET } from '../../../test/engine/test-rail.ts'
+import type { RailState } from '../../engine/outcome.ts'
+import { checkNetworks, checkReadiness, type Readiness, shareReadiness } from './check-readiness.ts'
 
 function asked() {
   let nowMs = 0
@@ -65,4 +67,35 @@ test('neither a check that throws nor a clock that steps back keeps an old answe
   at(0)
   await ready()
   expect(checks()).toBe(3)
+})
+
+test('with several networks it is ready while one of them can settle, and names those that are left out', async () => {
+  const fine = async () => {}
+  const broken = async () => {
+    throw new Error('the chain cannot be reached')
+  }
+  const state = (network: typeof MAINNET, withdrawn: RailState['withdrawn'] = null): RailState => {
+    return { id: network.id, network, scheme: 'exact', withdrawn, leastAmount: '0' }
+  }
+  const first = { id: MAINNET.id, chain: fine, settlement: fine }
+  const second = { id: TESTNET.id, chain: broken, settlement: fine }
+  const gone = { reason: 'the chain cannot be reached', since: 1_000 }
+  expect(await checkNetworks(fine, [first, second], () => [state(MAINNET), state(TESTNET, gone)])).toEqual({
+    ok: true,
+    checks: {
+      store: 'ok',
+      'chain eip155:8453': 'ok',
+      'settlement eip155:8453': 'ok',
+      'chain eip155:84532': 'the chain cannot be reached',
+      'settlement eip155:84532': 'ok',
+    },
+    withdrawn: [
+      { network: TESTNET.id, reason: 'the chain cannot be reached', since: '1970-01-01T00:00:01.000Z' },
+    ],
+  })
+  const dead = { ...first, settlement: broken }
+  const none = await checkNetworks(fine, [dead, second], () => [state(MAINNET), state(TESTNET, gone)])
+  expect(none.ok).toBe(false)
+  const lost = await checkNetworks(broken, [first, second], () => [state(MAINNET), state(TESTNET)])
+  expect(lost.ok).toBe(false)
 })

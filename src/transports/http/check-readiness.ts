@@ -1,7 +1,15 @@
+import type { RailState } from '../../engine/outcome.ts'
+import { withoutUrls } from '../catalog-now.ts'
+
+export interface Readiness {
+  ok: boolean
+  checks: Record<string, string>
+  /** With several networks: those that are left out of new offers. */
+  withdrawn?: Array<{ network: string; reason: string; since: string }>
+}
+
 /** Runs every check at once; one that rejects is named with its reason. */
-export async function checkReadiness(
-  checks: Record<string, () => Promise<void>>,
-): Promise<{ ok: boolean; checks: Record<string, string> }> {
+export async function checkReadiness(checks: Record<string, () => Promise<void>>): Promise<Readiness> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]): Promise<[string, string]> => {
       try {
@@ -15,7 +23,43 @@ export async function checkReadiness(
   return { ok: results.every(([, result]) => result === 'ok'), checks: Object.fromEntries(results) }
 }
 
-export type Readiness = Awaited<ReturnType<typeof checkReadiness>>
+export interface NetworkChecks {
+  /** CAIP-2. */
+  id: string
+  chain(): Promise<void>
+  settlement(): Promise<void>
+}
+
+/** With several networks the gateway is ready while payments can be settled on one of them. */
+export async function checkNetworks(
+  store: () => Promise<void>,
+  networks: readonly NetworkChecks[],
+  rails: () => readonly RailState[],
+): Promise<Readiness> {
+  const { checks } = await checkReadiness(
+    Object.fromEntries([
+      ['store', store],
+      ...networks.flatMap(({ id, chain, settlement }) => [
+        [`chain ${id}`, chain],
+        [`settlement ${id}`, settlement],
+      ]),
+    ]),
+  )
+  const withdrawn = rails().flatMap(({ network, withdrawn: why }) => {
+    if (!why) return []
+    const since = new Date(why.since).toISOString()
+    return [{ network: network.id, reason: withoutUrls(why.reason), since }]
+  })
+  const canSettle = networks.some(({ id }) => {
+    const isOffered = withdrawn.every(({ network }) => network !== id)
+    return isOffered && checks[`chain ${id}`] === 'ok' && checks[`settlement ${id}`] === 'ok'
+  })
+  return {
+    ok: checks.store === 'ok' && canSettle,
+    checks,
+    ...(withdrawn.length > 0 && { withdrawn }),
+  }
+}
 
 /** Long enough that a flood of questions costs nothing, short enough for whoever balances load by the answers. */
 const READY_FOR_MS = 3_000

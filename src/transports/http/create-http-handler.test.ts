@@ -3,6 +3,7 @@ import { sampleOffer, samplePaymentHeader, sampleX402 } from '../../../test/tran
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
+import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
 
 const challenge: Outcome = { kind: 'challenge', offer: sampleOffer() }
@@ -43,7 +44,7 @@ function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {})
     },
     baseUrl: 'https://api.example.com',
     version: '1.2.3',
-    networkId: 'eip155:84532',
+    networkIds: ['eip155:84532'],
     storeName: 'memory',
     limits: { maxBodyBytes: 1000, requestTimeoutMs: 1000 },
     uptimeSeconds: () => 7,
@@ -279,5 +280,26 @@ describe('the rate limit', () => {
     expect(intents).toHaveLength(1)
     const headers = { 'payment-signature': 'x' }
     expect((await call('POST', '/x402/access', { body: plan, headers }, full)).status).toBe(429)
+  })
+})
+
+test('with several networks the catalog, health and readiness say how they stand', async () => {
+  const ids = ['eip155:8453', 'eip155:137']
+  const withdrawn = [{ network: 'eip155:137', reason: 'no gas', since: '2030-01-01T00:00:00.000Z' }]
+  let catalog = { agentName: 'Demo' } as DiscoveryCatalog
+  const { call } = gateway(
+    {},
+    {
+      networkIds: ids,
+      catalogNow: () => catalog,
+      ready: async () => ({ ok: true, checks: { 'chain eip155:8453': 'ok' }, withdrawn }),
+    },
+  )
+  expect(await json(await call('GET', '/discover'))).toEqual({ agentName: 'Demo' })
+  catalog = { agentName: 'Changed' } as DiscoveryCatalog
+  expect(await json(await call('GET', '/discover'))).toEqual({ agentName: 'Changed' })
+  expect(await json(await call('GET', '/health'))).toMatchObject({ network: 'eip155:8453', networks: ids })
+  expect(await json(await call('GET', '/ready'))).toEqual({
+    ...{ status: 'ready', checks: { 'chain eip155:8453': 'ok' }, withdrawn },
   })
 })

@@ -3,6 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { soldHere } from '../sold-here.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
+import type { Readiness } from './check-readiness.ts'
 import { type DecodedAccess, decodeAccess } from './decode-access.ts'
 import { decodePaymentHeader } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods, Mount } from './endpoint.ts'
@@ -20,17 +21,19 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   engine: EndpointContext['engine']
   x402: X402
   discovery: DiscoveryCatalog
+  /** The catalog as it stands now: the same object until something changes. Absent: it never changes. */
+  catalogNow?(): DiscoveryCatalog
   /** Where buyers reach this gateway; may have a path, which every endpoint then starts with. */
   baseUrl: string
   version: string
-  /** CAIP-2. */
-  networkId: string
+  /** CAIP-2; the first is preferred. */
+  networkIds: readonly string[]
   storeName: string
   /** Absent with a shared secret: there is nothing to publish. */
   jwks?: object
   limits: BodyLimits
   uptimeSeconds(): number
-  ready(): Promise<{ ok: boolean; checks: Record<string, string> }>
+  ready(): Promise<Readiness>
   /** Direct calls of paid and free routes. Absent: the seller's own server answers them. */
   routes?: RouteOptions
   /** A2A, MCP and the documents, where they are switched on. */
@@ -65,7 +68,14 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
   const published = (value: object, maxAgeSeconds: number): Reply =>
     jsonReply(200, { ...JSON_HEADERS, 'cache-control': `public, max-age=${maxAgeSeconds}` }, value)
-  const catalog = published(options.discovery, 60)
+  const catalogNow = options.catalogNow ?? (() => options.discovery)
+  let catalog = { of: options.discovery, reply: published(options.discovery, 60) }
+  /** Serialised once, and again only when the catalog has changed. */
+  function catalogReply(): Reply {
+    const now = catalogNow()
+    if (catalog.of !== now) catalog = { of: now, reply: published(now, 60) }
+    return catalog.reply
+  }
   const nothingAsked = jsonReply(400, UNPAID_HEADERS, {
     error: `${nothingAskedOf(soldHere(options.discovery, options.routes !== undefined))} GET ${baseUrl}/discover lists what can be bought.`,
   })
@@ -116,14 +126,15 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   }
 
   const endpoints: Record<string, Methods> = {
-    '/discover': { GET: () => catalog },
+    '/discover': { GET: catalogReply },
     '/x402/access': { POST: access },
     '/health': {
       GET: () =>
         jsonReply(200, UNPAID_HEADERS, {
           status: 'ok',
           version: options.version,
-          network: options.networkId,
+          network: options.networkIds[0],
+          ...(options.networkIds.length > 1 && { networks: options.networkIds }),
           store: options.storeName,
           uptimeSeconds: options.uptimeSeconds(),
         }),
@@ -194,9 +205,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
 
   async function readiness(): Promise<Reply> {
     try {
-      const { ok, checks } = await options.ready()
-      if (ok) return jsonReply(200, UNPAID_HEADERS, { status: 'ready', checks })
-      return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks })
+      const { ok, ...found } = await options.ready()
+      if (ok) return jsonReply(200, UNPAID_HEADERS, { status: 'ready', ...found })
+      return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', ...found })
     } catch (error) {
       report(error)
       return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks: {} })

@@ -52,7 +52,7 @@ function gateway({
     discovery: { plans: [], routes } as never,
     baseUrl,
     version: '1',
-    networkId: 'eip155:84532',
+    networkIds: ['eip155:84532'],
     storeName: 'memory',
     limits: { maxBodyBytes: 100, requestTimeoutMs: 1000 },
     uptimeSeconds: () => 1,

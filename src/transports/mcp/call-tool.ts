@@ -31,7 +31,7 @@ export function createToolCaller(
   return async ({ name, args, meta, paymentHeader, address }) => {
     const tool = byName.get(name)
     if (!tool) return undefined
-    if (tool.kind === 'free') return textResult(tool.text)
+    if (tool.kind === 'free') return textResult(tool.text())
     const asked = tool.intentOf(args)
     if (asked instanceof GatewayError) return errorResult(render.failure(asked))
     const payment = paymentOfCall(x402, meta, paymentHeader)

@@ -3,6 +3,7 @@ import { PAYMENT_HEADER, type X402 } from '../../dialects/x402/create-x402.ts'
 import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
 import type { Catalog } from '../../rules/catalog.ts'
 import type { Endpoint, Mount } from '../http/endpoint.ts'
 import { CORS_HEADERS, JSON_HEADERS } from '../http/headers.ts'
@@ -24,18 +25,27 @@ export interface McpConfig {
   agentVersion: string
   /** The proxy in front says which host was asked. */
   trustProxy: boolean
-  network: { word: string }
+  /** The first is preferred. */
+  networks: readonly Network[]
   mcp: { routes: boolean }
+}
+
+export interface SoldByMcp {
+  discovery: DiscoveryCatalog
+  /** The same as it stands now: the same object until something changes. */
+  catalogNow(): DiscoveryCatalog
+  catalog: Catalog
 }
 
 const SERVER_ERROR = -32000
 
 /** MCP at `/mcp`, without sessions: every POST is served by a server of its own. */
-export function createMcp(config: McpConfig, discovery: DiscoveryCatalog, catalog: Catalog): Mount {
+export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }: SoldByMcp): Mount {
+  const { networks } = config
   const tools = [
-    discoverPlansTool(discovery, config.network.word),
-    ...(discovery.plans.length > 0 ? [requestAccessTool()] : []),
-    ...(config.mcp.routes ? routeTools(catalog, discovery) : []),
+    discoverPlansTool(catalogNow, networks),
+    ...(discovery.plans.length > 0 ? [requestAccessTool(networks)] : []),
+    ...(config.mcp.routes ? routeTools(catalog, discovery, networks) : []),
   ]
   const card = describeServer(config, discovery)
   const refuseForeign = createCallerCheck(config)

@@ -77,7 +77,7 @@ export function createResultRenderer(
 }
 
 function instructions(
-  { kind, itemId }: Offer,
+  { kind, itemId, rails }: Offer,
   resource: { method: string; url: string },
   x402PaymentUrl: string,
 ): string {
@@ -85,11 +85,15 @@ function instructions(
     kind === 'plan'
       ? `POST {"planId":"${itemId}"} to ${x402PaymentUrl}`
       : `${resource.method} ${resource.url}`
+  const [chosen, same] =
+    rails.length > 1
+      ? ['one element of accepts, on a network where you hold its asset', 'that element']
+      : ['accepts[0]', 'accepts[0]']
   return (
-    'Sign an EIP-3009 TransferWithAuthorization for accepts[0] (EIP-712 domain: name and version of extra, chainId of ' +
+    `Sign an EIP-3009 TransferWithAuthorization for ${chosen} (EIP-712 domain: name and version of extra, chainId of ` +
     'network, verifyingContract asset; to payTo, value amount, validAfter 0, validBefore in 300 seconds, nonce 32 random ' +
     'bytes). Then call this tool again with the same arguments and params._meta["x402/payment"] = {x402Version: 2, ' +
-    'payload: {signature, authorization}, accepted: accepts[0] unchanged}. Or, over plain HTTP, ' +
+    `payload: {signature, authorization}, accepted: ${same} unchanged}. Or, over plain HTTP, ` +
     `${elsewhere} with header payment-signature: base64 of the same JSON. Send the same payload again if the answer is ` +
     'lost or SETTLEMENT_PENDING: it is charged once.'
   )

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { IdString } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
+import { paidIn } from '../name-networks.ts'
 import { inputSchema, type McpTool, parseArguments } from './tool.ts'
 
 const NAME = 'request_access'
@@ -20,13 +22,13 @@ const Arguments = z.strictObject({
 /**
  * Sells a plan. It declares no outputSchema: the first answer, an error with payment requirements, would have to fit it.
  */
-export function requestAccessTool(): McpTool {
+export function requestAccessTool(networks: readonly Network[]): McpTool {
   return {
     listing: {
       name: NAME,
       title: 'Request access',
       description:
-        'Buys access to a plan for USDC (x402). Without a payment it answers the payment requirements; called again with ' +
+        `Buys access to a plan for ${networks.length > 1 ? paidIn(networks) : 'USDC'} (x402). Without a payment it answers the payment requirements; called again with ` +
         'the same arguments and the signed payment in _meta["x402/payment"] it answers an AccessGrant with a bearer token.',
       inputSchema: inputSchema(Arguments),
       annotations: { readOnlyHint: false, destructiveHint: false },

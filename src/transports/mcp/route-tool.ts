@@ -2,7 +2,9 @@ import { z } from 'zod'
 import type { RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
 import type { Catalog, CatalogRoute } from '../../rules/catalog.ts'
+import { paidIn } from '../name-networks.ts'
 import { RequestId } from './request-access-tool.ts'
 import { inputSchema, type McpTool, parseArguments } from './tool.ts'
 
@@ -21,13 +23,18 @@ const Segment = z
   .regex(/^(?!\.{1,2}$)[^/\\%\p{Cc}\p{Cs}]+$/u, 'must be one path segment: not empty, without / \\ or %')
 
 /** One tool per paid route; free ones cost nothing and are called directly. */
-export function routeTools({ routes }: Catalog, discovery: DiscoveryCatalog): McpTool[] {
+export function routeTools(
+  { routes }: Catalog,
+  discovery: DiscoveryCatalog,
+  networks: readonly Network[],
+): McpTool[] {
+  const money = networks.length > 1 ? paidIn(networks) : 'USDC'
   const names = new Set(TAKEN)
   return [...routes.values()]
     .filter(({ free }) => !free)
     .map((route) => {
       const price = discovery.routes.find(({ routeId }) => routeId === route.routeId)?.unitAmount ?? ''
-      return routeTool(route, price, uniqueName(route.routeId, names))
+      return routeTool(route, `${price} in ${money}`, uniqueName(route.routeId, names))
     })
 }
 
@@ -47,7 +54,7 @@ function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
     listing: {
       name,
       description:
-        `${route.description}. ${method} ${path}, ${price} in USDC per call (x402). Without a payment it answers the ` +
+        `${route.description}. ${method} ${path}, ${price} per call (x402). Without a payment it answers the ` +
         'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] it ' +
         'answers a ResourceResponse with the data.',
       inputSchema: inputSchema(Arguments),

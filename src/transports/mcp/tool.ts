@@ -6,7 +6,7 @@ import { nameFault } from '../../protocol/name-fault.ts'
 
 /** A tool as it is listed, and what calling it means. */
 export type McpTool = { listing: Tool } & (
-  | { kind: 'free'; text: string }
+  | { kind: 'free'; text(): string }
   /** Arguments are checked before anything is asked of the buyer, or of the engine. */
   | { kind: 'sold'; intentOf(args: unknown): Intent | GatewayError }
 )

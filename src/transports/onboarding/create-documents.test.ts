@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { NETWORKS } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import type { EndpointContext } from '../http/endpoint.ts'
 import type { Reply } from '../http/reply.ts'
 import { createDocuments, type DocumentConfig } from './create-documents.ts'
@@ -20,7 +20,7 @@ interface Seller {
 function documentsOf({ agentName, description, plan, route, config, catalog }: Seller = {}) {
   const settings: DocumentConfig = {
     baseUrl: 'https://pay.acme.dev',
-    network: mainnet!,
+    networks: [mainnet!],
     resourceEndpoint: 'https://pay.acme.dev/resource/{resourceId}',
     agentVersion: '1.0.0',
     provider: null,
@@ -157,10 +157,28 @@ describe('places', () => {
   })
 
   test('the domain that is signed is that of the network', () => {
-    expect(documentsOf().text('/skills.md')).toMatch(
-      /name: "USD Coin",\n {2}version: "2",\n {2}chainId: 8453/,
-    )
-    const testnet = documentsOf({ config: { network: NETWORKS[1]! } })
-    expect(testnet.text('/skills.md')).toMatch(/name: "USDC",\n {2}version: "2",\n {2}chainId: 84532/)
+    expect(documentsOf().text('/skills.md')).toMatch(/name: "USD Coin", version: "2", chainId: 8453/)
+    const testnet = documentsOf({ config: { networks: [NETWORKS[1]!] } })
+    expect(testnet.text('/skills.md')).toMatch(/name: "USDC", version: "2", chainId: 84532/)
+  })
+
+  test('of several networks, all are named with token and chain id', () => {
+    const networks = NETWORKS.filter(({ testnet }) => !testnet).slice(0, 3)
+    const { text } = documentsOf({ config: { networks } })
+    for (const { id, chainId, token, name } of networks) {
+      expect(text('/llms.txt')).toContain(`${id} (${name}, chain id ${chainId})`)
+      expect(text('/llms.txt')).toContain(
+        `\`${id}\`: ${name}, chain id ${chainId}, USDC \`${token.address}\``,
+      )
+      expect(text('/skills.md')).toContain(`network: ${JSON.stringify(id)},`)
+      expect(text('/skills.md')).toContain(`token \`${token.address}\` on ${name}, chain ${chainId}`)
+      expect(text('/skills.md')).toContain(`.register(${JSON.stringify(id)}, new ExactEvmScheme(account))`)
+      expect(text('/openapi.json')).toContain(`${id} (${name}, chain id ${chainId})`)
+      expect(text('/.well-known/x402')).toContain(id)
+    }
+    const { Catalog } = JSON.parse(text('/openapi.json')).components.schemas
+    expect(Catalog.properties.networks.items.properties).toHaveProperty('minUnitAmount')
+    const alone = JSON.parse(documentsOf().text('/openapi.json')).components.schemas.Catalog
+    expect(alone.required).not.toContain('networks')
   })
 })

@@ -14,20 +14,20 @@ const JSON_TYPE = 'application/json'
 
 /** What is null is switched off. */
 export interface DocumentConfig
-  extends Pick<Offer, 'baseUrl' | 'network' | 'resourceEndpoint' | 'agentVersion' | 'provider'> {
+  extends Pick<Offer, 'baseUrl' | 'networks' | 'resourceEndpoint' | 'agentVersion' | 'provider'> {
   a2a: object | null
   mcp: object | null
 }
 
 /** Everything that an agent reads to find and pay us: made of the catalog and serialised here, once. */
 export function createDocuments(
-  { baseUrl, network, resourceEndpoint, agentVersion, provider, a2a, mcp }: DocumentConfig,
+  { baseUrl, networks, resourceEndpoint, agentVersion, provider, a2a, mcp }: DocumentConfig,
   catalog: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks'>,
 ): Mount {
   const offer: Offer = {
     ...catalog,
     baseUrl,
-    network,
+    networks,
     resourceEndpoint,
     agentVersion,
     provider,

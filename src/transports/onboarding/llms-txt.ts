@@ -1,9 +1,10 @@
+import { paidIn } from '../name-networks.ts'
 import { code, link, plain } from './markdown.ts'
-import { type Offer, paidRoutes, routeBase } from './offer.ts'
+import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
 
 /** `/llms.txt` (llmstxt.org): a title, a summary, and lists of links. */
 export function llmsTxt(offer: Offer): string {
-  const { discovery, baseUrl, network } = offer
+  const { discovery, baseUrl, networks } = offer
   const { agentName, description, plans } = discovery
   const routes = paidRoutes(offer)
   const free = discovery.routes.filter((route) => route.free)
@@ -18,6 +19,15 @@ export function llmsTxt(offer: Offer): string {
         `- ${link('Catalog', at('/discover'))}: plans, routes, prices and the wallet that is paid, as JSON`,
         `- ${link('OpenAPI', at('/openapi.json'))}: every endpoint, its schemas and its price`,
       ],
+    ],
+    [
+      'Networks: pay on any one of them',
+      networks.length > 1
+        ? networks.map(({ id, name, chainId, token }) => {
+            const to = code(payToOn(discovery, id))
+            return `- ${code(id)}: ${plain(name)}, chain id ${chainId}, ${plain(token.symbol)} ${code(token.address)}, paid to ${to}`
+          })
+        : [],
     ],
     [
       'Plans: one payment, then a bearer token',
@@ -54,7 +64,7 @@ export function llmsTxt(offer: Offer): string {
   const summary = [
     `> ${plain(description)}`,
     '',
-    `Paid in USDC on ${network.id} (${network.word}, chain id ${network.chainId}) by x402 version 2: ask, get a 402 with the terms, sign an EIP-3009 authorization off-chain (no gas), send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
+    `Paid in ${paidIn(networks)} by x402 version 2: ask, get a 402 with the terms, sign an EIP-3009 authorization off-chain (no gas), send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
   ]
   return [
     `# ${plain(agentName)}`,

@@ -6,7 +6,8 @@ export interface Offer {
   discovery: DiscoveryCatalog
   /** Without a slash at the end. */
   baseUrl: string
-  network: Pick<Network, 'id' | 'chainId' | 'word' | 'token'>
+  /** The first is preferred. At least one. */
+  networks: readonly Network[]
   /** Where tokens are used, with `{resourceId}`. */
   resourceEndpoint: string
   /** The gateway answers calls of routes itself, in a ResourceResponse; otherwise the seller's own server does. */
@@ -17,6 +18,11 @@ export interface Offer {
   jwks: boolean
   agentVersion: string
   provider: { organization: string; url: string } | null
+}
+
+/** Who is paid on this network. */
+export function payToOn({ walletAddress, networks }: DiscoveryCatalog, networkId: string): string {
+  return networks?.find(({ network }) => network === networkId)?.walletAddress ?? walletAddress
 }
 
 export type Plan = DiscoveryCatalog['plans'][number]

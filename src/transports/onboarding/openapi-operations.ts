@@ -1,4 +1,6 @@
 import { dollarsToMicro, microToDollars } from '../../protocol/amount.ts'
+import type { Network } from '../../protocol/network.ts'
+import { chosenTerms, paidIn } from '../name-networks.ts'
 
 export interface Operation {
   operationId: string
@@ -33,7 +35,8 @@ const FAILURES: Record<string, string> = {
 }
 
 /** `components.responses`: every failure has the one error body. */
-export function failureResponses(): Record<string, object> {
+export function failureResponses(networks: readonly Network[]): Record<string, object> {
+  const several = networks.length > 1 ? `; it can be paid in ${paidIn(networks)}` : ''
   const named = Object.entries(FAILURES).map(([status, text]) => [
     `E${status}`,
     json(text, schemaRef('Error')),
@@ -43,7 +46,7 @@ export function failureResponses(): Record<string, object> {
     [
       'E402',
       json(
-        'payment required: sign what accepts[0] asks for and send the same request again',
+        `payment required: sign what ${chosenTerms(networks)} asks for and send the same request again${several}`,
         schemaRef('PaymentRequired'),
         {
           'payment-required': {

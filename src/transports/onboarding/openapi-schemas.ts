@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { AccessRequestSchema, CHALLENGE_STATES, type ChallengeStatus } from '../../protocol/access.ts'
-import { DiscoveredRouteSchema, type DiscoveryCatalog, PlanSchema } from '../../protocol/catalog.ts'
+import {
+  DiscoveredRouteSchema,
+  type DiscoveryCatalog,
+  PlanSchema,
+  type SoldOnNetwork,
+} from '../../protocol/catalog.ts'
 import { ERROR_CODES, type ErrorBody } from '../../protocol/error-codes.ts'
 import { PaymentPayloadSchema, type PaymentRequired } from '../../protocol/payment.ts'
 import { accessSchemas } from '../http/access-schemas.ts'
@@ -42,7 +47,24 @@ const ERROR: Properties<ErrorBody> = {
   },
 }
 
-const CATALOG: Properties<DiscoveryCatalog> = {
+const SOLD_ON: Properties<SoldOnNetwork> = {
+  network: { ...text, description: 'CAIP-2' },
+  name: text,
+  chainId: { type: 'integer' },
+  asset: { ...text, description: 'the token contract' },
+  walletAddress: { ...text, description: 'receives the payments on this network' },
+  available: { type: 'boolean', description: 'false: left out of new offers for now' },
+  reason: text,
+  minUnitAmount: { ...text, description: 'what costs less is not sold on it now' },
+}
+
+const notOn = {
+  type: 'array',
+  items: text,
+  description: 'the networks that its price is too low for now, because of their gas',
+} as const
+
+const CATALOG: Properties<Omit<DiscoveryCatalog, 'networks'>> = {
   agentName: text,
   description: text,
   walletAddress: { ...text, description: 'receives the USDC' },
@@ -51,6 +73,18 @@ const CATALOG: Properties<DiscoveryCatalog> = {
   asset: { ...text, description: 'the USDC contract' },
   plans: { type: 'array', items: wire(PlanSchema) },
   routes: { type: 'array', items: wire(DiscoveredRouteSchema) },
+}
+
+/** The catalog of a seller on several networks. */
+const CATALOG_OF_SEVERAL = {
+  ...CATALOG,
+  networks: {
+    type: 'array',
+    description: 'every network that is sold on; network, chainId and asset name the preferred one',
+    items: { type: 'object', properties: SOLD_ON },
+  },
+  plans: { type: 'array', items: withNotOn(PlanSchema) },
+  routes: { type: 'array', items: withNotOn(DiscoveredRouteSchema) },
 }
 
 const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
@@ -87,7 +121,8 @@ const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
 }
 
 /** `components.schemas`. */
-export function openApiSchemas(baseUrl: string): Record<string, object> {
+export function openApiSchemas(baseUrl: string, several: boolean): Record<string, object> {
+  const catalog = several ? CATALOG_OF_SEVERAL : CATALOG
   const { plan, route } = accessSchemas(baseUrl)
   return {
     AccessRequest: wire(AccessRequestSchema),
@@ -96,13 +131,18 @@ export function openApiSchemas(baseUrl: string): Record<string, object> {
     PaymentRequired: object(REQUIRED, ['x402Version', 'resource', 'accepts', 'challengeId', 'requestId']),
     PaymentPayload: wire(PaymentPayloadSchema),
     ChallengeStatus: object(STATUS, ['challengeId', 'state', 'expiresAt']),
-    Catalog: object(CATALOG, Object.keys(CATALOG)),
+    Catalog: object(catalog, Object.keys(catalog)),
     Error: object(ERROR, ['type', 'code', 'message', 'httpStatus']),
   }
 }
 
 function object(properties: Record<string, object>, required: string[]): object {
   return { type: 'object', properties, required }
+}
+
+function withNotOn(schema: z.ZodType): object {
+  const { properties, ...rest } = wire(schema) as { properties: object }
+  return { ...rest, properties: { ...properties, notOn } }
 }
 
 function wire(schema: z.ZodType): object {

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, test } from 'vitest'
-import { NETWORKS } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import type { Offer } from './offer.ts'
 import { openApi } from './openapi.ts'
 
@@ -28,7 +28,7 @@ function offerOf(discovery: Partial<Offer['discovery']> = {}, more: Partial<Offe
       ...discovery,
     },
     baseUrl: 'https://pay.acme.dev',
-    network: testnet!,
+    networks: [testnet!],
     resourceEndpoint: 'https://pay.acme.dev/resource/{resourceId}',
     servesRoutes: true,
     a2a: true,

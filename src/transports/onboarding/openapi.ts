@@ -16,7 +16,7 @@ import { openApiSchemas } from './openapi-schemas.ts'
 
 /** `/openapi.json`: every endpoint and every route, with prices. */
 export function openApi(offer: Offer): object {
-  const { discovery, baseUrl, provider, agentVersion } = offer
+  const { discovery, baseUrl, provider, agentVersion, networks } = offer
   return {
     openapi: '3.1.0',
     info: {
@@ -33,8 +33,8 @@ export function openApi(offer: Offer): object {
       ...ownPaths(offer),
     },
     components: {
-      schemas: openApiSchemas(baseUrl),
-      responses: failureResponses(),
+      schemas: openApiSchemas(baseUrl, networks.length > 1),
+      responses: failureResponses(networks),
       parameters: {
         IdempotencyKey: {
           name: 'Idempotency-Key',

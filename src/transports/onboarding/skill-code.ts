@@ -1,5 +1,5 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
-import { type Offer, type PaidRoute, type Plan, routeBase } from './offer.ts'
+import { type Offer, type PaidRoute, type Plan, payToOn, routeBase } from './offer.ts'
 
 // JSON is JavaScript: whatever a URL or path holds, it stays within its quotes.
 const js = (value: unknown): string => JSON.stringify(value)
@@ -7,25 +7,25 @@ const js = (value: unknown): string => JSON.stringify(value)
 const limit = (unitAmount: string): string => `${dollarsToMicro(unitAmount)}n // ${unitAmount}`
 
 /** `pay.mjs` of the walk-through: asks, signs once, and sends that one payment until it is decided. */
-export function payCode({ network, discovery }: Offer): string {
+export function payCode({ networks, discovery }: Offer): string {
+  const expected = networks.map(({ id, chainId, token }) => {
+    return `  {
+    network: ${js(id)},
+    asset: ${js(token.address)},
+    payTo: ${js(payToOn(discovery, id))},
+    decimals: ${token.decimals},
+    domain: { name: ${js(token.domain.name)}, version: ${js(token.domain.version)}, chainId: ${chainId} },
+  },`
+  })
   return `import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { privateKeyToAccount } from 'viem/accounts'
 
 const account = privateKeyToAccount(process.env.BUYER_PRIVATE_KEY)
-const expected = {
-  scheme: 'exact',
-  network: ${js(network.id)},
-  asset: ${js(network.token.address)},
-  payTo: ${js(discovery.walletAddress)},
-}
-const domain = {
-  name: ${js(network.token.domain.name)},
-  version: ${js(network.token.domain.version)},
-  chainId: ${network.chainId},
-  verifyingContract: expected.asset,
-}
+const expected = [
+${expected.join('\n')}
+]
 const types = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
@@ -37,13 +37,18 @@ const types = {
   ],
 }
 
+const same = (one, other) => String(one).toLowerCase() === other.toLowerCase()
+const termsOf = ({ scheme, network, asset, payTo }) =>
+  scheme === 'exact' &&
+  expected.find((known) => same(network, known.network) && same(asset, known.asset) && same(payTo, known.payTo))
+
 async function sign(asked, maxMicro) {
   const required = JSON.parse(Buffer.from(asked.headers.get('payment-required'), 'base64').toString())
-  const accepted = required.accepts[0]
-  for (const [field, value] of Object.entries(expected)) {
-    if (String(accepted[field]).toLowerCase() !== value.toLowerCase()) throw new Error(\`\${field} is \${accepted[field]}, not \${value}\`)
-  }
-  if (BigInt(accepted.amount) > maxMicro) throw new Error(\`\${accepted.amount} micro-USDC is above the limit\`)
+  const accepted = required.accepts.find(termsOf)
+  if (!accepted) throw new Error(\`unexpected terms: \${JSON.stringify(required.accepts)}\`)
+  const known = termsOf(accepted)
+  const most = (maxMicro * 10n ** BigInt(known.decimals)) / 1000000n
+  if (BigInt(accepted.amount) > most) throw new Error(\`\${accepted.amount} is above the limit of \${most}\`)
   const authorization = {
     from: account.address,
     to: accepted.payTo,
@@ -54,6 +59,7 @@ async function sign(asked, maxMicro) {
   }
   const message = { ...authorization }
   for (const field of ['value', 'validAfter', 'validBefore']) message[field] = BigInt(authorization[field])
+  const domain = { ...known.domain, verifyingContract: known.asset }
   const primaryType = 'TransferWithAuthorization'
   const signature = await account.signTypedData({ domain, types, primaryType, message })
   const payment = { x402Version: 2, accepted, payload: { signature, authorization } }
@@ -162,6 +168,7 @@ export function officialCommand(what: Plan | PaidRoute): string {
 /** The same purchase by the official client, whole: `maxAmount` is the limit that it is given. */
 export function officialCode(offer: Offer, what: Plan | PaidRoute, maxAmount: string): string {
   const { url, values, init } = officialRequest(offer, what)
+  const registered = offer.networks.map(({ id }) => `  .register(${js(id)}, new ExactEvmScheme(account))`)
   return `import { randomUUID } from 'node:crypto'
 import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -169,7 +176,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 const account = privateKeyToAccount(process.env.BUYER_PRIVATE_KEY)
 const client = new x402Client()
-  .register(${js(offer.network.id)}, new ExactEvmScheme(account))
+${registered.join('\n')}
   .setSpendControls({ maxAmountPerPayment: ${js(maxAmount)} })
 const pay = wrapFetchWithPayment(fetch, client)
 

@@ -1,5 +1,7 @@
 import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
+import type { Network } from '../../protocol/network.ts'
+import { paidIn } from '../name-networks.ts'
 import { code, fenced, link, oneLine, plain } from './markdown.ts'
 import { type Offer, paidRoutes, routeBase } from './offer.ts'
 import { officialCode, officialCommand, payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
@@ -8,7 +10,7 @@ const MAX_DESCRIPTION = 1024
 
 /** `/skills.md`: an Agent Skill that can be followed to the letter; its code runs as it stands. */
 export function skillsMd(offer: Offer): string {
-  const { discovery, network } = offer
+  const { discovery, networks } = offer
   const { plans } = discovery
   const routes = paidRoutes(offer)
   const [plan] = plans
@@ -18,7 +20,7 @@ export function skillsMd(offer: Offer): string {
     frontMatter(offer),
     `# Buy from ${title}`,
     plain(discovery.description),
-    `Prices are in USDC on ${code(network.id)} (${network.word}). You sign each payment off-chain (EIP-3009); the seller sends it and pays the gas. There is no account and no API key.`,
+    `Prices are in ${paidIn(networks, ({ id, name }) => `${code(id)} (${plain(name)})`)}. You sign each payment off-chain (EIP-3009); the seller sends it and pays the gas. There is no account and no API key.`,
     plans.length > 0 &&
       table(
         '## Plans: one payment, then a bearer token',
@@ -41,8 +43,10 @@ export function skillsMd(offer: Offer): string {
         ]),
       ),
     '## Before you start',
-    `You need Node.js 20 or newer, a wallet that holds USDC (token ${code(network.token.address)} on chain ${network.chainId}; no ETH is needed), its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
+    `You need Node.js 20 or newer, a wallet that holds ${holdings(networks)}, its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
     fenced('sh', 'npm install viem'),
+    networks.length > 1 &&
+      `The code below pays on the first network of the offer that is in its list ${code('expected')}: take those out where your wallet holds nothing.`,
     `Save as ${code('pay.mjs')}:`,
     fenced('js', payCode(offer)),
     plan && [
@@ -71,8 +75,17 @@ export function skillsMd(offer: Offer): string {
     .join('\n\n')}\n`
 }
 
+/** What a buyer's wallet needs, on one of the networks. */
+function holdings(networks: readonly Network[]): string {
+  const held = networks.map(({ token, chainId, name }) => {
+    const where = networks.length > 1 ? `${plain(name)}, chain ${chainId}` : `chain ${chainId}`
+    return `${plain(token.symbol)} (token ${code(token.address)} on ${where}; no ${networks.length > 1 ? 'gas' : 'ETH'} is needed)`
+  })
+  return held.join(' or ')
+}
+
 /** JSON strings are YAML strings: no text of the seller's can end them, or the front matter. */
-function frontMatter({ discovery, network }: Offer): string {
+function frontMatter({ discovery, networks }: Offer): string {
   const { agentName, description } = discovery
   const slug = agentName
     .normalize('NFKD')
@@ -81,7 +94,7 @@ function frontMatter({ discovery, network }: Offer): string {
     .slice(0, 50)
     .replace(/^-+|-+$/g, '')
   const what = oneLine(`${agentName}: ${description}`).replace(/[<>]/g, '')
-  const when = `Use when you want to buy access to it, or pay for a call, with USDC on ${network.id} by x402.`
+  const when = `Use when you want to buy access to it, or pay for a call, with ${paidIn(networks, ({ id }) => id)} by x402.`
   const room = MAX_DESCRIPTION - when.length - 2
   const summary = `${[...what].slice(0, room).join('').replace(/\.$/, '')}. ${when}`.slice(-MAX_DESCRIPTION)
   return [

@@ -1,30 +1,30 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../../protocol/payment.ts'
+import { tokenUnits } from '../../rules/token-amount.ts'
 import { bazaarOfPlan, bazaarOfRoute } from '../http/bazaar.ts'
-import { type Offer, paidRoutes, routeBase } from './offer.ts'
+import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
 
 /**
  * `/.well-known/x402`. Crawlers read `version` and `resources`, the plain list of URLs that answer 402; `items` adds terms
  * and input per plan and route. Terms are advisory: those of the live 402 count.
  */
 export function x402Manifest(offer: Offer): object {
-  const { discovery, baseUrl, network } = offer
-  const { plans, agentName, description, walletAddress } = discovery
+  const { discovery, baseUrl, networks } = offer
+  const { plans, agentName, description } = discovery
   const access = `${baseUrl}/x402/access`
   const routes = paidRoutes(offer)
   const base = routeBase(offer)
   const place = { basePath: new URL(base).pathname.replace(/\/+$/, ''), wrapped: offer.servesRoutes }
-  const accepts = (unitAmount: string) => [
-    {
+  const accepts = (unitAmount: string) =>
+    networks.map(({ id, token }) => ({
       scheme: SCHEME,
-      network: network.id,
-      asset: network.token.address,
-      amount: dollarsToMicro(unitAmount).toString(),
-      payTo: walletAddress,
+      network: id,
+      asset: token.address,
+      amount: tokenUnits(token, dollarsToMicro(unitAmount).toString()),
+      payTo: payToOn(discovery, id),
       maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-      extra: { ...network.token.domain },
-    },
-  ]
+      extra: { ...token.domain },
+    }))
   const resource = (url: string, text: string) => ({ url, description: text, mimeType: 'application/json' })
   return {
     version: 1,

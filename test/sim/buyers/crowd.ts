@@ -2,6 +2,7 @@ import { useOf } from '../chain/branch.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import type { Code } from '../chain/token.ts'
 import { address, PLANS, type World } from '../world.ts'
+import { payForAnotherChain, payOnceItIsDown, payOnEveryChain } from './chains.ts'
 import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
 import {
   broadcastItself,
@@ -25,7 +26,7 @@ interface Role {
   act(shop: Shop, buyer: Buyer): Promise<void>
 }
 
-function rolesFor(known: Public): Role[] {
+function rolesFor(known: Public, severalChains: boolean): Role[] {
   const honest = { kind: 'honest', honest: true, act: buyHonestly }
   return [
     honest,
@@ -56,6 +57,14 @@ function rolesFor(known: Public): Role[] {
     { kind: 'farms', honest: false, act: callManyAtOnce },
     { kind: 'thief', honest: false, act: steal(known) },
     { kind: 'intruder', honest: false, act: intrude(known) },
+    // Only where there are several chains.
+    ...(severalChains
+      ? [
+          { kind: 'everywhere', honest: true, act: payOnEveryChain },
+          { kind: 'other-chain', honest: false, act: payForAnotherChain },
+          { kind: 'when-down', honest: true, act: payOnceItIsDown },
+        ]
+      : []),
   ]
 }
 
@@ -76,7 +85,10 @@ export function drawCrowd(world: World): Crowd {
   const codes: Crowd['codes'] = new Map()
   const tokens: Crowd['tokens'] = new Map()
   let shop: Shop | undefined
-  const all = rolesFor(publicKnowledge(() => shop!, buyers))
+  const all = rolesFor(
+    publicKnowledge(() => shop!, buyers),
+    weather.chains > 1,
+  )
   const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
   const roles = cast ? all.filter(({ kind }) => cast.includes(kind)) : all
   const teamPlan = dice.pick(PLANS).planId

@@ -17,6 +17,10 @@ export interface Shop {
   chains: readonly SimChain[]
   /** One request to some instance; the way there and back takes time and may lose either. */
   ask(intent: WireIntent): Promise<Reply>
+  /** For how long nothing could be settled on this chain (ms). */
+  downFor(chain: SimChain): number
+  /** Is this a right answer to a payment that was first sent so long ago? */
+  judge(payment: PaymentPayload, sentAgoMs: number, reply: Reply): Promise<void>
   cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
 }
 
@@ -154,8 +158,10 @@ export async function payUntilKnown(
   const intent = paidIntent(shop, buyer, payment)
   buyer.payments.push({ intent, payment })
   const what = `pay ${payment.payload.authorization.nonce.slice(2, 8)}`
+  const sentAt = scheduler.now()
   for (let turn = 0; ; turn++) {
     const reply = see(shop, buyer, what, await shop.ask(intent))
+    await shop.judge(payment, scheduler.now() - sentAt, reply)
     if (!isUnknown(reply) || turn >= patience) return reply
     await scheduler.sleep(dice.skewed(500, 30_000))
   }

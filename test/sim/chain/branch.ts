@@ -51,10 +51,15 @@ export interface View {
   block: SimBlock
 }
 
-export const FIRST_BLOCK = 100
+const FIRST_BLOCK = 100
+/** Chains differ in height by far more than a history has blocks. */
+const BETWEEN_CHAINS = 50_000
+
+/** The number of the first block of the n-th chain. */
+export const firstBlockOf = (index: number): number => FIRST_BLOCK + index * BETWEEN_CHAINS
 
 export function blockAt(branch: Branch, number: number): SimBlock {
-  const block = branch.blocks[number - FIRST_BLOCK]
+  const block = branch.blocks[number - branch.blocks[0]!.number]
   if (!block) throw new Error(`no block ${number}`)
   return block
 }

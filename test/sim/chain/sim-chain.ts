@@ -7,7 +7,6 @@ import {
   type Action,
   type Branch,
   blockAt,
-  FIRST_BLOCK,
   feesPaidBy,
   type Log,
   nonceOf,
@@ -23,12 +22,23 @@ const GAS_OF_A_CALL = 80_000
 /** How long some nodes still show blocks that the others have dropped. */
 const ORPHAN_MS = 15_000
 
+/** What differs between the chains of a history. */
+export interface ChainFacts {
+  network: Network
+  token: Token
+  scheme: 'exact' | 'coupon'
+  firstBlock: number
+  blockMs: number
+  /** The probability of a reorganisation, per block. */
+  reorgs: number
+}
+
 /** A chain of a history, as it truly is: blocks, a pool of pending transactions, finality and reorganisations. */
 export class SimChain {
   branch: Branch
   /** What some nodes still show; `fork` is the last block that it shares with the true branch. */
   orphan: { branch: Branch; fork: number; untilMs: number } | undefined
-  finalized = FIRST_BLOCK
+  finalized: number
   baseFee = CALM_BASE_FEE
   readonly priorityFee = PRIORITY_FEE
   readonly pool = new Map<Hex, Tx>()
@@ -38,14 +48,19 @@ export class SimChain {
   /** How buyers pay here. */
   readonly scheme: 'exact' | 'coupon'
   readonly token: Token
+  readonly blockMs: number
+  readonly reorgs: number
   private made = 0
 
-  constructor(world: World, network: Network, token: Token, scheme: 'exact' | 'coupon' = 'exact') {
+  constructor(world: World, { network, token, scheme, firstBlock, blockMs, reorgs }: ChainFacts) {
     this.world = world
     this.network = network
     this.scheme = scheme
     this.token = token
-    this.branch = { blocks: [this.newBlock(FIRST_BLOCK, this.seconds())], mined: [] }
+    this.blockMs = blockMs
+    this.reorgs = reorgs
+    this.finalized = firstBlock
+    this.branch = { blocks: [this.newBlock(firstBlock, this.seconds())], mined: [] }
   }
 
   head(): View {
@@ -181,7 +196,10 @@ export class SimChain {
     const keep = Math.max(this.finalized, top - depth)
     if (keep >= top) return
     const isKept = ({ block }: { block: SimBlock }): boolean => block.number <= keep
-    this.branch = { blocks: old.blocks.slice(0, keep - FIRST_BLOCK + 1), mined: old.mined.filter(isKept) }
+    this.branch = {
+      blocks: old.blocks.slice(0, keep - old.blocks[0]!.number + 1),
+      mined: old.mined.filter(isKept),
+    }
     this.orphan = { branch: old, fork: keep, untilMs: scheduler.now() + ORPHAN_MS }
     this.world.count('reorgs')
     for (const { tx } of old.mined.filter((mined) => !isKept(mined))) {

@@ -11,12 +11,14 @@ export async function checkBounds(scene: Scene): Promise<void> {
 }
 
 /**
- * At rest an engine waits only for its next pass of the jobs: watching a payment, holding a nonce, or waiting for a
- * change would show as another sleep. That nothing asks the chain any more is checked while time passes.
+ * At rest an engine waits only for its next pass of the jobs and, with several rails, for the next look at each:
+ * watching a payment, holding a nonce, or waiting for a change would show as another sleep. That nothing else asks the
+ * chain any more is checked while time passes.
  */
-function checkMemory({ world, instances }: Scene): void {
+function checkMemory({ world, instances, chains }: Scene): void {
+  const waits = chains.length > 1 ? 1 + chains.length : 1
   for (const instance of instances) {
-    if (instance.asleep() > 1)
+    if (instance.asleep() > waits)
       world.violate('I10', `${instance.name} still waits for ${instance.asleep()} things`)
   }
 }

@@ -75,6 +75,17 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     }
   }
 
+  /** I2, I14: of all payments for one challenge, on whatever chain, one may be in flight. */
+  async function checkOneInFlight({ puts }: Step): Promise<void> {
+    for (const { table, row } of puts) {
+      if (table !== 'authorizations' || row.phase !== 'CLAIMED' || lost.challenges.has(row.challengeId))
+        continue
+      const all = await memory.list('authorizations', row.challengeId)
+      const live = all.filter(({ phase }) => phase === 'CLAIMED' || phase === 'BROADCAST')
+      if (live.length > 1) world.violate('I14', `${row.challengeId} has ${live.length} payments in flight`)
+    }
+  }
+
   const store: Store = {
     ...memory,
     async commit(step): Promise<Committed> {
@@ -92,6 +103,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       if (result.kind === 'applied') {
         commits++
         record(step)
+        await checkOneInFlight(step)
       } else world.count('conflicts')
       return result
     },

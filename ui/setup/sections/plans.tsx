@@ -4,6 +4,7 @@ import { blankPlan, type PlanRow } from '../form-state.ts'
 import { useSetupContext } from '../use-setup.ts'
 import { Cell, RowMessages } from './cell.tsx'
 import { ListFrame } from './list-frame.tsx'
+import { NotOffered } from './not-offered.tsx'
 import { Section } from './section.tsx'
 
 export function PlansSection(): JSX.Element {
@@ -83,6 +84,7 @@ export function PlansSection(): JSX.Element {
                     description: { id: id('description'), label: 'Description' },
                   }}
                 />
+                <NotOffered list="planIds" id={row.planId} />
               </fieldset>
               <button
                 type="button"

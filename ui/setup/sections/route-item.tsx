@@ -3,6 +3,7 @@ import { Icon } from '../../shared/icons.tsx'
 import type { RouteRow } from '../form-state.ts'
 import type { RowMessage } from '../row-messages.ts'
 import { Cell, CellShell, RowMessages } from './cell.tsx'
+import { NotOffered } from './not-offered.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
@@ -107,6 +108,7 @@ export function RouteItem({
             description: { id: id('description'), label: 'Description' },
           }}
         />
+        {!row.free && <NotOffered list="routeIds" id={row.routeId} />}
       </fieldset>
       <button
         type="button"

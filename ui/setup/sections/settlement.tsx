@@ -1,24 +1,28 @@
 import type { JSX } from 'preact'
 import { Choice } from '../choice.tsx'
 import { Field, More } from '../fields.tsx'
+import { chosenNetworks } from '../networks.ts'
 import { useSetupContext } from '../use-setup.ts'
 import { Section } from './section.tsx'
 
-const SIDES = [
-  { value: 'facilitator', title: 'Facilitator', text: 'A service settles for you and pays the gas.' },
-  {
-    value: 'gas',
-    title: 'My own gas wallet',
-    text: 'This server settles and pays ETH for gas. It never holds USDC.',
-  },
-] as const
+const sidesOf = (coins: string) =>
+  [
+    { value: 'facilitator', title: 'Facilitator', text: 'A service settles for you and pays the gas.' },
+    {
+      value: 'gas',
+      title: 'My own gas wallet',
+      text: `This server settles and pays ${coins} for gas. It never holds USDC.`,
+    },
+  ] as const
 
 export function SettlementSection(): JSX.Element {
-  const { form } = useSetupContext()
-  const mainnet = /mainnet|8453$/.test(form.values.SVC_NETWORK ?? '')
+  const { form, state } = useSetupContext()
+  const chosen = chosenNetworks(form.values, state.networks)
+  const mainnet = chosen.some(({ network }) => network?.word === 'base')
+  const coins = [...new Set(chosen.flatMap(({ network }) => network?.coin ?? []))].join(' and ') || 'ETH'
   return (
     <Section id="settlement" intro="Who puts the buyers’ payments on the chain.">
-      <Choice group="settlement" legend="Settled by" sides={SIDES} />
+      <Choice group="settlement" legend="Settled by" sides={sidesOf(coins)} />
       {form.choices.settlement === 'facilitator' ? (
         <>
           <Field
@@ -47,7 +51,7 @@ export function SettlementSection(): JSX.Element {
         <Field
           name="GAS_WALLET_PRIVATE_KEY"
           label="Private key of the gas wallet"
-          hint="A wallet of its own with a little ETH. Several keys, separated by commas, share the work."
+          hint={`A wallet of its own with a little ${coins}. Several keys, separated by commas, share the work.`}
           placeholder="0x…"
         />
       )}

@@ -1,40 +1,56 @@
 import type { JSX } from 'preact'
 import { RadioCards } from '../choice.tsx'
 import { Field, More } from '../fields.tsx'
+import { chosenNetworks } from '../networks.ts'
 import { useSetupContext } from '../use-setup.ts'
+import { AddNetwork, NetworkList, NetworkRules } from './network-list.tsx'
 import { Section } from './section.tsx'
 
-const NETWORK_TEXTS: Record<string, string> = {
-  testnet: 'Free test money. Start here.',
-  mainnet: 'Real USDC.',
-}
+/** Most sellers begin with one of these. */
+const FIRST_CHOICES = [
+  { value: 'testnet', text: 'Free test money. Start here.' },
+  { value: 'mainnet', text: 'Real USDC.' },
+] as const
 
 export function WalletSection(): JSX.Element {
   const setup = useSetupContext()
   const { networks } = setup.state
-  const given = setup.form.values.SVC_NETWORK || 'testnet'
-  const chosen = networks.find((network) => network.word === given || network.id === given)
-  const sides = [...networks]
-    .sort((a) => (a.word === 'testnet' ? -1 : 1))
-    .map(({ word, name }) => ({ value: word, title: name, text: NETWORK_TEXTS[word] ?? '' }))
+  const chosen = chosenNetworks(setup.form.values, networks)
+  const only = chosen.length === 1 ? chosen[0]?.network : undefined
+  const card = FIRST_CHOICES.find(({ value }) => only?.aliases.includes(value))?.value
+  const sides = FIRST_CHOICES.map(({ value, text }) => ({
+    value,
+    title: networks.find(({ aliases }) => aliases.includes(value))?.name ?? value,
+    text,
+  }))
+  // What is for one network only is refused with several: it is shown as long as it is there to be removed.
+  const isThere = (name: string): boolean =>
+    setup.state.secrets[name]?.set === true || Boolean(setup.form.secrets[name] || setup.form.values[name])
+  const shows = (name: string): boolean => chosen.length === 1 || isThere(name)
   return (
     <Section
       id="wallet"
       intro="Where the money goes. The server never needs the key of this wallet to receive."
     >
-      <RadioCards
-        legend="Network"
-        name="network"
-        sides={sides}
-        value={chosen?.word ?? ''}
-        disabled={setup.isLocked('SVC_NETWORK')}
-        onChange={(word) => setup.set('SVC_NETWORK', word === 'testnet' ? '' : word)}
-      />
+      {card ? (
+        <RadioCards
+          legend="Network"
+          name="network"
+          sides={sides}
+          value={card}
+          disabled={setup.isLocked('SVC_NETWORK')}
+          onChange={(word) => setup.set('SVC_NETWORK', word === 'testnet' ? '' : word)}
+        />
+      ) : (
+        <NetworkList />
+      )}
       {setup.isLocked('SVC_NETWORK') && (
         <p class="hint">
           It is set in the environment, as <code>SVC_NETWORK</code>.
         </p>
       )}
+      <AddNetwork />
+      {!card && <NetworkRules />}
       <Field
         name="SVC_WALLET_ADDRESS"
         label="Wallet address"
@@ -43,22 +59,26 @@ export function WalletSection(): JSX.Element {
         mono
       />
       <More title="Chain access">
-        <Field
-          name="RPC_URL"
-          label="RPC endpoint"
-          hint="Decides what was paid. The public one is fine for a start; use your own in production."
-          placeholder="https://…"
-          inputMode="url"
-          optional
-        />
-        <Field
-          name="EXPLORER_TX_URL"
-          label="Block explorer"
-          hint="The transaction’s hash is appended."
-          placeholder="https://basescan.org/tx/"
-          inputMode="url"
-          optional
-        />
+        {shows('RPC_URL') && (
+          <Field
+            name="RPC_URL"
+            label="RPC endpoint"
+            hint="Decides what was paid. The public one is fine for a start; use your own in production."
+            placeholder="https://…"
+            inputMode="url"
+            optional
+          />
+        )}
+        {shows('EXPLORER_TX_URL') && (
+          <Field
+            name="EXPLORER_TX_URL"
+            label="Block explorer"
+            hint="The transaction’s hash is appended."
+            placeholder="https://basescan.org/tx/"
+            inputMode="url"
+            optional
+          />
+        )}
         <Field
           name="CONFIRMATIONS"
           label="Confirmations"

@@ -1,0 +1,74 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
+import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
+import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor } from './browser.ts'
+
+let browser: Browser
+let server: Awaited<ReturnType<typeof startFixtureServer>>
+
+beforeAll(async () => {
+  ;[browser, server] = await Promise.all([launchBrowser(), startFixtureServer()])
+})
+afterAll(async () => {
+  await browser?.close()
+  await server?.close()
+})
+
+async function openForm(width: number) {
+  const visitor = await openVisitor(browser, { viewport: { width, height: 900 } })
+  const { page } = visitor
+  await page.goto(`${server.url}/setup?token=${FIXTURE_TOKEN}`)
+  await page.getByLabel('Wallet address').fill('0x70997970C51812dc3A010C7d01b50e0d17dc79C8')
+  await page.getByLabel('Plan id').fill('hourly')
+  await page.getByLabel('Price', { exact: true }).fill('0.25')
+  const add = async (word: string) => {
+    await page.getByLabel('Another network').selectOption(word)
+    await page.getByRole('button', { name: 'Add a network' }).click()
+  }
+  const order = () => page.locator('.network-head h3').allInnerTexts()
+  return { ...visitor, add, order }
+}
+
+test.each([1280, 390])('networks are added, ordered and removed, at %d pixels', async (width) => {
+  const { page, add, order, complaints, close } = await openForm(width)
+  await page.locator('input[value="mainnet"]').check()
+  await add('polygon')
+  await add('ethereum')
+  expect(await page.getByLabel('Another network').count(), 'none is left').toBe(0)
+  expect(await order()).toEqual([expect.stringMatching(/^Base\s*preferred$/), 'Polygon', 'Ethereum'])
+
+  // What is too small is said at the network and at the plan.
+  await page.getByText('Prices from $4.00 are offered.').waitFor()
+  await page.getByText('Too small for Ethereum (from $4.00)').waitFor()
+
+  await page.getByText('Settings of Polygon').click()
+  await page.getByLabel('RPC endpoint of Polygon').fill('https://rpc.example')
+  await page.locator('#field-rpc-url-137-message', { hasText: 'block 1234' }).waitFor()
+  await expectNoSidewaysScroll(page)
+  await expectAccessible(page, `several networks at ${width}`)
+
+  await page.getByRole('button', { name: 'Prefer Polygon' }).click()
+  expect(await order()).toEqual([expect.stringMatching(/^Polygon\s*preferred$/), 'Base', 'Ethereum'])
+  const checked = page.waitForRequest(/api\/check$/)
+  await page.getByRole('button', { name: 'Remove Polygon' }).click()
+  expect((await checked).postDataJSON()).toMatchObject({
+    values: { SVC_NETWORK: 'base,ethereum' },
+    secrets: {},
+  })
+  await page.getByRole('button', { name: 'Remove Ethereum' }).click()
+  expect(
+    await page.locator('input[value="mainnet"]').isChecked(),
+    'one network is chosen by cards again',
+  ).toBe(true)
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('test money is added to test money only', async () => {
+  const { page, close } = await openForm(1280)
+  expect(await page.getByLabel('Another network').locator('option').allInnerTexts()).toEqual([
+    'Arbitrum Sepolia (test money)',
+  ])
+  await close()
+})
