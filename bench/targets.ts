@@ -69,7 +69,10 @@ export async function startOurs(options: OurOptions): Promise<Target> {
       ROUTES: JSON.stringify(
         backend ? [{ routeId: 'paid', method: 'GET', path: '/paid', unitAmount: PRICE }] : [],
       ),
-      ...(backend && { PROXY_TO_BASE_URL: backend.url }),
+      // Somebody must answer the tokens of a plan.
+      ...(backend
+        ? { PROXY_TO_BASE_URL: backend.url }
+        : { RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}' }),
       GAS_WALLET_PRIVATE_KEY: keys.join(','),
       RATE_LIMIT_PER_MINUTE: '0',
       POLL_INTERVAL_MS: POLL_MS,
@@ -90,6 +93,9 @@ export async function startOurs(options: OurOptions): Promise<Target> {
 }
 
 function networksEnv(chains: readonly DevChain[]): Record<string, string> {
+  const [only, ...further] = chains
+  // The time of the chain is told apart by this variable.
+  if (only && further.length === 0) return { SVC_NETWORK: only.network, RPC_URL: only.rpcUrl }
   return {
     SVC_NETWORK: chains.map(({ network }) => network).join(','),
     ...Object.fromEntries(
