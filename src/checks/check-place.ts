@@ -1,3 +1,4 @@
+import { createRpcPool, type RpcPool } from '../chain/rpc-pool.ts'
 import type { NetworkSetting } from '../config/resolved-config.ts'
 import type { Network } from '../protocol/network.ts'
 
@@ -9,6 +10,10 @@ export interface CheckPlace {
   /** There are others: messages say which one they are about. */
   several: boolean
 }
+
+/** The nodes of a network, which must answer within this time together. */
+export const nodesOf = (network: Network, timeoutMs: number): RpcPool =>
+  createRpcPool(network, { timeoutMs, maxBytes: 1024 * 1024 })
 
 type Which = Pick<CheckPlace, 'network' | 'several'>
 

@@ -1,11 +1,7 @@
-import { createRpc } from '../chain/rpc.ts'
+import { hasCode } from '../chain/read-domain.ts'
 import type { Address } from '../protocol/hex.ts'
-import { askInOrder } from './ask-in-order.ts'
-import type { CheckPlace } from './check-place.ts'
+import { type CheckPlace, nodesOf } from './check-place.ts'
 import type { Check, Finding } from './run-checks.ts'
-
-/** An ordinary account that lets a contract act for it (EIP-7702): its key still moves the money. */
-const DELEGATION = /^0xef0100/i
 
 interface PaidPlace {
   place: CheckPlace
@@ -35,7 +31,9 @@ export function checkWalletCode(paid: readonly PaidPlace[]): Check[] {
 }
 
 async function compare(address: Address, places: readonly CheckPlace[], limitMs: number): Promise<Finding[]> {
-  const asked = await Promise.allSettled(places.map((place) => isContract(address, place, limitMs)))
+  const asked = await Promise.allSettled(
+    places.map(({ network }) => hasCode(nodesOf(network, limitMs), address)),
+  )
   const where = (wanted: boolean) =>
     places.filter((_place, index) => {
       const one = asked[index]!
@@ -48,11 +46,4 @@ async function compare(address: Address, places: readonly CheckPlace[], limitMs:
     const fix = `Deploy the wallet on ${network.name} too, or set SVC_WALLET_ADDRESS_${network.chainId} to one that you control there.`
     return { name: labels.walletAddress, level: 'error', message, fix }
   })
-}
-
-async function isContract(address: Address, { network }: CheckPlace, limitMs: number): Promise<boolean> {
-  const code = await askInOrder(network.rpcUrls, limitMs, (rpcUrl, timeoutMs) =>
-    createRpc(rpcUrl, { timeoutMs, maxBytes: 256 * 1024 }).call('eth_getCode', [address, 'latest']),
-  )
-  return typeof code === 'string' && code.length > 2 && !DELEGATION.test(code)
 }

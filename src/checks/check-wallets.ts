@@ -1,13 +1,11 @@
 import { privateKeyToAddress } from 'viem/accounts'
 import { createChainClient } from '../chain/chain-client.ts'
 import { encodeBalanceOf } from '../chain/erc20.ts'
-import { createRpc } from '../chain/rpc.ts'
 import { readBig } from '../chain/rpc-values.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import { askInOrder } from './ask-in-order.ts'
-import { type CheckPlace, ofNetwork, onNetwork } from './check-place.ts'
+import { type CheckPlace, nodesOf, ofNetwork, onNetwork } from './check-place.ts'
 import type { Check, Finding } from './run-checks.ts'
 
 /** A generous estimate for settling one payment. */
@@ -23,20 +21,17 @@ const ether = (wei: bigint): string => (Number(wei / 1_000_000_000n) / 1e9).toSt
 export function checkGasWallets(keys: readonly Hex[], place: CheckPlace): Check {
   const { network, labels } = place
   const name = labels.gasWalletPrivateKey
-  const read = (address: Address, limitMs: number) =>
-    askInOrder(network.rpcUrls, limitMs, (rpcUrl, timeoutMs) =>
-      createChainClient({ rpcUrl, network, timeoutMs }).wallet(address),
-    )
   return {
     name,
     asks: `the RPC${ofNetwork(place)}, asked for the gas wallet,`,
     fix: `Fix ${labels.rpcUrl} first.`,
     silence: 'warn',
     async run(limitMs) {
+      const chain = createChainClient({ rpc: nodesOf(network, limitMs), network })
       return Promise.all(
         keys.map(async (key): Promise<Finding> => {
           const address = privateKeyToAddress(key)
-          const state = await read(address.toLowerCase() as Address, limitMs)
+          const state = await chain.wallet(address.toLowerCase() as Address)
           const each = (2n * state.baseFeeWei + state.priorityFeeWei) * SETTLE_GAS || 1n
           const enough = state.balanceWei / each
           const coin = network.native.symbol
@@ -90,10 +85,7 @@ export function checkSellerWallet(address: Address, place: CheckPlace): Check {
   }
 }
 
-function heldBy(address: string, network: Network, limitMs: number): Promise<bigint> {
-  const data = encodeBalanceOf(address as Address)
-  return askInOrder(network.rpcUrls, limitMs, async (rpcUrl, timeoutMs) => {
-    const rpc = createRpc(rpcUrl, { timeoutMs, maxBytes: 64 * 1024 })
-    return readBig(await rpc.call('eth_call', [{ to: network.token.address, data }, 'latest']), 'balance')
-  })
+async function heldBy(address: string, network: Network, limitMs: number): Promise<bigint> {
+  const call = { to: network.token.address, data: encodeBalanceOf(address as Address) }
+  return readBig(await nodesOf(network, limitMs).call('eth_call', [call, 'latest']), 'balance')
 }

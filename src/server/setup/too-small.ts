@@ -32,7 +32,7 @@ export async function findTooSmall(options: GatewayOptions): Promise<TooSmall[]>
   const found = further.map(async (place): Promise<TooSmall[]> => {
     const network = readChain(place)
     if (!network || readSettlement(place)?.kind !== 'gas-wallet') return []
-    const gasPriceWei = await askGasPrice(network.rpcUrls, LIMIT_MS)
+    const gasPriceWei = await askGasPrice(network, LIMIT_MS)
     if (gasPriceWei === undefined) return []
     const least = leastPriceMicro(network, gasPriceWei, share)
     const isTooSmall = ({ unitAmount }: { unitAmount?: string | undefined }) =>
