@@ -1,16 +1,16 @@
-/** The stored rows, and what the chain reports. Types only; every layer may import them. */
+/** The stored rows. Types only; every layer may import them. */
 import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
 import type { Address, Hex } from './protocol/hex.ts'
+
+export type * from './chain-facts.ts'
 
 // ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Every row: plain JSON. Amounts are decimal strings as on the wire; heights and times are safe integers. */
 export interface RowBase {
   key: string
-  /**
-   * The version that was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one.
-   */
+  /** The version that was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one. */
   version: number
   /** Groups rows for `list`: the challengeId, or the wallet of an open wallet transaction. */
   ref: string | null
@@ -96,6 +96,12 @@ export interface ChallengeRow extends RowBase {
   /** The sealed result: safe at rest, opened by the delivery that made it. */
   result: string | null
   refundTxHash: Hex | null
+  /** Where the call was made, if that is not below the gateway's base URL. */
+  url?: string
+  /** The receipt of the delivery, signed (JWS). Stored in the step that makes DELIVERED; absent in rows of earlier versions. */
+  signedReceipt?: string
+  /** The receipt of the refund, signed (JWS). Stored in the step that makes REFUNDED. */
+  signedRefund?: string
   /** When retention removed the result; the record of the sale stays. */
   prunedAt?: number
 }
@@ -255,12 +261,23 @@ export interface WalletTxRow extends RowBase {
   createdAt: number
 }
 
-/**
- * key = event:challengeId. A call of the seller's hook that is still to be made; removed once the hook has returned.
- */
+/** key = event:challengeId. A call of the seller's hook that is still to be made; removed once the hook has returned. */
 export interface OutboxRow extends RowBase {
   challengeId: string
   event: 'payment-received' | 'refunded'
+}
+
+/** key = challengeId; ref = the account: see `accountOf`. What one purchase of a plan granted; counts while it is DELIVERED. */
+export interface LotRow extends RowBase {
+  /** CAIP-2 id of where it was paid: a wallet with code is the same wallet only there. */
+  network: string
+  /** When the access ends (ms); null: never, or not known. */
+  expiresAt: number | null
+}
+
+/** key = `sign-in/<account>/<nonce>` of a proof that was used, or `lots-indexed`: how far the log was read for lots. */
+export interface MarkRow extends RowBase {
+  value: number
 }
 
 /** The tables of a store, each with the kind of row that it keeps. */
@@ -274,6 +291,8 @@ export interface Tables {
   walletTxs: WalletTxRow
   outbox: OutboxRow
   holds: HoldRow
+  lots: LotRow
+  marks: MarkRow
 }
 /** The name of one of a store's tables. */
 export type TableName = keyof Tables
@@ -289,51 +308,4 @@ export interface AuditEntry {
   actor: 'buyer' | 'gateway' | 'operator'
   txHash?: string
   details?: Record<string, string | number | boolean | null>
-}
-
-// ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The parts of a block that are used here. */
-export interface Block {
-  number: number
-  hash: Hex
-  /** Seconds: chain time. */
-  timestamp: number
-}
-
-/** What the chain would do with a payment if it were sent now. */
-export type SimResult =
-  /**
-   * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn the gas of a whole batch, so it gets a
-   * transaction of its own. `gas` is then a limit that the simulated call fits into.
-   */
-  { kind: 'ok'; alone: boolean; gas?: number } | { kind: 'used' } | { kind: 'fails'; reason: string }
-
-/** How a signed payment was used up on chain. `key` is the payment's. */
-export type Use =
-  | {
-      kind: 'transfer'
-      key: string
-      block: Block
-      txHash: Hex
-      /** Of the token's Transfer. */
-      logIndex: number
-      from: Address
-      to: Address
-      value: string
-    }
-  | { kind: 'canceled'; key: string; block: Block; txHash: Hex }
-
-/** A transaction in a canonical block, with those of its token transfers that were not caused by a signed payment. */
-export interface TransferTx {
-  txHash: Hex
-  block: Block
-  transfers: Array<{ logIndex: number; from: Address; to: Address; value: string }>
-}
-
-/** A transaction that is in a block. */
-export interface MinedTx {
-  hash: Hex
-  success: boolean
-  blockNumber: number
 }

@@ -1,12 +1,13 @@
 import type { Backstage } from './backstage.ts'
 import type { AccessClaims } from './delivery/access-claims.ts'
-import type { VerifyBearer } from './delivery/verify-bearer.ts'
+import type { ExpectedAccess, VerifyBearer } from './delivery/verify-bearer.ts'
 import type { X402Words } from './dialects/x402/create-x402.ts'
 import type { Intent, OfferedTerms, Outcome } from './engine/outcome.ts'
 import type { ChallengeStatus } from './protocol/access.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import type { ChargeRoute } from './transports/http/charge-route.ts'
 import type { Peer } from './transports/http/safeguards.ts'
+import type { AccessHead, VerifiedAccess } from './transports/http/verify-access.ts'
 
 export type { AccessClaims }
 
@@ -51,6 +52,23 @@ export interface Gateway {
    * if (verified.ok) console.log(verified.claims.walletAddress)
    */
   verifyBearer: VerifyBearer
+  /**
+   * The same for a whole request: it brings a token, or a wallet's sign-in for its own address instead. `peer` is who
+   * asks, whose sign-ins are counted; a sign-in is good once.
+   *
+   * @example
+   * async function serve(request: Request): Promise<Response> {
+   *   const verified = await gateway.verifyAccess(request, { resourceId: 'europe' }, { address: '203.0.113.7' })
+   *   if (verified.ok) return Response.json({ for: verified.claims.walletAddress })
+   *   const { error, extensions } = verified
+   *   return Response.json({ ...error.toBody(), extensions }, { status: error.httpStatus })
+   * }
+   */
+  verifyAccess(
+    request: AccessHead,
+    expected?: ExpectedAccess,
+    peer?: Peer,
+  ): Promise<VerifiedAccess<AccessClaims>>
   /**
    * Charges for a call that the seller's own code answers; the adapters make `payPerRequest` of it.
    *

@@ -5,8 +5,10 @@ import { discoveryOf } from './config/discovery.ts'
 import type { GatewayOptions, OptionSource } from './config/options.ts'
 import { resolveConfig } from './config/resolve-config.ts'
 import { secretValues } from './config/secret-values.ts'
+import { resourceIdAt } from './delivery/grant.ts'
 import { createRandomPool } from './delivery/random-pool.ts'
 import { createSeal } from './delivery/seal.ts'
+import { createMpp } from './dialects/mpp/create-mpp.ts'
 import { createX402 } from './dialects/x402/create-x402.ts'
 import { createEngine } from './engine/engine.ts'
 import { namingNetwork } from './engine/rails.ts'
@@ -27,8 +29,10 @@ import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
 import { balancesOn, buildRail, connectChain } from './wiring/build-rail.ts'
+import { buildReceipts } from './wiring/build-receipts.ts'
 import { buildRoutes } from './wiring/build-routes.ts'
 import { buildSecretKeys } from './wiring/build-secret-keys.ts'
+import { buildSignIn } from './wiring/build-sign-in.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
 import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 
@@ -90,14 +94,18 @@ export async function createGateway(
     throw fault
   })
   if (rails.length > 1) await store.admitSeveralNetworks?.()
-  const x402 = createX402(rails, config.baseUrl.replace(/\/+$/, ''))
+  const publicUrl = config.baseUrl.replace(/\/+$/, '')
+  const x402 = createX402(rails, publicUrl)
+  const dialects = { x402, mpp: createMpp(rails, publicUrl, clock.now) }
   const keys = await buildSecretKeys(config)
   const seal = createSeal(keys.sealing)
+  const receipts = buildReceipts(config, keys)
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
   const served = await buildRoutes(config, seal, alerts)
   // A retry must not call the backend while the first call may still be running.
   const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
+  const random = createRandomPool()
   const plainEngine = createEngine(
     {
       store,
@@ -105,9 +113,10 @@ export async function createGateway(
       delivery,
       ...(served && { backend: served.backend }),
       clock,
-      random: createRandomPool(),
+      random,
       alerts,
       hooks: config.hooks,
+      receipts: receipts.signer,
     },
     {
       baseUrl: config.baseUrl,
@@ -153,9 +162,18 @@ export async function createGateway(
     servesRoutes: !!served,
     jwks: !!jwks,
   })
+  const { siwx, signIn, verifyAccess } = buildSignIn(config, {
+    ...{ engine, verifyBearer, random, limits },
+    signsTokens: delivery.instant,
+    now: clock.now,
+    onError: safeguards.onError,
+  })
   const http = createHttpHandler({
     engine,
-    x402,
+    dialects,
+    signIn,
+    extensions: [siwx.member, ...receipts.extensions],
+    probeExtensions: receipts.extensions,
     discovery,
     catalogNow,
     baseUrl: config.baseUrl,
@@ -163,6 +181,7 @@ export async function createGateway(
     networkIds: config.networks.map(({ network }) => network.id),
     storeName: store.name,
     ...(jwks && { jwks }),
+    receipts: receipts.published(engine, catalog),
     limits: { maxBodyBytes: config.maxBodyBytes, requestTimeoutMs: config.requestTimeoutSeconds * 1000 },
     uptimeSeconds: () => Math.floor((clock.now() - startedAt) / 1000),
     ready: shareReadiness(
@@ -187,7 +206,12 @@ export async function createGateway(
     ...(served && { routes: { catalog, forwardFree: served.forwardFree } }),
     ...(config.guardedPath !== null &&
       served?.forward && {
-        guarded: { path: config.guardedPath, verifyBearer, forward: served.forward },
+        guarded: {
+          path: config.guardedPath,
+          resourceIdOf: (target: string) => resourceIdAt(config.resourceEndpoint, target),
+          verifyAccess,
+          forward: served.forward,
+        },
       }),
     mounts,
     ...safeguards,
@@ -198,14 +222,16 @@ export async function createGateway(
     handle: async (request, peer) => http.handle(request, peer),
     chargeRoute: createChargeRoute({
       engine,
-      x402,
+      dialects,
       baseUrl: config.baseUrl,
       discovery,
       routes: config.routes,
+      extensions: receipts.extensions,
       leaseMs: deliveryLeaseMs,
       ...safeguards,
     }),
     verifyBearer,
+    verifyAccess,
     get discovery() {
       return catalogNow()
     },

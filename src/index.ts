@@ -18,15 +18,21 @@ export type {
   Dossier,
   EchoedIds,
   Engine,
+  Granted,
+  HandlerResult,
   Intent,
   Offer,
   OfferedRail,
   OfferedTerms,
   Outcome,
+  OwnedAccess,
   Payment,
   RailState,
   SettledPayment,
+  SignedReceipt,
   TransferProof,
+  Wallet,
+  WalletProof,
 } from './engine/outcome.ts'
 export { ConfigError, type ErrorDetails, GatewayError } from './errors.ts'
 // The rows that a store keeps, and what they say of the chain.
@@ -59,7 +65,7 @@ export type {
   RouteAnswer,
   SvcPayment,
 } from './protocol/access.ts'
-export type { DiscoveryCatalog, Plan, Route, SoldOnNetwork } from './protocol/catalog.ts'
+export type { DiscoveryCatalog, Plan, RefundTerms, Route, SoldOnNetwork } from './protocol/catalog.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
 export type { Address, Hex } from './protocol/hex.ts'
 export type { FeePolicy, Network, Token } from './protocol/network.ts'
@@ -74,3 +80,4 @@ export type {
 } from './protocol/payment.ts'
 export type { Charged, ChargeRoute } from './transports/http/charge-route.ts'
 export type { Peer } from './transports/http/safeguards.ts'
+export type { AccessHead, VerifiedAccess } from './transports/http/verify-access.ts'

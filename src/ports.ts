@@ -5,6 +5,7 @@
 import type { AuditEntry, TableName, Tables } from './facts.ts'
 import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
 import type { Address, Hex } from './protocol/hex.ts'
+import type { Statement } from './protocol/receipts.ts'
 
 export type * from './facts.ts'
 export type * from './rail.ts'
@@ -155,7 +156,9 @@ export interface Order {
   paidAt: number
 }
 
-export type Delivered = { kind: 'delivered'; sealed: string } | { kind: 'failed'; reason: string }
+export type Delivered =
+  /** `expiresAt`: when the credential ends (ms); null: never, or not known. */
+  { kind: 'delivered'; sealed: string; expiresAt: number | null } | { kind: 'failed'; reason: string }
 
 /** Makes what was bought. Calls carry the challengeId as idempotency key and may be repeated. */
 export interface Delivery {
@@ -164,6 +167,20 @@ export interface Delivery {
   deliver(order: Order): Promise<Delivered>
   /** The buyer's copy of a sealed result. */
   open(order: Order, sealed: string): Promise<AccessGrant>
+  /** `expiresAt` of what was delivered earlier. Undefined: it cannot be opened any more. */
+  expiryOf(order: Order, sealed: string): number | null | undefined
+}
+
+/** Signs what buyers can show to others: that something was delivered, or that a payment went back. */
+export interface ReceiptSigner {
+  /** The statement as a compact JWS. Takes no time worth waiting for, and must not throw. */
+  sign(statement: Statement): string
+}
+
+/** A receipt of a delivery, and the transaction that it names. */
+export interface SignedReceipt {
+  transaction: Hex
+  jws: string
 }
 
 /** One exact call of a paid route, as it goes to the backend. Not stored: only its hash is. */

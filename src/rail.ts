@@ -36,8 +36,11 @@ export interface Rail {
   readonly refundSigner?: RefundSigner
   /** The plain transfers of one transaction; `found` is undefined if no canonical block up to `at` contains it. */
   transfers(txHash: Hex): Promise<{ at: Block; found: TransferTx | undefined }>
-  /** Did this account sign this text (EIP-191)? */
-  hasSigned(account: Address, text: string, signature: Hex): Promise<boolean>
+  /**
+   * Did this account sign this text (EIP-191)? If its key did not, its code is asked (EIP-1271), unless `mayAskCode`
+   * says no.
+   */
+  hasSigned(account: Address, text: string, signature: Hex, mayAskCode?: () => boolean): Promise<boolean>
 }
 
 // ── Scheme ──────────────────────────────────────────────────────────────────────────────────────────────

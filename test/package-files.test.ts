@@ -30,7 +30,7 @@ describe('the package that npm packs', () => {
     const known = [
       /^dist\/.*(\.js|\.d\.ts|\.json|\.sql|\.lua|\.wasm)$/,
       /^dist\/ui\/.*\.(html|js|css|svg)$/,
-      /^docs\/[a-z0-9]+\.md$/,
+      /^docs\/[a-z0-9-]+\.md$/,
       /^(package\.json|README\.md|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|LICENSE)$/,
     ]
     expect(files.filter((file) => !known.some((pattern) => pattern.test(file)))).toEqual([])

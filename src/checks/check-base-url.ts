@@ -77,34 +77,39 @@ async function otherSeller(config: ResolvedConfig, limitMs: number): Promise<str
   return theirs === ours ? undefined : `${baseUrl} sells on ${theirs}, and this configuration says ${ours}`
 }
 
+const AGENTS_FIX = 'Let the reverse proxy pass this path on, with POST and streamed answers.'
+
 /** Are the endpoints for agents, where they are switched on, reachable as well? */
 export function checkAgents({ baseUrl, a2a, mcp }: ResolvedConfig): Check[] {
-  const fix = 'Let the reverse proxy pass this path on, with POST and streamed answers.'
-  const check = (
-    variable: string,
-    path: string,
-    ask: (url: string, signal: AbortSignal) => Promise<Response>,
-  ): Check => ({
-    name: variable,
-    asks: `${baseUrl}${path}`,
-    fix,
+  const card = `${baseUrl}/.well-known/agent.json`
+  return [
+    ...(a2a ? [answering('A2A_ENABLED', card, (signal) => fetch(card, { signal }))] : []),
+    ...(mcp ? [checkMcp(baseUrl, 'MCP_ENABLED')] : []),
+  ]
+}
+
+/** Does the MCP server of this gateway answer? */
+export function checkMcp(baseUrl: string, topic: string): Check {
+  const url = `${baseUrl}/mcp`
+  return answering(topic, url, (signal) => initialize(url, signal))
+}
+
+function answering(topic: string, url: string, ask: (signal: AbortSignal) => Promise<Response>): Check {
+  return {
+    name: topic,
+    asks: url,
+    fix: AGENTS_FIX,
     async run(limitMs) {
-      const response = await ask(`${baseUrl}${path}`, AbortSignal.timeout(limitMs))
+      const response = await ask(AbortSignal.timeout(limitMs))
       await response.body?.cancel()
-      const message = `${baseUrl}${path} answers HTTP ${response.status}`
+      const message = `${url} answers HTTP ${response.status}`
       return [
         response.ok
-          ? { name: variable, level: 'ok', message }
-          : { name: variable, level: 'error', message, fix },
+          ? { name: topic, level: 'ok', message }
+          : { name: topic, level: 'error', message, fix: AGENTS_FIX },
       ]
     },
-  })
-  return [
-    ...(a2a
-      ? [check('A2A_ENABLED', '/.well-known/agent.json', (url, signal) => fetch(url, { signal }))]
-      : []),
-    ...(mcp ? [check('MCP_ENABLED', '/mcp', initialize)] : []),
-  ]
+  }
 }
 
 function initialize(url: string, signal: AbortSignal): Promise<Response> {

@@ -68,4 +68,5 @@ const REASONS: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
   SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an unknown authority',
   UND_ERR_CONNECT_TIMEOUT: 'does not answer',
+  UND_ERR_HEADERS_OVERFLOW: 'sends more headers than clients take',
 }

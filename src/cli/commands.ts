@@ -1,4 +1,5 @@
 import { type CommandDef, defineCommand } from 'citty'
+import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
@@ -40,9 +41,26 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   })
   const doctor = defineCommand({
     meta: { name: 'doctor', description: 'ask everything that the server depends on, and say how to fix it' },
-    args: { json },
+    args: {
+      public: {
+        type: 'boolean',
+        description: 'ask the live server over HTTP instead, and say what directories of paid APIs would say',
+      },
+      url: {
+        type: 'positional',
+        required: false,
+        description: 'with --public: the base URL of the server; default: BASE_URL',
+      },
+      json,
+    },
     run: ({ args }) =>
-      run(args.json, async () => (await import('./doctor.ts')).examine(terminal, args.json === true)),
+      run(args.json, async () => {
+        const { json: asJson, public: isPublic, url } = args
+        if (isPublic === true) return (await import('./doctor-public.ts')).examinePublic(terminal, url)
+        if (url !== undefined)
+          throw new ConfigError([`${url} is one argument too many, or --public is missing.`])
+        return (await import('./doctor.ts')).examine(terminal, asJson === true)
+      }),
   })
   const id = { type: 'positional', required: true, description: 'the challenge, as in the list' } as const
   const list = defineCommand({
@@ -72,6 +90,29 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   const refunds = defineCommand({
     meta: { name: 'refunds', description: 'list refunds, try them again, or end them by hand' },
     subCommands: { list, retry, resolve },
+  })
+  const verify = defineCommand({
+    meta: {
+      name: 'verify',
+      description: 'say whether a signed receipt is genuine; exit code 1 if it is not',
+    },
+    args: {
+      file: {
+        type: 'positional',
+        required: true,
+        description: 'a receipt, JSON or response headers that hold one; - is standard input',
+      },
+      key: optional('public key or did.json in a file; nothing is fetched then', 'file'),
+      json,
+    },
+    run: ({ args }) =>
+      run(args.json, async () =>
+        (await import('./verify-receipt.ts')).verifyReceipts(terminal, args.file, args.key),
+      ),
+  })
+  const receipts = defineCommand({
+    meta: { name: 'receipts', description: 'check signed receipts' },
+    subCommands: { verify },
   })
   const reconcile = defineCommand({
     meta: { name: 'reconcile', description: 'compare the chain with the books; exit code 1 if they differ' },
@@ -121,6 +162,6 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       version: VERSION,
       description: 'Sells access to any API, to autonomous agents, for USDC.',
     },
-    subCommands: { serve, init, doctor, refunds, reconcile, export: exportCommand, migrate },
+    subCommands: { serve, init, doctor, refunds, receipts, reconcile, export: exportCommand, migrate },
   } as CommandDef
 }

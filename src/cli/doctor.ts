@@ -13,7 +13,11 @@ import { startWaiting } from './waiting.ts'
 
 /** Runs every check of a server, one line each; the exit code is 1 if there is an error. */
 export async function examine(terminal: Terminal, json: boolean): Promise<Report> {
-  const findings = await diagnose(terminal, json)
+  return reportOf(await diagnose(terminal, json))
+}
+
+/** One line per finding and a sum; the exit code is 1 if there is an error. */
+export function reportOf(findings: readonly Finding[]): Report {
   const count = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
   const counts = { ok: count('ok'), warn: count('warn'), error: count('error') }
   const width = Math.max(...findings.map(({ name }) => name.length))

@@ -44,7 +44,7 @@ export async function runCli(terminal: Terminal, argv: readonly string[]): Promi
   try {
     if (command.subCommands) {
       const names = Object.keys(command.subCommands)
-      const path = command === root ? 'paystile' : 'paystile refunds'
+      const path = command === root ? 'paystile' : `paystile ${words[0]}`
       const wrong =
         rest[0] === undefined ? 'A command is missing' : `There is no command ${JSON.stringify(rest[0])}`
       throw new ConfigError([

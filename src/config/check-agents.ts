@@ -12,6 +12,7 @@ export function readAgents(reader: OptionReader): AgentConfig {
     documents: reader.value('documents') === undefined || reader.flag('documents'),
     agentVersion: reader.text('agentVersion')?.trim() ?? '1.0.0',
     provider: readProvider(reader),
+    contactEmail: readContact(reader),
   }
 }
 
@@ -43,6 +44,16 @@ function readSwitch<F extends Record<string, boolean>>(
   // so of those only a flag that is true switches it on.
   const wanted = on || reader.label(option) === option || Object.values(flags).includes(true)
   return (enabled ?? wanted) === false ? null : ({ ...standard, ...flags } as F)
+}
+
+/** Directories write to it, or reject it: what can be seen to be no address is refused here. */
+function readContact(reader: OptionReader): string | null {
+  const email = reader.text('contactEmail')?.trim()
+  if (email === undefined) return null
+  if (email.length <= 254 && /^[^\s@<>"',;:]+@[^\s@<>"',;:.]+(\.[^\s@<>"',;:.]+)+$/.test(email)) return email
+  const example = reader.example('contactEmail', 'support@example.com')
+  reader.fault('contactEmail', `is not an email address, for example ${example}`)
+  return null
 }
 
 function readProvider(reader: OptionReader): AgentConfig['provider'] {

@@ -53,6 +53,10 @@ describe('one fault, one line', () => {
     [{ a2a: { stream: true } }, 'a2a.stream is not an option; a2a has streaming, transferProofs.'],
     [{ mcp: { routes: 'all' } }, 'mcp.routes is a text; it must be true or false.'],
     [{ documents: 1 }, 'documents is a number; it must be true or false.'],
+    [{ contactEmail: 'acme.example' }, 'contactEmail is not an email address, for example contactEmail: '],
+    [{ contactEmail: 'Acme <a@acme.example>' }, 'contactEmail is not an email address'],
+    [{ contactEmail: 'a@localhost' }, 'contactEmail is not an email address'],
+    [{ contactEmail: 7 }, 'contactEmail is a number; it must be a text.'],
     [{ provider: 'ACME' }, 'provider must be { organization, url }'],
     [{ provider: { organization: 'ACME', url: 'acme' } }, 'provider must be { organization, url }'],
     // wallet

@@ -1,4 +1,4 @@
-import type { DiscoveryCatalog, SoldOnNetwork } from '../protocol/catalog.ts'
+import type { DiscoveryCatalog, RefundTerms, SoldOnNetwork } from '../protocol/catalog.ts'
 import type { NetworkConfig, ResolvedConfig } from './resolved-config.ts'
 
 /** The part of the configuration that buyers may see: `GET /discover`. */
@@ -26,6 +26,30 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
       ...(raw && { raw }),
       ...(description && { description }),
     })),
+    refunds: refundTerms(config),
+  }
+}
+
+/** What a gateway with these keys does about a payment that led to nothing. */
+function refundTerms({ networks, baseUrl, refundMinAgeSeconds }: ResolvedConfig): RefundTerms {
+  const statusUrl = `${baseUrl}/x402/challenges/{challengeId}`
+  const signed = networks.filter(({ refundWalletPrivateKey }) => refundWalletPrivateKey !== null)
+  if (signed.length === 0) {
+    return {
+      policy: 'manual',
+      description: 'What is paid and not delivered is owed back in full; the seller refunds it by hand.',
+      statusUrl,
+    }
+  }
+  const isEverywhere = signed.length === networks.length
+  const automaticOn = signed.map(({ network }) => network.id)
+  const where = isEverywhere ? '' : ` on ${automaticOn.join(', ')} (elsewhere by the seller's hand)`
+  return {
+    policy: 'automatic',
+    description: `What is paid and not delivered is refunded in full, on chain and automatically${where}, once the payment is final: a plan as soon as its delivery has failed, a call ${refundMinAgeSeconds} s after the payment unless the same payment, sent again, is delivered first.`,
+    ...(!isEverywhere && { automaticOn }),
+    callsAfterSeconds: refundMinAgeSeconds,
+    statusUrl,
   }
 }
 

@@ -65,6 +65,8 @@ interface Options {
   agentVersion?: string
   /** Who runs the gateway, for the agent card. */
   provider?: { organization: string; url: string }
+  /** Where directories and buyers reach you; published in openapi.json. */
+  contactEmail?: string
   /**
    * A2A. Default true. `streaming` (default false) offers `message/stream`; `transferProofs` (default true) takes a plain
    * transfer's hash as payment, signed by its sender.
@@ -110,6 +112,14 @@ interface Options {
   redisUrl?: string
   /** Signs challenge ids and encrypts grants; a comma-separated list is for rotation. Default: generated beside the embedded store. */
   secretKey?: string
+
+  /**
+   * Signs receipts (ES256) with this PEM; further PEMs are older keys that stay published. Default: a key that follows from
+   * `secretKey`.
+   */
+  receiptPrivateKey?: string | readonly string[]
+  /** Signs the offers of each 402 as well, which takes longer than the rest of a 402. Default false. */
+  signedOffers?: boolean
 
   /** Credential step 1: JWTs signed with HS256 and this secret of at least 32 bytes. */
   tokenSecret?: string
@@ -220,6 +230,7 @@ const KNOWN: Record<OptionName, true> = {
   agentDescription: true,
   agentVersion: true,
   provider: true,
+  contactEmail: true,
   a2a: true,
   mcp: true,
   documents: true,
@@ -238,6 +249,8 @@ const KNOWN: Record<OptionName, true> = {
   databaseUrl: true,
   redisUrl: true,
   secretKey: true,
+  receiptPrivateKey: true,
+  signedOffers: true,
   tokenSecret: true,
   tokenPrivateKey: true,
   fetchResourceCredentials: true,

@@ -36,6 +36,8 @@ const withChange = (change: Record<string, unknown>) => ({ ...good, ...change })
 describe('valid options', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
+      receiptPrivateKey: null,
+      signedOffers: false,
       networks: [
         {
           network: findNetwork('base-sepolia'),
@@ -57,6 +59,7 @@ describe('valid options', () => {
       documents: true,
       agentVersion: '1.0.0',
       provider: null,
+      contactEmail: null,
       plans: good.plans,
       routes: [],
       backend: { kind: 'embedded' },

@@ -6,6 +6,7 @@ import { readCredential } from './check-credential.ts'
 import { readLimits } from './check-limits.ts'
 import { readChain, readGasShare, readWallet } from './check-network-settings.ts'
 import { checkPaths } from './check-paths.ts'
+import { readReceipts } from './check-receipts.ts'
 import { checkResource } from './check-resource.ts'
 import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
@@ -60,6 +61,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const allowedWalletFactories = readFactories(reader)
   const store = readStore(reader, networks[0])
   const secretKey = readSecretKey(reader, store)
+  const receipts = readReceipts(reader)
   const baseUrl = readBaseUrl(reader)
   const resourceEndpoint = readResourceEndpoint(reader, baseUrl)
   const backend = readBackend(reader, baseUrl)
@@ -106,6 +108,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const config: ResolvedConfig = {
     ...limits,
     ...agents,
+    ...receipts,
     ...rest,
     networks: [preferred, ...further],
     maxGasShare,

@@ -44,6 +44,14 @@ export interface AgentConfig {
   documents: boolean
   agentVersion: string
   provider: { organization: string; url: string } | null
+  contactEmail: string | null
+}
+
+/** What is signed for buyers to show to others. */
+export interface ReceiptConfig {
+  /** PEM blocks: the first signs, all are published. Null: the keys follow from the secret keys. */
+  receiptPrivateKey: string | null
+  signedOffers: boolean
 }
 
 /** A network on which the seller is paid, and how. */
@@ -61,7 +69,7 @@ export interface NetworkConfig {
 export type NetworkSetting = 'rpcUrl' | 'walletAddress' | 'gasWalletPrivateKey' | 'facilitatorUrl'
 
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
-export interface ResolvedConfig extends Limits, AgentConfig {
+export interface ResolvedConfig extends Limits, AgentConfig, ReceiptConfig {
   /** In the seller's order: the first is preferred. */
   networks: readonly [NetworkConfig, ...NetworkConfig[]]
   /** A further network is offered for an item only while the gas of settling it is at most this share of the price. */

@@ -11,8 +11,9 @@ export function secretValues(config: ResolvedConfig): string[] {
   const found: Array<string | null | undefined> = config.networks.flatMap(secretsOfNetwork)
   if (credential.kind === 'hs256') found.push(credential.secret)
   // The lines of a PEM one by one, since line breaks are escaped in JSON.
-  if (credential.kind === 'rs256')
-    found.push(...credential.pem.split('\n').filter((line) => !line.includes('-')))
+  const linesOf = (pem: string) => pem.split('\n').filter((line) => !line.includes('-'))
+  if (credential.kind === 'rs256') found.push(...linesOf(credential.pem))
+  if (config.receiptPrivateKey !== null) found.push(...linesOf(config.receiptPrivateKey))
   if (credential.kind === 'api') found.push(credential.secret, ...partsOf(credential.url))
   if (backend.kind === 'proxy') found.push(backend.secret, ...partsOf(backend.baseUrl))
   if (secretKey.kind === 'given') found.push(...secretKey.list.split(','))

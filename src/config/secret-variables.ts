@@ -15,6 +15,7 @@ export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
   NETWORKS: 'text',
   CDP_API_KEY_SECRET: 'text',
   SVC_SECRET_KEY: 'text',
+  RECEIPT_PRIVATE_KEY: 'text',
   TOKEN_SECRET: 'text',
   TOKEN_PRIVATE_KEY: 'text',
   ISSUE_TOKEN_API_SECRET: 'text',

@@ -9,7 +9,13 @@ const order = routeOrder
 const call: RouteCall = {
   method: 'POST',
   path: '/weather/paris?x=1',
-  headers: { accept: 'x', 'x-svc-payer': '0xevil' },
+  headers: {
+    accept: 'x',
+    'x-svc-payer': '0xevil',
+    authorization: 'Payment as-good-as-money',
+    'payment-authorization': 'Payment as-good-as-money',
+    'sign-in-with-x': 'proof',
+  },
   body: Buffer.from('hi'),
 }
 

@@ -57,6 +57,7 @@ describe('readOrGenerateSecret', () => {
     for (const name of [
       'delivery/generate-secret',
       'delivery/secret-keys',
+      'delivery/receipt-keys',
       'errors',
       'sync-folder',
       'protocol/error-codes',

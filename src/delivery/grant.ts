@@ -41,6 +41,24 @@ export function resourceEndpointOf(template: string, resourceId: string): string
   return template.replaceAll('{resourceId}', () => encodeURIComponent(resourceId))
 }
 
+/** The resource that a call (path and query) of such an endpoint names; undefined: none. */
+export function resourceIdAt(template: string, target: string): string | undefined {
+  const mark = 'PaystileResourceId'
+  const place = new URL(resourceEndpointOf(template, mark))
+  const asked = new URL(target, place.origin)
+  const named = [...place.searchParams].find(([, value]) => value === mark)
+  if (named) return asked.searchParams.get(named[0]) ?? undefined
+  const [before = '', after = ''] = place.pathname.split(mark)
+  const { pathname } = asked
+  if (!place.pathname.includes(mark) || !pathname.startsWith(before) || !pathname.endsWith(after))
+    return undefined
+  try {
+    return decodeURIComponent(pathname.slice(before.length, pathname.length - after.length))
+  } catch {
+    return undefined
+  }
+}
+
 /** Refuses orders of routes: routes are sold per call, and a credential would give access that has no price. */
 export function planOnlyFault(order: Order): string | undefined {
   return order.kind === 'plan' ? undefined : 'a route has no credential: its result is the call itself'

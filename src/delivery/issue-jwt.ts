@@ -26,7 +26,8 @@ export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
     async deliver(order) {
       const fault = planOnlyFault(order)
       if (fault) return { kind: 'failed', reason: fault }
-      return { kind: 'delivered', sealed: JSON.stringify(claimsFor(order, config)) }
+      const claims = claimsFor(order, config)
+      return { kind: 'delivered', sealed: JSON.stringify(claims), expiresAt: claims.exp * 1000 }
     },
 
     async open(order, sealed) {
@@ -35,6 +36,8 @@ export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
       const expiresAt = new Date(claims.exp * 1000).toISOString()
       return buildGrant(order, { accessToken, expiresAt, resourceEndpoint: claims.aud }, config.places)
     },
+
+    expiryOf: (order, sealed) => (storedClaims(order, sealed) ?? claimsFor(order, config)).exp * 1000,
   }
 }
 

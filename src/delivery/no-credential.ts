@@ -7,6 +7,7 @@ export const noCredentials: Delivery = {
   instant: false,
   deliver: async () => ({ kind: 'failed', reason: 'this gateway has no credential step' }),
   open: async () => Promise.reject(new Error('this gateway has no credential step')),
+  expiryOf: () => undefined,
 }
 
 /** The verifier of a gateway whose tokens are issued by the seller. */

@@ -74,6 +74,31 @@ test('headers of the call are passed on; ours, those of one connection, and thos
   expect(forwardedHeaders({ ...stripped, ...passing })).toEqual(passing)
 })
 
+test.each([
+  ['Authorization', 'Payment abc'],
+  ['AUTHORIZATION', 'payment abc'],
+  ['authorization', 'PAYMENT\tabc'],
+  ['authorization', '  \u00a0Payment abc'],
+  ['authorization', 'Payment'],
+  ['authorization', 'Bearer of-the-seller, Payment abc'],
+  ['authorization', 'Basic eA==,payment abc'],
+  ['Payment-Authorization', 'Payment abc'],
+  ['payment_authorization', 'anything'],
+  ['Payment_Signature', 'anything'],
+  ['SIGN-IN-WITH-X', 'anything'],
+  ['Sign_In_With_X', 'anything'],
+  ['X_PAYMENT', 'anything'],
+])('a payment or sign-in is never passed on: %s: %s', (name, value) => {
+  expect(forwardedHeaders({ [name]: value }, true)).toEqual({})
+})
+
+test.each(['Bearer payment', 'Basic cGF5bWVudA==', 'Digest realm="Orders, Payment desk", nonce="a"'])(
+  'a token of the seller’s own is passed on: %s',
+  (authorization) => {
+    expect(forwardedHeaders({ authorization })).toEqual({ authorization })
+  },
+)
+
 test('attack 40: the operator’s cookie is not passed on, other cookies are', () => {
   expect(forwardedHeaders({ Cookie: 'a=1; svc_admin=session; b=2' })).toEqual({ cookie: 'a=1; b=2' })
   expect(forwardedHeaders({ cookie: 'svc_admin=session' })).toEqual({})

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Order } from '../ports.ts'
 import { withoutOperatorCookie } from '../protocol/operator-cookie.ts'
+import { hasPaymentScheme } from '../protocol/payment-scheme.ts'
 import { connectionHeaders, HOP_BY_HOP } from './hop-by-hop.ts'
 
 /** Headers that belong to one connection, or that the gateway sets itself: the backend never gets the client's. */
@@ -10,8 +11,10 @@ const STRIPPED = new Set([
   'content-length',
   'expect',
   'host',
+  'payment-authorization',
   'payment-signature',
   'proxy-authorization',
+  'sign-in-with-x',
   'x-payment',
 ])
 
@@ -30,10 +33,12 @@ export function forwardedHeaders(
   const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value])
   const named = connectionHeaders(lower.find(([name]) => name === 'connection')?.[1])
   const { cookie, ...forwarded } = Object.fromEntries(
-    lower.filter(([name]) => {
+    lower.filter(([name, value]) => {
       // CGI and WSGI treat x_svc_payer and x-svc-payer as the same variable.
       const spelled = name.replaceAll('_', '-')
       if (STRIPPED.has(spelled) || spelled.startsWith('x-svc-') || named.has(name)) return false
+      // An MPP credential is as good as money; a token of the seller's own passes.
+      if (spelled === 'authorization' && hasPaymentScheme(value)) return false
       return !OTHER_CALL.test(spelled) && (trustProxy || !OF_A_PROXY.test(spelled))
     }),
   )

@@ -84,7 +84,9 @@ export function createSealedDelivery(
     async deliver(order) {
       const issued = await issuePlan(order)
       if (issued.kind === 'failed') return { kind: 'failed', reason: issued.reason }
-      return { kind: 'delivered', sealed: seal.seal(issued.credential, order.challengeId) }
+      const { credential } = issued
+      const sealed = seal.seal(credential, order.challengeId)
+      return { kind: 'delivered', sealed, expiresAt: expiryOf(credential) }
     },
 
     async open(order, sealed) {
@@ -100,5 +102,13 @@ export function createSealedDelivery(
       }
       return buildGrant(order, issued.credential, places)
     },
+
+    expiryOf(order, sealed) {
+      const kept = readCredential(seal.open(sealed, order.challengeId), 'the sealed result')
+      return kept.kind === 'issued' ? expiryOf(kept.credential) : undefined
+    },
   }
 }
+
+const expiryOf = ({ expiresAt }: Credential): number | null =>
+  expiresAt === undefined ? null : Date.parse(expiresAt)

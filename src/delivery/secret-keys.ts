@@ -1,6 +1,7 @@
-import { hkdfSync } from 'node:crypto'
+import { hkdfSync, type KeyObject } from 'node:crypto'
 import { ConfigError } from '../errors.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
+import { privateKeyFrom } from './receipt-keys.ts'
 
 /** Seals stored results. Its id is part of the sealed text, so that the right key is found after a rotation. */
 export interface SealingKey {
@@ -8,10 +9,12 @@ export interface SealingKey {
   key: Uint8Array
 }
 
-/** Both lists newest first: the first key is used for new values, all are accepted for old ones. */
+/** All lists newest first: the first key is used for new values, all are accepted for old ones. */
 export interface SecretKeys {
   sealing: SealingKey[]
   ids: IdKey[]
+  /** Private keys on P-256, which sign receipts. */
+  receipts: KeyObject[]
 }
 
 /** In characters, not in bytes of entropy: refuses `changeme`, and accepts 32 random bytes in hex or base64. */
@@ -43,6 +46,9 @@ export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKe
       id: derive(secret, 'challenge-key-id', 1).readUInt8(),
       key: derive(secret, 'challenge-id', 32),
     })),
+    receipts: secrets.map((secret) =>
+      privateKeyFrom((attempt) => derive(secret, `receipt-signing-${attempt}`, 32)),
+    ),
   }
   const ids = keys.ids.map(({ id }) => id)
   // A challenge id has one byte for the key: with two keys under one byte, challenges of the second could not be verified.

@@ -9,6 +9,7 @@ import type {
   Order,
   Rail,
   Random,
+  ReceiptSigner,
   RowBase,
   Step,
   Store,
@@ -75,6 +76,8 @@ export interface Ports {
   random: Random
   alerts: Alerts
   hooks: Hooks
+  /** Absent: receipts are not signed. */
+  receipts?: ReceiptSigner
 }
 
 /** What every engine function works on. */
@@ -131,7 +134,7 @@ export function randomText(core: Core, bytes: number): string {
 
 export type OfferedChallenge = Pick<
   ChallengeRow,
-  'key' | 'requestId' | 'kind' | 'itemId' | 'resourceId' | 'resource'
+  'key' | 'requestId' | 'kind' | 'itemId' | 'resourceId' | 'resource' | 'expiresAt'
 >
 
 /**
@@ -140,7 +143,7 @@ export type OfferedChallenge = Pick<
  */
 export function offerOf(
   core: Core,
-  { key, requestId, kind, itemId, resourceId, resource }: OfferedChallenge,
+  { key, requestId, kind, itemId, resourceId, resource, expiresAt }: OfferedChallenge,
   rails: readonly OfferedRail[],
   message: string,
 ): Offer {
@@ -156,6 +159,7 @@ export function offerOf(
     description: item?.description ?? itemId,
     rails,
     salt: randomText(core, 16),
+    expiresAt,
     message,
   }
 }
@@ -185,8 +189,20 @@ export function orderOf(challenge: ChallengeRow): Order {
   }
 }
 
-export function settledPayment({ txHash, network, payer }: ChallengeRow): SettledPayment {
-  return { network, txHash: txHash ?? '', ...(payer !== null && { payer }) }
+export function settledPayment({
+  txHash,
+  network,
+  payer,
+  paidAt,
+  signedReceipt,
+}: ChallengeRow): SettledPayment {
+  return {
+    network,
+    txHash: txHash ?? '',
+    ...(payer !== null && { payer }),
+    ...(paidAt !== null && { paidAt }),
+    ...(signedReceipt !== undefined && { receipt: signedReceipt }),
+  }
 }
 
 export function paymentOf(core: Core, order: Order): SvcPayment {

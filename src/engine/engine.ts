@@ -11,6 +11,9 @@ import { createRetention } from './jobs/retention.ts'
 import { runJobs, voidLeases } from './jobs/run-jobs.ts'
 import { createRailWatch } from './jobs/watch-rails.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
+import { findOwned } from './ownership/find-owned.ts'
+import { createLotIndex } from './ownership/index-lots.ts'
+import { createWalletProofs } from './ownership/prove-wallet.ts'
 import { type OpenRail, openRails } from './rails.ts'
 import { proveRefund } from './refund/prove-refund.ts'
 import { retryRefund } from './refund/retry-refund.ts'
@@ -41,6 +44,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     broadcasters.set(rail, createBroadcaster(core, rail, resolver))
   }
   const markOld = createRetention(core)
+  const indexLots = createLotIndex(core)
   const railWatch = createRailWatch(core)
   let jobs: Promise<void> | undefined
   let stopped = false
@@ -49,6 +53,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   async function pass(): Promise<void> {
     await runJobs(core, (rail) => resolvers.get(rail)!)
     await markOld()
+    await indexLots()
   }
 
   async function loop(): Promise<void> {
@@ -73,6 +78,8 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       if (payment) return redeemPayment(core, (rail) => broadcasters.get(rail)!, { ...intent, payment })
       return openChallenge(core, intent)
     },
+    signIn: createWalletProofs(core),
+    owned: (wallet, access) => findOwned(core, wallet, access),
     async status(challengeId) {
       const challenge = await getOne(core, 'challenges', challengeId)
       if (challenge) return statusOf(challenge)

@@ -9,6 +9,7 @@ import type {
   RefundRow,
   RouteCall,
   Signed,
+  SignedReceipt,
   Transport,
 } from '../ports.ts'
 import type {
@@ -21,7 +22,7 @@ import type {
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 
-export type { Forwarded, RouteCall }
+export type { Forwarded, RouteCall, SignedReceipt }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {
@@ -70,6 +71,8 @@ export interface Intent {
   call?: RouteCall
   /** Routes: the seller's own handler delivers; the engine only charges. */
   embedded?: boolean
+  /** Embedded routes: where the call was made, as its 402 names it. */
+  url?: string
   clientAgentId?: string
   /** The network address of the sender; used only to count requests against limits. */
   address?: string | undefined
@@ -137,6 +140,8 @@ export interface Offer {
   rails: readonly OfferedRail[]
   /** Fresh in every offer. */
   salt: string
+  /** When the challenge expires (ms). */
+  expiresAt: number
   /** The message to the buyer that goes with the terms. */
   message: string
 }
@@ -146,6 +151,10 @@ export interface SettledPayment {
   network: string
   payer?: Address
   txHash?: string
+  /** When the payment was confirmed (ms). */
+  paidAt?: number
+  /** The signed receipt of what was delivered (JWS). */
+  receipt?: string
   failure?: string
 }
 
@@ -155,8 +164,51 @@ export type Outcome =
   | { kind: 'granted'; grant: AccessGrant; settled: SettledPayment; cached: boolean }
   | ({ kind: 'resource'; settled: SettledPayment; cached: boolean } & RouteAnswer)
   /** Embedded routes: the seller's handler runs next. `notice` goes to the buyer if the handler fails. */
-  | { kind: 'paid'; payment: SvcPayment; settled: SettledPayment; lease: number; notice: RefundNotice }
+  | {
+      kind: 'paid'
+      payment: SvcPayment
+      settled: SettledPayment
+      lease: number
+      notice: RefundNotice
+      /** Signs the receipt for an answer that is a delivery; `finish` then stores the same one. Absent: none is signed. */
+      signReceipt?: () => SignedReceipt | undefined
+    }
   | { kind: 'failed'; error: GatewayError; offer?: Offer; settled?: SettledPayment }
+
+/** How the seller's own handler ended. `receipt`: the one that goes out with the answer. */
+export type HandlerResult = { ok: true; receipt?: SignedReceipt | undefined } | { ok: false; reason: string }
+
+/** What was bought: its credential, and the payment that bought it. */
+export type Granted = Extract<Outcome, { kind: 'granted' }>
+
+/**
+ * What a wallet signed to prove itself. Its dialect has checked that it was signed for this gateway, for this endpoint
+ * and a moment ago; who signed it is not checked yet.
+ */
+export interface WalletProof {
+  /** In lower case. */
+  account: Address
+  /** CAIP-2 id of the network on which the account is asked, if it has code. */
+  network: string
+  text: string
+  signature: Hex
+  nonce: string
+  /** From then on (ms) the dialect refuses it. */
+  endsAt: number
+}
+
+/** A wallet that has proved itself. `network`: it has code, and is this wallet only there; null: its key signed. */
+export interface Wallet {
+  account: Address
+  network: string | null
+}
+
+/** Access that a wallet may own. Without planId: of any plan in the catalog. */
+export interface OwnedAccess {
+  planId?: string | undefined
+  /** Default: `default`. */
+  resourceId?: string | undefined
+}
 
 /** A rail as it stands now. */
 export interface RailState {
@@ -180,17 +232,18 @@ export interface Engine {
   purchase(intent: Intent): Promise<Outcome>
   /**
    * Embedded routes: the seller's handler has answered or failed. `lease` is that of the `paid` outcome. Rejects if
-   * the answer must not be sent: the handler took so long that the payment was refunded.
+   * the answer must not be sent: the handler took so long that the payment was refunded. Returns the receipt that is
+   * stored, if there is one.
    */
-  finish(
-    challengeId: string,
-    lease: number,
-    result: { ok: true } | { ok: false; reason: string },
-  ): Promise<void>
+  finish(challengeId: string, lease: number, result: HandlerResult): Promise<string | undefined>
   /**
    * Embedded routes: the handler is still running, so nobody else may deliver or refund. False: the lease is lost.
    */
   renew(challengeId: string, lease: number): Promise<boolean>
+  /** Whose wallet it is. Uses the proof up: the same one again is refused, on every instance. */
+  signIn(proof: WalletProof): Promise<Wallet | GatewayError>
+  /** The running access that this wallet bought, given again; of several, the one that ends last. Undefined: none. */
+  owned(wallet: Wallet, access: OwnedAccess): Promise<Granted | undefined>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
   /** The terms of a stored challenge once more, with a new salt. */

@@ -31,7 +31,7 @@ function paidGateway({ lost = 0 }: { lost?: number } = {}) {
       plans: [],
       routes: [{ routeId: 'weather', method: 'GET', path: '/weather', unitAmount: '$0.01' }],
     },
-    verifyBearer: async () => Promise.reject(new Error('not asked here')),
+    verifyAccess: async () => Promise.reject(new Error('not asked here')),
     async handle(request, peer) {
       if (new URL(request.url).pathname !== '/pay/access') return undefined
       const body = await request.text().catch(() => 'lost')

@@ -2,11 +2,15 @@ import { GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
 import type { Charged } from '../transports/http/charge-route.ts'
+import { bodyFor } from '../transports/http/problem-body.ts'
+import type { Peer } from '../transports/http/safeguards.ts'
+import type { AccessHead } from '../transports/http/verify-access.ts'
+import { headerIn } from './raw-headers.ts'
 
 export type { AccessClaims, SvcPayment }
 
 /** What the adapters need of a gateway. */
-export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyBearer' | 'discovery'>
+export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyAccess' | 'discovery'>
 
 /** What a token must have been bought for. */
 export interface RequiredAccess {
@@ -50,21 +54,39 @@ export function finisher({ finish }: Paid): Paid['finish'] {
   }
 }
 
-/** The claims of a token that opens this resource, or the 401 for everybody else. `param` reads the route's path. */
+/** A request whose headers are those of node:http; `target` is its whole path with query. */
+export function headOf(target: string, { rawHeaders }: { rawHeaders: readonly string[] }): AccessHead {
+  return { url: `${ORIGIN}${target}`, headers: { get: (name) => headerIn(rawHeaders, name) } }
+}
+
+/**
+ * The claims of a token that opens this resource, or of the wallet that bought one and signs in; the 401 for everybody
+ * else, which says how to sign in. `param` reads the route's path.
+ */
 export async function checkAccess(
-  { verifyBearer }: EmbeddedGateway,
-  authorization: string | undefined,
+  { verifyAccess }: EmbeddedGateway,
+  request: AccessHead,
   required: RequiredAccess,
   param: (name: string) => unknown,
+  peer: Peer,
 ): Promise<{ kind: 'open'; claims: AccessClaims } | { kind: 'respond'; response: Response }> {
-  const verified = await verifyBearer(authorization, expectedAccess(required, param))
+  const verified = await verifyAccess(request, expectedAccess(required, param), peer)
   if (verified.ok) return { kind: 'open', claims: verified.claims }
-  const { error } = verified
-  const headers = { 'www-authenticate': 'Bearer', 'cache-control': 'no-store', 'x-svc-code': error.code }
-  return {
-    kind: 'respond',
-    response: Response.json(error.toBody(), { status: error.httpStatus, headers }),
+  const { error, extensions } = verified
+  const { httpStatus: status, code, details } = error
+  const sent = (name: string) => ({ [name]: request.headers.get(name) ?? undefined })
+  const { contentType, text } = bodyFor(
+    { ...error.toBody(), ...(extensions && { extensions }) },
+    { ...sent('authorization'), ...sent('payment-authorization') },
+  )
+  const headers = {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+    'x-svc-code': code,
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(details.retryAfterSeconds !== undefined && { 'retry-after': String(details.retryAfterSeconds) }),
   }
+  return { kind: 'respond', response: new Response(text, { status, headers }) }
 }
 
 function expectedAccess(

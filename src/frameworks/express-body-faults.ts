@@ -52,9 +52,9 @@ async function answerTo(
   if (!isOwn) return undefined
   if (status === 413) {
     const most = typeof limit === 'number' ? `${limit} bytes` : 'the limit'
-    return faultResponse(413, 'BODY_TOO_LARGE', `the body exceeds ${most}; send a smaller one`)
+    return faultResponse(413, 'BODY_TOO_LARGE', `the body exceeds ${most}; send a smaller one`, req.headers)
   }
-  return faultResponse(status, 'INVALID_REQUEST', 'the body cannot be read; send JSON in UTF-8')
+  return faultResponse(status, 'INVALID_REQUEST', 'the body cannot be read; send JSON in UTF-8', req.headers)
 }
 
 function bodyFaultOf(error: unknown): BodyFault | undefined {

@@ -5,6 +5,7 @@ import {
   checkAccess,
   type EmbeddedGateway,
   finisher,
+  headOf,
   type RequiredAccess,
   refuseUnknownRoute,
   type SvcPayment,
@@ -44,7 +45,10 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
   refuseUnknownRoute(gateway, routeId)
   return handlerOf(async (req, res) => {
     const request = fetchRequestOf(req)
-    if (!request) return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
+    if (!request) {
+      const message = 'the request target or a header is malformed'
+      return faultResponse(400, 'INVALID_REQUEST', message, req.headers)
+    }
     const charged = await gateway.chargeRoute(request, routeId, { address: req.ip })
     if (charged.kind === 'respond') return charged.response
     req.svcPayment = charged.payment
@@ -56,7 +60,7 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
 }
 
 /**
- * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and for
+ * Lets only bearers of a token in that this gateway sold, or the wallet that bought it (sign-in-with-x): for the resource that the path's `resourceId` names, and for
  * this plan if one is named.
  *
  * @example
@@ -70,7 +74,8 @@ export function requireAccess(
 ): ExpressHandler {
   return handlerOf(async (req) => {
     const asked = typeof required === 'function' ? required(req) : required
-    const access = await checkAccess(gateway, req.headers.authorization, asked, (name) => req.params[name])
+    const head = headOf(req.originalUrl, req)
+    const access = await checkAccess(gateway, head, asked, (name) => req.params[name], { address: req.ip })
     if (access.kind === 'respond') return access.response
     req.svcAccess = access.claims
     return undefined

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { checkAccess, finisher, type Paid, refuseUnknownRoute } from './embedding.ts'
+import { checkAccess, finisher, headOf, type Paid, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, hookOf, sendResponse } from './fastify-hook.ts'
 import type { PaystileOptions } from './fastify-types.ts'
 import { watchHead } from './watch-head.ts'
@@ -10,7 +10,7 @@ export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, Pick<Paid, 'headersFor' | 'finish'>>()
+  const open = new WeakMap<FastifyRequest, Pick<Paid, 'headers' | 'headersFor' | 'finish'>>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcAccess')
 
@@ -21,7 +21,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       if (charged.kind === 'respond') return charged.response
       request.svcPayment = charged.payment
       const finish = finisher(charged)
-      open.set(request, { headersFor: charged.headersFor, finish })
+      open.set(request, { ...charged, finish })
       // A handler that hijacks the reply never comes to onSend.
       watchHead(reply.raw, finish)
       return undefined
@@ -34,15 +34,19 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     if (!call) return
     open.delete(request)
     const status = payload instanceof Response ? payload.status : reply.statusCode
-    reply.headers(call.headersFor(status))
+    reply.headers(call.headers)
+    // In this order: an answer whose delivery cannot be recorded must not carry the receipt of one.
     await call.finish(status)
+    reply.headers(call.headersFor(status))
   })
 
   fastify.decorate('requireAccess', (required = {}) =>
     hookOf(async (request) => {
       const asked = typeof required === 'function' ? required(request) : required
       const params = request.params as Record<string, unknown>
-      const access = await checkAccess(gateway, request.headers.authorization, asked, (name) => params[name])
+      const head = headOf(request.originalUrl, request.raw)
+      const peer = { address: request.ip }
+      const access = await checkAccess(gateway, head, asked, (name) => params[name], peer)
       if (access.kind === 'respond') return access.response
       request.svcAccess = access.claims
       return undefined

@@ -52,13 +52,16 @@ export function payPerRequest(
       await finish(500)
       throw error
     }
-    for (const [name, value] of Object.entries(charged.headersFor(c.res.status))) c.header(name, value)
-    await finish(c.res.status)
+    const { status } = c.res
+    for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
+    // In this order: an answer whose delivery cannot be recorded must not carry the receipt of one.
+    await finish(status)
+    for (const [name, value] of Object.entries(charged.headersFor(status))) c.header(name, value)
   }
 }
 
 /**
- * Lets only bearers of a token in that this gateway sold: for the resource that the path's `resourceId` names, and for
+ * Lets only bearers of a token in that this gateway sold, or the wallet that bought it (sign-in-with-x): for the resource that the path's `resourceId` names, and for
  * this plan if one is named.
  *
  * @example
@@ -69,10 +72,11 @@ export function payPerRequest(
 export function requireAccess(
   gateway: EmbeddedGateway,
   required: RequiredAccess | ((c: Context) => RequiredAccess) = {},
+  options: PeerOptions = {},
 ): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
   return async (c, next) => {
     const asked = typeof required === 'function' ? required(c) : required
-    const access = await checkAccess(gateway, c.req.header('authorization'), asked, paramOf(c.req))
+    const access = await checkAccess(gateway, c.req.raw, asked, paramOf(c.req), peerOf(c, options))
     if (access.kind === 'respond') return access.response
     c.set('svcAccess', access.claims)
     await next()

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createX402 } from '../dialects/x402/create-x402.ts'
+import { sampleDialects } from '../../test/transports/sample-x402.ts'
 import { createHttpHandler } from '../transports/http/create-http-handler.ts'
 import { toResponse } from '../transports/http/reply.ts'
 import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from './node-bridge.ts'
@@ -229,7 +229,7 @@ describe('together with the gateway', () => {
         kind: 'challenge',
         offer: {
           ...{ kind: 'plan', itemId: planId, resourceId: 'default', resource: null, description: '' },
-          ...{ challengeId: 'http-1', requestId: 'r', rails: [], salt: 's', message: planId },
+          ...{ challengeId: 'http-1', requestId: 'r', rails: [], salt: 's', expiresAt: 0, message: planId },
         },
       }),
       purchase: () => Promise.reject(new Error('an offer is made without it')),
@@ -245,7 +245,7 @@ describe('together with the gateway', () => {
       plans: [],
       routes: [],
     },
-    x402: createX402([], 'http://localhost'),
+    dialects: sampleDialects('http://localhost'),
     baseUrl: 'http://localhost',
     version: '1',
     networkIds: [''],

@@ -37,7 +37,7 @@ export function bridgeToNode(
     } catch (error) {
       options.onError?.(error)
       const message = 'the server met an unexpected fault; send the same request again'
-      response = faultResponse(500, 'INTERNAL_ERROR', message)
+      response = faultResponse(500, 'INTERNAL_ERROR', message, incoming.headers)
     }
     try {
       const streaming = writeResponse(incoming, outgoing, response, options.closing?.())
@@ -53,7 +53,8 @@ export function bridgeToNode(
     try {
       request = toRequest(incoming, origin)
     } catch {
-      return faultResponse(400, 'INVALID_REQUEST', 'the request target or a header is malformed')
+      const message = 'the request target or a header is malformed'
+      return faultResponse(400, 'INVALID_REQUEST', message, incoming.headers)
     }
     const hops = typeof trustProxy === 'function' ? trustProxy() : trustProxy
     return handler(request, { address: remoteAddress(incoming, hops), a2aOnAccess })

@@ -16,8 +16,8 @@ afterEach(async () => {
 })
 
 /** A gateway that is asked about tokens and nothing else. */
-function guarding(verifyBearer: EmbeddedGateway['verifyBearer']): EmbeddedGateway {
-  return { verifyBearer, handle: async () => undefined } as Partial<EmbeddedGateway> as EmbeddedGateway
+function guarding(verifyAccess: EmbeddedGateway['verifyAccess']): EmbeddedGateway {
+  return { verifyAccess, handle: async () => undefined } as Partial<EmbeddedGateway> as EmbeddedGateway
 }
 
 test('a resource id that a misspelt parameter leaves undefined opens nothing', async () => {
@@ -36,7 +36,7 @@ test('a resource id that a misspelt parameter leaves undefined opens nothing', a
 /** Knows one token, which was bought for the resource `mine`. */
 function gatewayOfMine(): EmbeddedGateway {
   const claims = { resourceId: 'mine' } as never
-  return guarding(async (_authorization, { resourceId = 'mine' } = {}) =>
+  return guarding(async (_request, { resourceId = 'mine' } = {}) =>
     resourceId === 'mine'
       ? { ok: true, claims }
       : { ok: false, error: new GatewayError('UNAUTHORIZED', `for mine, not ${resourceId}`) },

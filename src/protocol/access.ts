@@ -120,4 +120,10 @@ export interface ChallengeStatus {
   txHash?: string
   refundTxHash?: string
   expiresAt: string
+  /** The signed receipt of the delivery (JWS). */
+  receipt?: string
+  /** The signed receipt of the refund (JWS). */
+  refundReceipt?: string
+  /** The page that shows the purchase to people; only for what was paid. */
+  receiptUrl?: string
 }

@@ -89,6 +89,20 @@ interface NotSoldOn {
   notOn?: string[]
 }
 
+/** What becomes of a payment for something that is not delivered. */
+export interface RefundTerms {
+  /** `manual`: by the seller's hand. */
+  policy: 'automatic' | 'manual'
+  /** The same in words. */
+  description: string
+  /** CAIP-2: the networks on which refunds are automatic, if on others they are not. */
+  automaticOn?: string[]
+  /** When the refund of a call is sent at the earliest, in seconds after the payment. That of a plan waits for no time. */
+  callsAfterSeconds?: number
+  /** Tells how a purchase and its refund stand. */
+  statusUrl: string
+}
+
 /** `GET /discover`. */
 export interface DiscoveryCatalog {
   agentName: string
@@ -103,4 +117,5 @@ export interface DiscoveryCatalog {
   routes: Array<
     Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'description'> & NotSoldOn
   >
+  refunds?: RefundTerms
 }

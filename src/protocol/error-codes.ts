@@ -30,6 +30,14 @@ export const ERROR_CODES = {
     when: 'the body or the payment-signature header is malformed, or ids contradict each other',
     fix: 'fix the part that the message names',
   },
+  METHOD_UNSUPPORTED: {
+    httpStatus: 400,
+    retryable: false,
+    a2a: { state: 'failed', code: 'INVALID_REQUEST' },
+    mcp: 'error',
+    when: 'a Payment credential is for a method or intent that was not offered',
+    fix: 'pay by one of the challenges of the 402',
+  },
   TIER_NOT_FOUND: {
     httpStatus: 400,
     retryable: false,
@@ -75,7 +83,7 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'failed', code: 'UNAUTHORIZED' },
     mcp: 'error',
-    when: 'a protected resource is called without a valid bearer token',
+    when: 'a protected resource is called without a valid bearer token, or a sign-in proves no wallet',
     fix: 'buy a plan and send its token as Authorization: Bearer',
   },
   PAYMENT_FAILED: {

@@ -5,11 +5,14 @@ import { IdString } from './catalog.ts'
 export const X402_VERSION = 2
 export const SCHEME = 'exact'
 export const MAX_TIMEOUT_SECONDS = 900
+/** `extra.paymentFlow` of a server that settles before its handler runs. */
+export const UPFRONT = 'upfront'
 
 /** Our `accepts[].extra`. If a buyer repeats it unchanged, that is enough to find the challenge again. */
 export interface RequirementsExtra {
   name: string
   version: string
+  paymentFlow?: typeof UPFRONT
   /** In the first entry of `accepts` only. */
   description?: string
   planId?: string
@@ -96,4 +99,5 @@ export interface SettleResponse {
   network: string
   payer?: string
   errorReason?: string
+  extensions?: Record<string, unknown>
 }

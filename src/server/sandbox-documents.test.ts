@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createX402 } from '../dialects/x402/create-x402.ts'
+import { sampleDialects } from '../../test/transports/sample-x402.ts'
+import { UNSPOKEN } from '../dialects/mpp/spoken.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import { NATIVE_BODY } from '../transports/http/native-request.ts'
 import { createOutcomeRenderer } from '../transports/http/render-outcome.ts'
@@ -52,7 +53,8 @@ describe('attack 40: what the backend sends', () => {
     const outcome = { kind: 'resource', raw, response: {}, settled, cached: false } as unknown as Outcome
     const page = renderRaw(
       outcome,
-      createOutcomeRenderer(createX402([], 'http://localhost'), 'http://localhost'),
+      createOutcomeRenderer(sampleDialects('http://localhost'), 'http://localhost'),
+      UNSPOKEN,
     ) as Response
     const answer = sandboxDocuments(page, light)
     expect(answer.headers.get('content-security-policy')).toBe('sandbox')

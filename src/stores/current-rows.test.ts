@@ -199,7 +199,7 @@ test.each(batches)('a transaction of $what on $network.word', async ({ network, 
 test('rows of this version come back untouched, and what is absent stays absent', async () => {
   const tables = [
     ...(['challenges', 'requests', 'authorizations', 'receipts', 'seen'] as const),
-    ...(['refunds', 'walletTxs', 'outbox', 'holds'] as const),
+    ...(['refunds', 'walletTxs', 'outbox', 'holds', 'lots', 'marks'] as const),
   ]
   for (const table of tables) {
     const { row } = samplePut(table, { key: 'k', ref: 'group', dueAt: 5 })

@@ -107,6 +107,8 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
   },
   outbox: { challengeId: 'challenge-1', event: 'payment-received' },
   holds: { subject: 'challenge-1', amount: 300_000, spent: false },
+  lots: { network: 'eip155:84532', expiresAt: 1_750_086_400_000 },
+  marks: { value: 7 },
 }
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]

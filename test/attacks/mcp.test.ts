@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openRaw, payloadFor, post, said, type ToolResult, toolCall } from '../e2e/mcp-clients.ts'
+import { CREDENTIAL, callTool, credentialFor } from '../e2e/mpp-mcp-client.ts'
 import { eventually, PRICE, type Strategy, startWorld, type World } from '../e2e/world.ts'
 import { headerOf, readCalldata, sendsOf, signedPayload } from './forge.ts'
 
@@ -66,6 +67,81 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])('thieves at MC
     expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
     expect(salt).not.toBe('')
     expect(said(await call({ planId: 'basic' }, payment)), 'the buyer itself').toEqual(grant)
+  })
+
+  test.sequential('attack 13: nor does an MPP credential rebuilt from it, in either dialect', async () => {
+    const victim = await world.chain.newBuyer({ micro: 5n * PRICE })
+    const pay = (credential: unknown) =>
+      callTool(world.baseUrl, 'request_access', { planId: 'basic' }, { [CREDENTIAL]: credential })
+    const unpaid = await call({ planId: 'basic' })
+    const credential = await credentialFor(victim, unpaid)
+    const grant = said(await pay(credential))
+    expect(grant).toMatchObject({ status: 'access_granted' })
+    const books = await world.ledger(victim)
+    const sends = await sendsOf(world)
+    const { authorization, signature } = await readCalldata(world, String(grant.txHash))
+    const thief = await world.chain.newBuyer({ micro: 5n * PRICE })
+    const thiefs = await credentialFor(thief, await call({ planId: 'basic' }))
+    const payload = { type: 'authorization', ...authorization, signature }
+    const { source } = credential
+    const known = String(grant.challengeId)
+    for (const id of [
+      thiefs.challenge.id,
+      known,
+      `${known}.`,
+      `${known}.${thiefs.challenge.id.split('.')[1]}`,
+    ]) {
+      const challenge = { ...credential.challenge, id }
+      const result = await pay({ challenge, payload, source })
+      expect(result.isError, id).toBe(true)
+      expect(result).not.toHaveProperty('_meta')
+      expect(JSON.stringify(result)).not.toContain(grant.accessToken)
+    }
+    const accepted = unpaid.structuredContent!.accepts![0]!
+    const { salt: _salt, ...extra } = accepted.extra
+    const asX402 = { x402Version: 2, payload: { authorization, signature }, accepted: { ...accepted, extra } }
+    expect(said(await call({ planId: 'basic' }, asX402))).toMatchObject({ code: 'TX_ALREADY_REDEEMED' })
+    // Even with the id itself, another wallet gets nothing and is not charged.
+    const own = await credentialFor(thief, unpaid)
+    expect(JSON.stringify(await pay(own))).not.toContain(grant.accessToken)
+    expect(await world.flows(thief)).toEqual({ paid: [], refunded: [] })
+    expect(await sendsOf(world)).toBe(sends)
+    expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
+    expect(said(await pay(credential)), 'the buyer itself').toEqual(grant)
+  })
+
+  test.sequential('attack 4: a credential whose challenge or authorization was changed is refused, and nothing is sent', async () => {
+    const buyer = await world.chain.newBuyer({ micro: 5n * PRICE })
+    const { challenge, payload, source } = await credentialFor(buyer, await call({ planId: 'basic' }))
+    const request = challenge.request as Record<string, unknown>
+    const later = new Date(Date.parse(challenge.expires) + 3_600_000).toISOString()
+    const sends = await sendsOf(world)
+    const forged: Array<[credential: object, code: string]> = [
+      [{ challenge: { ...challenge, id: `${challenge.id}x` }, payload, source }, 'INVALID_PROOF'],
+      [{ challenge: { ...challenge, realm: 'https://another' }, payload, source }, 'CHALLENGE_NOT_FOUND'],
+      [{ challenge: { ...challenge, method: 'tempo' }, payload, source }, 'METHOD_UNSUPPORTED'],
+      [{ challenge: { ...challenge, expires: later }, payload, source }, 'INVALID_PROOF'],
+      [{ challenge: { ...challenge, request: { ...request, amount: '1' } }, payload, source }, ''],
+      [
+        { challenge: { ...challenge, request: { ...request, recipient: buyer.address } }, payload, source },
+        '',
+      ],
+      [{ challenge, payload: { ...payload, nonce: `0x${'ab'.repeat(32)}` }, source }, 'INVALID_PROOF'],
+      [{ challenge, payload: { ...payload, value: '1' }, source }, ''],
+      [{ challenge, payload, source: `did:pkh:eip155:1:${buyer.address}` }, ''],
+    ]
+    for (const [credential, code] of forged) {
+      const result = await callTool(
+        world.baseUrl,
+        'request_access',
+        { planId: 'basic' },
+        { [CREDENTIAL]: credential },
+      )
+      expect(result.isError, JSON.stringify(credential)).toBe(true)
+      if (code !== '') expect(said(result)).toMatchObject({ code })
+    }
+    expect(await sendsOf(world)).toBe(sends)
+    expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
   })
 
   test.sequential('attack 1: the same payload 50 times at once, in both forms, is charged once and answered alike', async () => {

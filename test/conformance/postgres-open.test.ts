@@ -29,6 +29,7 @@ describe('migrations', () => {
     expect(await admin`SELECT id, name FROM boot.migrations`).toEqual([
       { id: '1', name: 'first-tables' },
       { id: '2', name: 'holds' },
+      { id: '4', name: 'lots' },
     ])
     expect(await stores[0]!.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
     expect((await stores[7]!.get('requests', ['a']))[0]?.version).toBe(1)

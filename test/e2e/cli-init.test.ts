@@ -216,7 +216,16 @@ test('stopping in the middle changes nothing', async () => {
 
 test('help, version and mistakes of the command line', async () => {
   const { output } = await cli({})
-  for (const command of ['serve', 'init', 'doctor', 'refunds', 'reconcile', 'export', 'migrate']) {
+  for (const command of [
+    'serve',
+    'init',
+    'doctor',
+    'refunds',
+    'reconcile',
+    'export',
+    'migrate',
+    'receipts',
+  ]) {
     expect(output).toMatch(new RegExp(`^ +${command} +\\w`, 'm'))
   }
   expect((await cli({}, 'help', 'reconcile')).output).toContain('--from-block=<number>')
@@ -235,7 +244,7 @@ test('help, version and mistakes of the command line', async () => {
     [['refunds', 'retry'], /CHALLENGE/],
     [['refunds', 'resolve', 'http-1'], /--tx/],
     [['doctor', '--json=yes'], /^--json takes no value\.\n$/],
-    [['doctor', 'now'], /^There is an argument too many: now\n$/],
+    [['doctor', 'now'], /^now is one argument too many, or --public is missing\.\n$/],
   ]
   for (const [argv, says] of cases) {
     const { code, errors } = await cli({}, ...argv)

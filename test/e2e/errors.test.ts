@@ -31,7 +31,7 @@ async function newPayload(change: (accepted: PaymentRequirements) => PaymentRequ
 
 describe('requests', () => {
   test('without a planId: 400 with nothing but a pointer to GET /discover', async () => {
-    for (const body of ['', '{}', { requestId: 'x' }]) {
+    for (const body of [' ', '{}', { requestId: 'x' }]) {
       const answer = await world.access(body)
       expect(answer.status).toBe(400)
       expect(Object.keys(answer.body)).toEqual(['error'])

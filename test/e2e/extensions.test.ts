@@ -200,11 +200,16 @@ describe('payment-identifier', () => {
 describe('the extensions of a 402', () => {
   type Bazaar = Parameters<typeof validateDiscoveryExtension>[0]
 
-  test('the header, which clients echo, has the offer of payment ids alone', async () => {
-    for (const terms of [await shop.world.terms(), await shop.termsOf('/weather/oslo')]) {
-      expect((terms as { extensions?: unknown }).extensions).toEqual({
-        'payment-identifier': { info: { required: false } },
-      })
+  test('the header, which clients echo, has the offer of payment ids, how to call and, for a plan, to sign in, in few bytes', async () => {
+    for (const [terms, more] of [
+      [await shop.world.terms(), ['sign-in-with-x']],
+      [await shop.termsOf('/weather/oslo'), []],
+    ] as const) {
+      const { extensions } = terms as unknown as { extensions: { bazaar: Bazaar } }
+      expect(Object.keys(extensions)).toEqual(['payment-identifier', 'bazaar', ...more])
+      expect(extensions).toHaveProperty('payment-identifier', { info: { required: false } })
+      expect(validateDiscoveryExtension(extensions.bazaar)).toEqual({ valid: true })
+      expect(JSON.stringify(extensions).length).toBeLessThan(400 + 300 * more.length)
     }
   })
 

@@ -9,6 +9,7 @@ import { callsAt, sellersAnswer } from './frameworks-buyer.ts'
 import { heldBytes } from './frameworks-memory.ts'
 import { CENT, DOWNLOAD_BYTES, ROUTES, Seller } from './frameworks-seller.ts'
 import { STANDALONE } from './frameworks-standalone.ts'
+import { offeredIn, proofHeader, SIGN_IN } from './sign-in-client.ts'
 import { eventually, PRICE, startWorld, TOKEN_SECRET, type World } from './world.ts'
 
 const MIB = 1024 * 1024
@@ -195,6 +196,22 @@ describe.each([
         expect(response.headers.get('www-authenticate')).toBe('Bearer')
         expect(await response.json()).toMatchObject({ type: 'Error', code: 'UNAUTHORIZED', httpStatus: 401 })
       }
+
+      // The wallet that bought it needs no token: it signs for this very address, once.
+      const asked = async (path: string) => offeredIn(await (await get(path)).json())
+      const proof = await proofHeader(await asked('/resource/r1'), buyer)
+      const signIn = (path: string, header: string) =>
+        fetch(origin + path, { headers: { [SIGN_IN]: header } })
+      const entered = await signIn('/resource/r1', proof)
+      expect([entered.status, await entered.json()]).toEqual([200, { wallet: buyer.address.toLowerCase() }])
+      expect((await signIn('/resource/r1', proof)).status, 'replayed').toBe(401)
+      for (const path of ['/resource/r2', '/pro']) {
+        expect((await signIn(path, await proofHeader(await asked(path), buyer))).status, path).toBe(401)
+      }
+      const stranger = await newBuyer()
+      expect(
+        (await signIn('/resource/r1', await proofHeader(await asked('/resource/r1'), stranger))).status,
+      ).toBe(401)
     })
   }
 

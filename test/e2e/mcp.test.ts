@@ -57,6 +57,9 @@ describe.each([
         transaction: grant.txHash,
         network: 'eip155:84532',
         payer: buyer.address.toLowerCase(),
+        extensions: {
+          'offer-receipt': { info: { receipt: { format: 'jws', signature: expect.any(String) } } },
+        },
       })
       expect(await world.gateway.verifyBearer(`Bearer ${grant.accessToken}`)).toMatchObject({ ok: true })
       const again = await session.call('request_access', args, { 'x402/payment': payment })
@@ -179,7 +182,11 @@ describe('MCP', () => {
       isError: true,
       structuredContent: terms,
       content: [{ type: 'text', text: expect.any(String) }],
-      _meta: { 'x402/error': terms },
+      _meta: {
+        'x402/error': terms,
+        'org.paymentauth/payment-required': expect.any(Object),
+        'sign-in-with-x': expect.any(Object),
+      },
     })
     expect(said(unpaid)).toEqual({
       ...terms,

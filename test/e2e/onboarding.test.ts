@@ -11,6 +11,7 @@ const DOCUMENTS = {
   '/.well-known/x402': 'application/json',
   '/.well-known/x402.json': 'application/json',
   '/robots.txt': 'text/plain; charset=utf-8',
+  '/favicon.ico': 'image/svg+xml',
 }
 
 let shop: RoutesWorld
@@ -151,7 +152,7 @@ describe('the documents', () => {
       const response = await get(path)
       expect(response.status).toBe(404)
       const { endpoints } = (await response.json()) as { endpoints: string[] }
-      expect(endpoints.join()).not.toMatch(/llms|skills|openapi|robots|well-known\/x402/)
+      expect(endpoints.join()).not.toMatch(/llms|skills|openapi|robots|favicon|well-known\/x402/)
     }
   })
 })

@@ -40,7 +40,7 @@ export function testPorts({ config, ...parts }: TestCoreParts = {}) {
   const ports: Ports = {
     store,
     rails: [testRail()],
-    delivery: { instant: true, deliver: mustNotBeAsked, open: mustNotBeAsked },
+    delivery: { instant: true, deliver: mustNotBeAsked, open: mustNotBeAsked, expiryOf: () => null },
     clock,
     random: { bytes: (length) => new Uint8Array(length).fill(++drawn) },
     alerts: { raise: (kind, message) => void alerts.push({ kind, message }) },

@@ -38,6 +38,7 @@ export function testOffer(change: Partial<Offer> = {}): Offer {
     description: 'One hour',
     rails: [offeredOn(testRail(), '1000000', SELLER)],
     salt: 's',
+    expiresAt: 1_800_000_000_000,
     message: 'Payment required',
     ...change,
   }

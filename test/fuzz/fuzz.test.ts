@@ -6,7 +6,7 @@ import { TARGETS } from './targets.ts'
 const INPUTS: Record<string, number> = {
   configuration: 800,
   signatures: 150,
-  access: 600,
+  access: 1500,
   routes: 400,
   a2a: 400,
   mcp: 300,
@@ -15,10 +15,13 @@ const INPUTS: Record<string, number> = {
 /** Inputs that all end in the same way prove nothing. */
 const OUTCOMES: Record<string, string[]> = {
   'payment-header': ['decoded', 'refused'],
+  'sign-in-header': ['read', 'refused'],
+  'mpp-headers': ['decoded', 'INVALID_REQUEST', 'INVALID_PROOF', 'CHALLENGE_NOT_FOUND', 'METHOD_UNSUPPORTED'],
   amounts: ['a price', 'no price'],
   paths: ['fit', 'refused'],
   configuration: ['taken', 'missing', 'refused'],
   signatures: ['a signer', 'no signer'],
+  receipts: ['genuine', 'refused', 'nothing found'],
   access: ['402', '400', '400 INVALID_REQUEST', '400 INVALID_PROOF', '402 PAYMENT_FAILED'],
   routes: ['402', '200', '204', '400 INVALID_REQUEST', '404 INVALID_REQUEST', '405 INVALID_REQUEST'],
   a2a: ['200', '200 -32602', '200 -32700'],

@@ -14,6 +14,15 @@ export interface Dice {
   bytes(length: number): Uint8Array
 }
 
+/** The streams of a history. */
+export interface Streams {
+  dice: Dice
+  /** For events that were added later: a history without them is the same as before. */
+  extraDice: Dice
+  /** For what has to do with MPP, likewise. */
+  mppDice: Dice
+}
+
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */
 export function createDice(seed: number): Dice {
   let state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0

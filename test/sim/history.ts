@@ -61,9 +61,10 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const dice = createDice(seed)
   const scheduler = createScheduler(START_MS)
   const extraDice = createDice(seed + 0x7fa7e)
-  const drawn = drawWeather(dice, extraDice)
+  const mppDice = createDice(seed + 0x3bb00)
+  const drawn = drawWeather({ dice, extraDice, mppDice })
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
-  const world = createWorld({ dice, extraDice }, scheduler, weather, options.logging ?? false)
+  const world = createWorld({ dice, extraDice, mppDice }, scheduler, weather, options.logging ?? false)
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
@@ -87,6 +88,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     chains,
     store: recorded.store,
     issuer: { calls: new Map() },
+    signatures: { made: 0 },
+    signed: recorded.signed,
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,

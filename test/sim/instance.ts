@@ -1,6 +1,7 @@
 import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
-import type { Engine } from '../../src/engine/outcome.ts'
+import type { Engine, Outcome } from '../../src/engine/outcome.ts'
+import { GatewayError } from '../../src/errors.ts'
 import type { Alerts, Clock } from '../../src/ports.ts'
 import {
   readIntent,
@@ -16,7 +17,8 @@ import { type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
 import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
-import { createSimRail } from './rails.ts'
+import { createSimSigner } from './ports/sim-receipts.ts'
+import { createSimRail, simMpp } from './rails.ts'
 import type { World } from './world.ts'
 
 /**
@@ -82,7 +84,9 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
       end()
     },
   }
-  const engine: Engine = createEngine(createPorts(outside, host, sleeps), outside.config)
+  const ports = createPorts(outside, host, sleeps)
+  const engine: Engine = createEngine(ports, outside.config)
+  const dialects = { x402: outside.x402, mpp: simMpp(outside.chains, ports.clock.now) }
   engine.start().catch(() => host.crash('at boot'))
 
   return {
@@ -125,23 +129,42 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
 
   /** As the adapters do it: the seller's handler runs after the payment, and its answer goes out once that is recorded. */
   async function serve(intent: WireIntent): Promise<WireOutcome> {
-    const { x402 } = outside
-    const outcome = await engine.purchase(readIntent(x402, intent))
+    const read = readIntent(dialects, intent)
+    if (read instanceof GatewayError) return { kind: 'failed', error: read }
+    const outcome = outside.mutation.answer(await engine.purchase(read), intent, engine)
     const offer = 'offer' in outcome ? outcome.offer : undefined
     if (offer) checkOffer(outside, scheduler.now() - bornAt, offer)
-    if (outcome.kind !== 'paid') return writeOutcome(x402, outcome)
-    const { payment, settled, lease } = outcome
+    checkShown(outcome)
+    if (outcome.kind !== 'paid') return writeOutcome(dialects, outcome)
+    const { payment, settled, lease, signReceipt } = outcome
     const { dice, weather } = world
     world.count('handler calls')
     const fails = !world.calm && dice.chance(weather.deliveryFails)
     if (!world.calm) await scheduler.sleep(dice.skewed(10, 40_000))
     if (!alive) return never()
-    await engine.finish(payment.challengeId, lease, fails ? { ok: false, reason: 'it threw' } : { ok: true })
+    // As with Express: the receipt is signed when the head goes out, and stored afterwards.
+    const result = fails
+      ? { ok: false as const, reason: 'it threw' }
+      : { ok: true as const, receipt: signReceipt?.() }
+    if (!world.calm) await scheduler.sleep(dice.skewed(1, 4_000))
+    if (!alive) return never()
+    await engine.finish(payment.challengeId, lease, result)
     const resource = { status: fails ? 500 : 200, body: null }
     const { challengeId, requestId, txHash } = payment
     const facts = { challengeId, requestId, routeId: 'weather', txHash, explorerUrl: '', resource }
     const response = { type: 'ResourceResponse' as const, ...facts }
-    return writeOutcome(x402, { kind: 'resource', response, settled, cached: false })
+    return writeOutcome(dialects, { kind: 'resource', response, settled, cached: false })
+  }
+
+  /** I18: a receipt that a buyer sees is one that is stored, and only what was delivered has one. */
+  function checkShown(outcome: Outcome): void {
+    const settled = 'settled' in outcome ? outcome.settled : undefined
+    const receipt = settled && 'receipt' in settled ? settled.receipt : undefined
+    if (receipt === undefined) return
+    world.count('receipts shown')
+    if (!outside.signed.stored.has(receipt)) world.violate('I18', 'a buyer saw a receipt that is not stored')
+    if (outcome.kind !== 'granted' && outcome.kind !== 'resource')
+      world.violate('I18', `an answer of kind ${outcome.kind} has a receipt`)
   }
 
   async function answered<T>(request: () => Promise<T>): Promise<T | 'broken' | 'error'> {
@@ -205,6 +228,7 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     rails: chains.map((chain) => createSimRail(outside, chain, host, { store, clock, alerts })),
     delivery: createSimDelivery(world, host, outside.issuer),
     backend: createSimBackend(world, host, outside.store),
+    receipts: createSimSigner(outside.signatures),
     clock,
     random: mutation.random({ bytes: (length) => dice.bytes(length) }),
     alerts,

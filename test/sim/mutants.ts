@@ -1,5 +1,7 @@
+import type { Engine, Outcome } from '../../src/engine/outcome.ts'
 import type { Random, Store, Use } from '../../src/ports.ts'
 import { type SignedAuthorization, splitKey } from '../../src/schemes/exact/authorization.ts'
+import type { WireIntent } from './buyers/wire.ts'
 import type { ChainPort } from './chain/chain-port.ts'
 import type { Mutation } from './outside.ts'
 
@@ -19,7 +21,17 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'the latest block counts as final', mutation: { chain: believingLatest } },
   { name: 'a refund has a nonce of its own', mutation: { refundSigner: randomRefundNonce() } },
   { name: 'the salt of a 402 can be guessed', mutation: { random: guessableSalt } },
+  { name: 'an unknown outcome is a new 402 for those who pay by MPP', mutation: { answer: offeringAnew } },
 ]
+
+/** MPP's clients sign whatever 402 they are answered. */
+function offeringAnew(outcome: Outcome, { payment, call }: WireIntent, engine: Engine): Outcome {
+  const unknown = outcome.kind === 'failed' && outcome.error.code === 'SETTLEMENT_PENDING'
+  if (!unknown || !payment?.credential) return outcome
+  const { planId, routeId } = payment.accepted?.extra ?? {}
+  const item = routeId === undefined ? { planId: planId! } : { routeId, ...(call && { call }) }
+  return engine.offer({ transport: 'http', ...item }) ?? outcome
+}
 
 function ignoringVersions(store: Store): Store {
   return {

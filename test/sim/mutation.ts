@@ -7,4 +7,5 @@ export const NO_MUTATION: Mutation = {
   refundSigner: (signer) => signer,
   random: (random) => random,
   ports: (ports) => ports,
+  answer: (outcome) => outcome,
 }

@@ -1,11 +1,15 @@
 import type { X402 } from '../../src/dialects/x402/create-x402.ts'
 import type { EngineConfig, Ports } from '../../src/engine/core.ts'
+import type { Engine, Outcome } from '../../src/engine/outcome.ts'
 import type { Random, RefundSigner, Settlement, Store } from '../../src/ports.ts'
 import type { Hex } from '../../src/protocol/hex.ts'
+import type { WireIntent } from './buyers/wire.ts'
 import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Outages } from './outages.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
+import type { Signatures } from './ports/sim-receipts.ts'
+import type { WatchedReceipts } from './ports/watch-receipts.ts'
 import type { World } from './world.ts'
 
 /** What survives every instance. */
@@ -17,6 +21,8 @@ export interface Outside {
   chains: readonly SimChain[]
   store: Store
   issuer: Issuer
+  signatures: Signatures
+  signed: WatchedReceipts
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation
@@ -39,4 +45,6 @@ export interface Mutation {
   refundSigner(signer: RefundSigner): RefundSigner
   random(random: Random): Random
   ports(ports: Ports, outside: Outside): Ports
+  /** What a transport makes of the engine's answer. */
+  answer(outcome: Outcome, intent: WireIntent, engine: Engine): Outcome
 }

@@ -1,3 +1,4 @@
+import { createMpp, type Mpp } from '../../src/dialects/mpp/create-mpp.ts'
 import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
 import type { Alerts, Clock, Rail, RefundSigner, Scheme, Settlement, Signed, Store } from '../../src/ports.ts'
 import type { Address } from '../../src/protocol/hex.ts'
@@ -21,14 +22,24 @@ import { createSimFacilitator } from './ports/sim-facilitator.ts'
 import { withPrivateKey } from './secrets.ts'
 import { address, gasPriceOn, PAY_TO, REFUND_WALLET, type World } from './world.ts'
 
-/** How buyers and gateways of a history speak: the production dialect. */
-export function simX402(chains: readonly SimChain[]): X402 {
-  const rails = chains.map((chain) => {
+const BASE_URL = 'http://gateway'
+
+function readableRails(chains: readonly SimChain[]) {
+  return chains.map((chain) => {
     const { network, scheme: name } = chain
     const pure = name === 'coupon' ? pureCouponScheme(network.chainId) : exactRules(chain.network)
     return { id: railId(network, name), network, scheme: pure as unknown as Scheme }
   })
-  return createX402(rails, 'http://gateway')
+}
+
+/** How buyers and gateways of a history speak: the production dialects. */
+export function simX402(chains: readonly SimChain[]): X402 {
+  return createX402(readableRails(chains), BASE_URL)
+}
+
+/** The same for MPP, by the clock of one instance. */
+export function simMpp(chains: readonly SimChain[], now: () => number): Mpp {
+  return createMpp(readableRails(chains), BASE_URL, now)
 }
 
 interface Parts {

@@ -35,17 +35,18 @@ async function hunt(
 }
 
 /** The simulator with one fragment of the source replaced, loaded from a copy of the build. */
-async function mutated({ file, from, to }: SourceMutant, folder: string): Promise<Run> {
+async function mutated({ file, from, to, also }: SourceMutant, folder: string): Promise<Run> {
   const copy = mkdtempSync(join(folder, 'mutant-'))
   cpSync(join(build, 'src'), join(copy, 'src'), { recursive: true })
   cpSync(join(build, 'test'), join(copy, 'test'), { recursive: true })
   const path = join(copy, 'src', `${file}.js`)
-  const source = readFileSync(path, 'utf8')
-  if (source.split(from).length !== 2) throw new Error(`${file}.js does not have the fragment once: ${from}`)
-  writeFileSync(
-    path,
-    source.replace(from, () => to),
-  )
+  let source = readFileSync(path, 'utf8')
+  for (const fragment of [{ from, to }, ...(also ? [also] : [])]) {
+    if (source.split(fragment.from).length !== 2)
+      throw new Error(`${file}.js does not have the fragment once: ${fragment.from}`)
+    source = source.replace(fragment.from, () => fragment.to)
+  }
+  writeFileSync(path, source)
   return (await import(pathToFileURL(join(copy, 'test/sim/history.js')).href)).runHistory
 }
 

@@ -78,6 +78,18 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['long outages', 150],
     ['offers without a chain', 20],
     ['signed for another chain', 400],
+    ['signed by MPP', 500],
+    ['402s signed anew by MPP', 5],
+    ['paid in both dialects', 15],
+    ['repeated in the other dialect', 15],
+    ['tampered credentials', 30],
+    ['thefts tried by MPP', 40],
+    ['ids answered by strangers', 10],
+    ['sent by strangers', 20],
+    ['receipts of sales', 300],
+    ['receipts of refunds', 30],
+    ['receipts shown', 400],
+    ['receipts signed again', 1],
   ])('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
   })

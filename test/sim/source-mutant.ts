@@ -8,6 +8,8 @@ export interface SourceMutant {
   file: string
   from: string
   to: string
+  /** A second fragment of the same file, where one alone breaks nothing. */
+  also?: { from: string; to: string }
   /** It is too rare elsewhere, so it is run only in this storm. */
   storm?: string
 }

@@ -1,4 +1,6 @@
 import { CHAIN_MUTANTS } from './chain-mutants.ts'
+import { MPP_MUTANTS } from './mpp-mutants.ts'
+import { RECEIPT_MUTANTS } from './receipt-mutants.ts'
 import type { SourceMutant } from './source-mutant.ts'
 
 export const SOURCE_MUTANTS: readonly SourceMutant[] = [
@@ -259,4 +261,6 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'plan')",
   },
   ...CHAIN_MUTANTS,
+  ...MPP_MUTANTS,
+  ...RECEIPT_MUTANTS,
 ]

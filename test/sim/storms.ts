@@ -181,6 +181,30 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     },
   },
   {
+    name: 'buyers by MPP, and thieves who know its ids or the calldata',
+    counts: 'signed by MPP',
+    weather: {
+      cast: [
+        'mpp',
+        'both-ways',
+        'repeats',
+        'twice',
+        'forgetful',
+        'self-sent',
+        'thief',
+        'id-thief',
+        'front-runs',
+      ],
+      mpp: 0.9,
+      rush: false,
+      team: false,
+      buyers: 5,
+      // Answers often come later than buyers wait.
+      inclusion: 0.7,
+      config: { challengeTtlMs: 300_000, settleWaitMs: 1_000 },
+    },
+  },
+  {
     name: 'a scheme of its own on the second chain',
     counts: 'coupons signed',
     weather: {

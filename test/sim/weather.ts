@@ -1,4 +1,4 @@
-import type { Dice } from './dice.ts'
+import type { Streams } from './dice.ts'
 
 /** The settings of a history: drawn once, so that some are calm in one respect and full of faults in another. */
 export interface Weather {
@@ -47,6 +47,8 @@ export interface Weather {
   refusesRefunds: boolean
   /** When the seller raises a price; null: never. */
   dearerAfterMs: number | null
+  /** The share of those buyers who pay by MPP, of those who could. */
+  mpp: number
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   /** Kinds of buyers that take part; null: all. */
@@ -68,8 +70,8 @@ export interface Weather {
   }
 }
 
-/** `extraDice` is a separate stream, so that events drawn from it do not change the rest of a seed's history. */
-export function drawWeather(dice: Dice, extraDice: Dice): Weather {
+/** What is drawn from another stream than `dice` does not change the rest of a seed's history. */
+export function drawWeather({ dice, extraDice, mppDice }: Streams): Weather {
   const { pick, int, chance } = dice
   // Many buyers at the same moment, so that payments share a transaction.
   const rush = chance(0.15)
@@ -124,5 +126,6 @@ export function drawWeather(dice: Dice, extraDice: Dice): Weather {
     chains: extraDice.chance(0.35) ? extraDice.pick([2, 2, 3]) : 1,
     coupons: extraDice.chance(0.4),
     railOutages: extraDice.pick([0, 0, 1, 3]),
+    mpp: mppDice.pick([0, 0.3, 0.3, 0.8]),
   }
 }

@@ -1,7 +1,7 @@
 import type { Address } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
 import { findNetwork } from '../../src/protocol/networks.ts'
-import type { Dice } from './dice.ts'
+import type { Streams } from './dice.ts'
 import { type LostFacts, noLostFacts } from './ports/lost-facts.ts'
 import type { Scheduler } from './scheduler.ts'
 import type { Weather } from './weather.ts'
@@ -58,10 +58,7 @@ export const PAY_TO = address('seller', 1)
 export const REFUND_WALLET = address('refunder', 1)
 
 /** What all parts of a history share. */
-export interface World {
-  dice: Dice
-  /** A second stream, for events that were added later: a history without them is the same as before. */
-  extraDice: Dice
+export interface World extends Streams {
   scheduler: Scheduler
   weather: Weather
   /** The faults are over: calls take no time and do not fail. */
@@ -80,7 +77,7 @@ export interface World {
 }
 
 export function createWorld(
-  { dice, extraDice }: { dice: Dice; extraDice: Dice },
+  streams: Streams,
   scheduler: Scheduler,
   weather: Weather,
   logging: boolean,
@@ -89,8 +86,7 @@ export function createWorld(
   const violations: string[] = []
   const log: string[] = []
   return {
-    dice,
-    extraDice,
+    ...streams,
     scheduler,
     weather,
     calm: false,

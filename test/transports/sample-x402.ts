@@ -1,10 +1,19 @@
+import { createMpp } from '../../src/dialects/mpp/create-mpp.ts'
 import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
+import type { ReadableRail } from '../../src/dialects/x402/read-payment.ts'
 import type { Offer } from '../../src/engine/outcome.ts'
 import { encodeJson } from '../../src/protocol/base64.ts'
+import type { Dialects } from '../../src/transports/http/render-outcome.ts'
 import { testOffer } from '../engine/test-payment.ts'
 import { offeredOn, testRail } from '../engine/test-rail.ts'
 
 export const sampleX402 = (baseUrl: string): X402 => createX402([testRail()], baseUrl)
+
+/** Every dialect, on these rails. */
+export const sampleDialects = (baseUrl: string, rails: readonly ReadableRail[] = [testRail()]): Dialects => ({
+  x402: createX402(rails, baseUrl),
+  mpp: createMpp(rails, baseUrl, Date.now),
+})
 
 /** The offer of a plan whose description is not ASCII, with what the test is about. */
 export function sampleOffer(changes: Partial<Offer> = {}): Offer {

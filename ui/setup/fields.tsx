@@ -12,7 +12,7 @@ interface FieldProps {
   optional?: boolean
   mono?: boolean
   lines?: number
-  inputMode?: 'numeric' | 'url' | 'text'
+  inputMode?: 'numeric' | 'url' | 'email' | 'text'
   unit?: string
   /** For secrets: offers to generate one. */
   canGenerate?: boolean

@@ -6,7 +6,15 @@ export const SECTIONS = [
   {
     id: 'seller',
     title: 'Seller',
-    names: ['AGENT_NAME', 'AGENT_DESCRIPTION', 'BASE_URL', 'PROVIDER_NAME', 'PROVIDER_URL', 'AGENT_VERSION'],
+    names: [
+      'AGENT_NAME',
+      'AGENT_DESCRIPTION',
+      'BASE_URL',
+      'CONTACT_EMAIL',
+      'PROVIDER_NAME',
+      'PROVIDER_URL',
+      'AGENT_VERSION',
+    ],
   },
   {
     id: 'wallet',

@@ -100,6 +100,7 @@ describe('it writes the same as JSON.stringify', () => {
       itemId: fc.constantFrom('basic', 'weather'),
       resource: fc.option(fc.record({ method: fc.constantFrom('GET', 'POST'), path })),
       rails: fc.constantFrom(one, two, dearer, []),
+      expiresAt: fc.nat(),
     })
     const url = fc.oneof(
       { weight: 3, arbitrary: fc.constant({}) },

@@ -25,7 +25,13 @@ describe('a 402', () => {
           payTo: SELLER,
           maxTimeoutSeconds: 900,
           extra: {
-            ...{ name: 'USDC', version: '2', description: 'One hour', planId: 'basic' },
+            ...{
+              name: 'USDC',
+              version: '2',
+              paymentFlow: 'upfront',
+              description: 'One hour',
+              planId: 'basic',
+            },
             ...{ challengeId: 'http-1', requestId: 'r-1', resourceId: 'default', salt: 's' },
           },
         },

@@ -4,9 +4,12 @@ import {
   type PaymentRequired,
   type PaymentRequirements,
   type RequirementsExtra,
+  SCHEME,
   type SettleResponse,
+  UPFRONT,
   X402_VERSION,
 } from '../../protocol/payment.ts'
+import { receiptExtension } from '../../protocol/receipts.ts'
 
 /** An offer as the 402 of x402. */
 export function paymentRequired(offer: Offer, baseUrl: string): PaymentRequired {
@@ -38,12 +41,13 @@ function requirements(
     amount,
     payTo,
     maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-    extra: extraOf(offer, network.token.domain, describes),
+    extra: extraOf(offer, scheme, network.token.domain, describes),
   }
 }
 
 function extraOf(
   offer: Offer,
+  scheme: string,
   { name, version }: { name: string; version: string },
   describes: boolean,
 ): RequirementsExtra {
@@ -52,6 +56,8 @@ function extraOf(
   return {
     name,
     version,
+    // Money moves before the handler runs. Clients take offers without this for the opposite.
+    ...(scheme === SCHEME && { paymentFlow: UPFRONT }),
     ...(describes && { description }),
     ...item,
     challengeId,
@@ -62,12 +68,19 @@ function extraOf(
 }
 
 /** `payment-response`: the result of a payment. */
-export function settleResponse({ network, payer, txHash = '', failure }: SettledPayment): SettleResponse {
+export function settleResponse({
+  network,
+  payer,
+  txHash = '',
+  receipt,
+  failure,
+}: SettledPayment): SettleResponse {
   return {
     success: failure === undefined,
     transaction: txHash,
     network,
     ...(payer !== undefined && { payer }),
     ...(failure !== undefined && { errorReason: failure }),
+    ...(receipt !== undefined && { extensions: receiptExtension(receipt) }),
   }
 }

@@ -20,6 +20,8 @@ export function statusOf(challenge: ChallengeRow): ChallengeStatus {
     expiresAt: new Date(challenge.expiresAt).toISOString(),
     ...(challenge.txHash !== null && { txHash: challenge.txHash }),
     ...(challenge.refundTxHash !== null && { refundTxHash: challenge.refundTxHash }),
+    ...(challenge.signedReceipt !== undefined && { receipt: challenge.signedReceipt }),
+    ...(challenge.signedRefund !== undefined && { refundReceipt: challenge.signedRefund }),
   }
 }
 

@@ -67,9 +67,9 @@ export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
   const sold = findSubject(core.config.catalog, intent)
   if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
   const requestId = generateRequestId(core)
-  const { terms, key } = draftTerms(core, intent.transport, sold.subject, sold.item, requestId)
+  const { terms, key, expiresAt } = draftTerms(core, intent.transport, sold.subject, sold.item, requestId)
   const { kind, itemId, resourceId, resource } = terms
-  const challenge = { key, requestId, kind, itemId, resourceId, resource }
+  const challenge = { key, requestId, kind, itemId, resourceId, resource, expiresAt }
   return {
     kind: 'challenge',
     offer: offerOf(core, challenge, core.rails.offered(terms.amount), PAYMENT_REQUIRED),

@@ -1,10 +1,10 @@
 import type { ChallengeRow, Delivered } from '../../ports.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { afterCommit, type Core, commit, getOne, MAX_RACES, orderOf, settledPayment } from '../core.ts'
-import { pruneAt } from '../jobs/retention.ts'
 import type { Outcome } from '../outcome.ts'
 import { refundOf } from '../refund/refund-rows.ts'
 import { deliveryFailed } from '../refusals.ts'
+import { deliveredChange } from './delivered.ts'
 
 /**
  * Issues the credential of a paid plan under a lease, and returns it. Undefined: another instance holds the lease or
@@ -51,11 +51,13 @@ async function finishDelivery(
   const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
   const released = { leaseUntil: null, dueAt: null }
   if (delivered.kind === 'delivered') {
-    const kept = { ...released, result: delivered.sealed, dueAt: pruneAt(core, challenge.paidAt) }
-    const done = applyEvent(challenge, 'delivered', facts, kept)
-    if (!(await commit(core, { puts: [putChallenge(done.row)], audit: done.audit }))) return undefined
+    const { row, puts, audit } = deliveredChange(core, challenge, facts, {
+      result: delivered.sealed,
+      expiresAt: delivered.expiresAt,
+    })
+    if (!(await commit(core, { puts, audit }))) return undefined
     const grant = await core.delivery.open(orderOf(challenge), delivered.sealed)
-    return { kind: 'granted', grant, settled: settledPayment(challenge), cached: false }
+    return { kind: 'granted', grant, settled: settledPayment(row), cached: false }
   }
   const receipt = challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
   if (!receipt) throw new Error(`challenge ${challenge.key} is ${challenge.state} without a receipt`)

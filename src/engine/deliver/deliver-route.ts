@@ -1,4 +1,4 @@
-import type { ChallengeRow, RouteCall } from '../../ports.ts'
+import type { ChallengeRow, RouteCall, SignedReceipt } from '../../ports.ts'
 import type { RefundNotice } from '../../protocol/access.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { settleHolds } from '../budgets/holds.ts'
@@ -13,9 +13,10 @@ import {
   paymentOf,
   settledPayment,
 } from '../core.ts'
-import { pruneAt } from '../jobs/retention.ts'
-import type { Intent, Outcome } from '../outcome.ts'
+import type { HandlerResult, Intent, Outcome } from '../outcome.ts'
 import { refunded, settlementPending } from '../refusals.ts'
+import { deliveredChange } from './delivered.ts'
+import { signReceipt } from './sign-receipt.ts'
 
 /** What answers a paid call: the backend, which we call, or the seller's own handler. */
 export type RouteResponder = { kind: 'backend'; call: RouteCall } | { kind: 'embedded' }
@@ -47,15 +48,24 @@ export async function deliverLeasedRoute(
   // If the store was slow, the lease may be over: another request may be making the call.
   if (core.clock.now() >= (leased.leaseUntil ?? 0)) return undefined
   const order = orderOf(leased)
-  const settled = settledPayment(leased)
   const notice = refundNotice(core, leased)
   if (responder.kind === 'embedded') {
-    return { kind: 'paid', payment: paymentOf(core, order), settled, lease: leased.deliveryTries, notice }
+    const settled = settledPayment(leased)
+    return {
+      kind: 'paid',
+      payment: paymentOf(core, order),
+      settled,
+      lease: leased.deliveryTries,
+      notice,
+      ...(core.receipts && { signReceipt: () => signReceipt(core, leased, core.clock.now()) }),
+    }
   }
   if (!core.backend) throw new Error(`route ${leased.itemId} has no backend`)
   const called = await core.backend.call(order, responder.call)
   const result: Finished = called.ok ? { ok: true, sealed: called.sealed } : called
-  if (!(await finishRoute(core, leased.key, leased.deliveryTries, result, leased))) return undefined
+  const finished = await finishRoute(core, leased.key, leased.deliveryTries, result, leased)
+  if (!finished) return undefined
+  const settled = settledPayment(finished)
   const response = called.ok ? called.response : { ...called.response, ...notice }
   return { kind: 'resource', response, ...(called.raw && { raw: called.raw }), settled, cached: false }
 }
@@ -112,18 +122,21 @@ export async function finishEmbedded(
   core: Core,
   challengeId: string,
   lease: number,
-  result: { ok: true } | { ok: false; reason: string },
-): Promise<void> {
-  if ((await finishRoute(core, challengeId, lease, result)) || !result.ok) return
+  result: HandlerResult,
+): Promise<string | undefined> {
+  const finished = await finishRoute(core, challengeId, lease, result)
+  if (finished || !result.ok) return finished?.signedReceipt
   const challenge = await getOne(core, 'challenges', challengeId)
-  if (challenge?.state === 'DELIVERED') return
+  if (challenge?.state === 'DELIVERED') return challenge.signedReceipt
   throw challenge?.state.startsWith('REFUND') ? refunded(challenge) : settlementPending({ key: challengeId })
 }
 
-export type Finished = { ok: true; sealed?: string } | { ok: false; reason: string }
+export type Finished =
+  | { ok: true; sealed?: string; receipt?: SignedReceipt | undefined }
+  | { ok: false; reason: string }
 
 /**
- * Stores DELIVERED, or a failure that leaves PAID until the refund is due. False: another request holds the lease
+ * Stores DELIVERED, or a failure that leaves PAID until the refund is due, and returns the row. Undefined: another request holds the lease
  * now. `known` is the challenge as it was last read; if that is out of date, the step is refused and the challenge is
  * read again.
  */
@@ -133,21 +146,18 @@ export async function finishRoute(
   tries: number,
   result: Finished,
   known?: ChallengeRow,
-): Promise<boolean> {
+): Promise<ChallengeRow | undefined> {
   for (let race = 0; race < MAX_RACES; race++) {
     const challenge = (race === 0 && known) || (await getOne(core, 'challenges', challengeId))
-    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return false
+    if (challenge?.state !== 'PAID' || challenge.deliveryTries !== tries) return undefined
     const facts = { at: core.clock.now(), actor: 'gateway' as const, txHash: challenge.txHash ?? undefined }
     if (result.ok) {
       const { undelivered, ...counted } = challenge
-      const { row, audit } = applyEvent(counted, 'delivered', facts, {
-        leaseUntil: null,
-        dueAt: pruneAt(core, challenge.paidAt),
-        result: result.sealed ?? null,
-      })
-      if (!(await commit(core, { puts: [putChallenge(row)], audit }))) continue
+      const delivery = { result: result.sealed ?? null, receipt: result.receipt }
+      const { row, puts, audit } = deliveredChange(core, counted, facts, delivery)
+      if (!(await commit(core, { puts, audit }))) continue
       if (undelivered !== undefined) void settleHolds(core, [undelivered], 'returned')
-      return true
+      return row
     }
     const reason = result.reason.slice(0, 300)
     const counted = await countUndelivered(core, challenge)
@@ -157,7 +167,7 @@ export async function finishRoute(
       { ...facts, details: { reason } },
       { leaseUntil: null, dueAt: refundableAt(core, challenge), failure: reason, ...counted.change },
     )
-    if (await commit(core, { puts: [putChallenge(row), ...counted.puts], audit })) return true
+    if (await commit(core, { puts: [putChallenge(row), ...counted.puts], audit })) return row
   }
-  return false
+  return undefined
 }

@@ -107,6 +107,13 @@ async function answerAssigned(core: Core, assigned: ChallengeRow, payer: Address
     : decide(core, assigned, undefined, { payer, first: false, responder })
 }
 
+/** The sealed result of a delivered challenge; null if there is none any more. */
+export function resultOf(core: Core, challenge: ChallengeRow): string | null {
+  // A credential that we sign is made from the order alone, so it can be made again.
+  const remade = challenge.prunedAt !== undefined && challenge.kind === 'plan' && core.delivery.instant
+  return remade ? '' : challenge.result
+}
+
 async function decide(
   core: Core,
   challenge: ChallengeRow,
@@ -125,9 +132,7 @@ async function decide(
     }
     case 'DELIVERED': {
       const order = orderOf(challenge)
-      // A credential that we sign is made from the order alone, so it can be made again.
-      const remade = challenge.prunedAt !== undefined && challenge.kind === 'plan' && core.delivery.instant
-      const result = remade ? '' : challenge.result
+      const result = resultOf(core, challenge)
       if (result === null) {
         // The answer of an embedded handler is not stored.
         const gone = challenge.prunedAt === undefined ? alreadyRedeemed : resultPruned

@@ -1,4 +1,12 @@
-import type { AuthorizationRow, ChallengeRow, Step, TableName, Tables, WalletTxRow } from '../../ports.ts'
+import type {
+  AuthorizationRow,
+  ChallengeRow,
+  RowBase,
+  Step,
+  TableName,
+  Tables,
+  WalletTxRow,
+} from '../../ports.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { reviewHold } from '../budgets/holds.ts'
 import { countUndelivered } from '../budgets/refund-cap.ts'
@@ -60,6 +68,14 @@ export async function runJobs(core: Core, resolverOf: (rail: OpenRail) => Resolv
     each(core, 'outbox', rows, (row) => notifySeller(core, row)),
   )
   await forDue(core, 'holds', leaseMs, (rows) => each(core, 'holds', rows, (row) => reviewHold(core, row)))
+  for (const table of ['lots', 'marks'] as const) {
+    await forDue(core, table, leaseMs, (rows) => each(core, table, rows, (row) => dropRow(core, table, row)))
+  }
+}
+
+/** A row that served its time, and of which nothing else depends. */
+async function dropRow(core: Core, table: 'lots' | 'marks', { key, version }: RowBase): Promise<void> {
+  await commit(core, { puts: [], removes: [{ table, key, version }], durability: 'deferred' })
 }
 
 /** Maintains the wallets of every chain, including those without a due transaction: a nonce may be missing there. */

@@ -9,6 +9,7 @@ import { createFakeClock } from '../../testing/fake-clock.ts'
 import { proveRefund } from './prove-refund.ts'
 
 const txHash = `0x${'cd'.repeat(32)}` as const
+const paymentHash = `0x${'ef'.repeat(32)}` as const
 const nonce = `0x${'01'.repeat(32)}` as const
 const refundKey = authorizationKey(TESTNET, SELLER, nonce)
 const block = (number: number): Block => ({ number, hash: `0x${'0'.repeat(64)}`, timestamp: number * 2 })
@@ -21,6 +22,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
   const asked: string[][] = []
   const { core, rail, store } = testCore({
     clock: createFakeClock(1000),
+    receipts: { sign: (statement) => JSON.stringify(statement) },
     rails: [
       testRail({
         chain: { head: async () => ({ latest: block(100), finalized }) },
@@ -45,6 +47,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
     amount: '1000',
     state: 'REFUND_FAILED',
     payer: PAYER,
+    txHash: paymentHash,
     receipt: 'receipt',
     paidAt: 5,
     claimed: true,
@@ -82,6 +85,21 @@ test('an exact, final transfer proves the refund once the signed refund has expi
     { event: 'refund-proven', actor: 'operator', fromState: 'REFUND_FAILED', toState: 'REFUNDED', txHash },
   ])
   expect(await prove(), 'once').toBeInstanceOf(GatewayError)
+})
+
+test('a proven refund has a receipt that names both transactions; a refused proof leaves none', async () => {
+  const { store, prove } = await open({ tx: pays() })
+  const status = await prove()
+  if (status instanceof GatewayError) throw status
+  expect(JSON.parse(status.refundReceipt!)).toEqual({
+    ...{ version: 1, type: 'refund', network: TESTNET.id, payer: PAYER, issuedAt: 1 },
+    ...{ asset: TESTNET.token.address, amount: '1000', resourceUrl: 'http://localhost/x402/access' },
+    ...{ transaction: paymentHash, refundTransaction: txHash },
+  })
+  expect((await store.get('challenges', ['http-1']))[0]?.signedRefund).toBe(status.refundReceipt)
+  const refused = await open({ tx: pays(95) })
+  expect(await refused.prove()).toBeInstanceOf(GatewayError)
+  expect((await refused.store.get('challenges', ['http-1']))[0]).not.toHaveProperty('signedRefund')
 })
 
 test('a proof is refused if the signed refund landed or may still land, but not if it was cancelled', async () => {

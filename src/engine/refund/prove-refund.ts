@@ -7,6 +7,7 @@ import { applyEvent, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { outboxRow } from '../deliver/outbox.ts'
+import { refundReceiptFields } from '../deliver/sign-receipt.ts'
 import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
@@ -106,7 +107,11 @@ async function finish(
 ): Promise<ChallengeStatus | GatewayError> {
   const at = core.clock.now()
   const facts = { at, actor: 'operator' as const, txHash, details: { value: refund.value } }
-  const change = { refundTxHash: txHash, dueAt: pruneAt(core, challenge.paidAt) }
+  const change = {
+    refundTxHash: txHash,
+    dueAt: pruneAt(core, challenge.paidAt),
+    ...refundReceiptFields(core, challenge, refund, txHash, at),
+  }
   const proven = applyEvent(challenge, 'refund-proven', facts, change)
   const puts: Put[] = [
     putChallenge(proven.row),

@@ -3,6 +3,7 @@ import { matchesTransfer } from '../../rules/judge-attempt.ts'
 import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { outboxRow } from '../deliver/outbox.ts'
+import { refundReceiptFields } from '../deliver/sign-receipt.ts'
 import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
@@ -132,7 +133,11 @@ async function finishRefund(core: Core, row: RefundRow, use: Use): Promise<void>
     await commit(core, { puts, audit: [auditEntry(challenge, 'surplus-refunded', facts)] })
     return
   }
-  const change = { refundTxHash: use.txHash, dueAt: pruneAt(core, challenge.paidAt) }
+  const change = {
+    refundTxHash: use.txHash,
+    dueAt: pruneAt(core, challenge.paidAt),
+    ...refundReceiptFields(core, challenge, row, use.txHash, at),
+  }
   const done = applyEvent(challenge, 'refund-confirmed', facts, change)
   puts.push(putChallenge(done.row))
   if (core.hooks.onRefund) puts.push({ table: 'outbox', row: outboxRow(challenge.key, 'refunded', at) })

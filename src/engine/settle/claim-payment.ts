@@ -5,6 +5,7 @@ import { putHold } from '../budgets/holds.ts'
 import { holdUndelivered } from '../budgets/refund-cap.ts'
 import type { OpenChallenge, PaidIntent } from '../challenge/find-challenge.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
+import { urlField } from '../deliver/sign-receipt.ts'
 import { type OpenRail, railTermsOf } from '../rails.ts'
 
 /**
@@ -16,7 +17,7 @@ export async function claimPayment(
   rail: OpenRail,
   { challenge, inserts, released }: OpenChallenge,
   signed: Signed,
-  { payment, clientAgentId }: PaidIntent,
+  { payment, clientAgentId, url }: PaidIntent,
 ): Promise<AuthorizationRow | undefined> {
   const hold = await holdUndelivered(core, rail, challenge, payment.payer)
   const at = core.clock.now()
@@ -49,6 +50,7 @@ export async function claimPayment(
     clientAgentId: challenge.clientAgentId ?? clientAgentId ?? null,
     tries: (challenge.tries ?? 0) + (released ? 0 : 1),
     ...(hold && { undelivered: hold.key }),
+    ...urlField(core, challenge, url),
   }
   const applied = await commit(core, {
     puts: [

@@ -4,8 +4,9 @@ import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } 
 import { afterCommit, type Core, commit, getOne } from '../core.ts'
 import { attemptDelivery, deliverLeased } from '../deliver/deliver-plan.ts'
 import { refundableAt, routeLease } from '../deliver/deliver-route.ts'
+import { deliveredChange } from '../deliver/delivered.ts'
 import { notifySeller, outboxRow } from '../deliver/outbox.ts'
-import { pruneAt } from '../jobs/retention.ts'
+import { receiptFields } from '../deliver/sign-receipt.ts'
 import { type OpenRail, railTermsOf } from '../rails.ts'
 import { refundOf } from '../refund/refund-rows.ts'
 
@@ -150,13 +151,13 @@ async function confirmPaid(
   const lease = plan ? { leaseUntil, dueAt: leaseUntil } : routeLease(core, payment, facts.at)
   const next = plan || awaited ? { ...lease, deliveryTries: 1 } : { dueAt: refundableAt(core, payment) }
   const paid = applyEvent(before, 'paid', facts, { ...payment, ...next })
-  const { row, audit } = await deliverInstantly(core, paid, facts)
+  const { row, audit, puts: changed } = await deliverInstantly(core, paid, facts)
   const outboxEntry =
     core.hooks.onPaymentReceived && outboxRow(row.key, 'payment-received', facts.at + core.config.leaseMs)
   const outbox: Put[] = outboxEntry ? [{ table: 'outbox', row: outboxEntry }] : []
   let assigned = false
   const step: Step = {
-    puts: [...puts, putChallenge(row), ...outbox],
+    puts: [...puts, ...changed, ...outbox],
     audit,
     // If we sent the payment, T1b is already on the disk: after a power cut the same facts are read from the chain
     // again.
@@ -186,12 +187,16 @@ async function dropLease(core: Core, row: ChallengeRow): Promise<void> {
 }
 
 /** A credential that is made in this process needs no step of its own: PAID and DELIVERED are stored together. */
-async function deliverInstantly(core: Core, paid: Change, facts: EventFacts): Promise<Change> {
-  if (paid.row.kind !== 'plan' || !core.delivery.instant) return paid
+async function deliverInstantly(
+  core: Core,
+  paid: Change,
+  facts: EventFacts,
+): Promise<Change & { puts: Put[] }> {
+  const undelivered = { ...paid, puts: [putChallenge(paid.row)] }
+  if (paid.row.kind !== 'plan' || !core.delivery.instant) return undelivered
   const delivered = await attemptDelivery(core, paid.row)
-  if (delivered.kind === 'failed') return paid
-  const dueAt = pruneAt(core, paid.row.paidAt)
-  return applyEvent(paid, 'delivered', facts, { result: delivered.sealed, leaseUntil: null, dueAt })
+  if (delivered.kind === 'failed') return undelivered
+  return deliveredChange(core, paid, facts, { result: delivered.sealed, expiresAt: delivered.expiresAt })
 }
 
 /**
@@ -216,7 +221,10 @@ async function relocate(
     { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
   ]
   if (challenge.receipt === receipt.key && challenge.txHash !== use.txHash) {
-    puts.push(putChallenge({ ...challenge, txHash: use.txHash }))
+    const moved = { ...challenge, txHash: use.txHash }
+    // A receipt that names a transaction which does not exist proves nothing.
+    const signed = challenge.signedReceipt === undefined ? {} : receiptFields(core, moved, core.clock.now())
+    puts.push(putChallenge({ ...moved, ...signed }))
   }
   return commit(core, { puts })
 }

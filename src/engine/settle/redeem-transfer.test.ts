@@ -37,8 +37,9 @@ async function open() {
   const { ports, config } = testPorts({ clock: createFakeClock(500_000), rails: [preferred, other] })
   const delivery = {
     instant: true,
-    deliver: async () => ({ kind: 'delivered' as const, sealed: 'x' }),
+    deliver: async () => ({ kind: 'delivered' as const, sealed: 'x', expiresAt: null }),
     open: async () => ({ accessToken: 't' }) as never,
+    expiryOf: () => null,
   }
   const engine = createEngine({ ...ports, delivery }, config)
   for (const key of ['a2a-1', 'a2a-2']) {

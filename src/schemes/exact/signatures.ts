@@ -25,8 +25,8 @@ export interface Signatures {
    * and this is the signature to send to the token, without its wrapper (EIP-6492).
    */
   check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { unwrapped: Hex } | { invalid: string }>
-  /** Did this account sign this text (EIP-191)? */
-  hasSigned(account: Address, text: string, signature: Hex): Promise<boolean>
+  /** Did this account sign this text (EIP-191)? Its code is asked only if `mayAskCode` allows it. */
+  hasSigned(account: Address, text: string, signature: Hex, mayAskCode?: () => boolean): Promise<boolean>
 }
 
 /**
@@ -120,10 +120,11 @@ export function createSignatures({
       return { invalid: `the wallet contract ${auth.from} does not accept this signature (EIP-1271)` }
     },
 
-    async hasSigned(from, text, signature) {
+    async hasSigned(from, text, signature, mayAskCode = () => true) {
       const { recoverSigner } = await loaded
       const digest = hashMessage(text, 'bytes')
       if (recover(recoverSigner, digest, { from, signature }) === 'payer') return true
+      if (!mayAskCode()) return false
       const code = readHex(await rpc.call('eth_getCode', [from, 'latest']), 'code')
       return code !== '0x' && (await codeAgrees({ from, signature }, bytesToHex(digest)))
     },

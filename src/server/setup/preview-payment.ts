@@ -48,6 +48,7 @@ export function previewPayment(options: GatewayOptions): PaymentRequired | null 
         return { id: railId(network, SCHEME), network, scheme: SCHEME, amount, payTo }
       }),
       salt: ANEW,
+      expiresAt: 0,
       message: 'Payment required',
     },
     config.baseUrl,

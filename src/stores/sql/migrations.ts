@@ -17,6 +17,13 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 1, name: 'first-tables', since: '0.1.0', breaking: true, up: firstTables },
   { id: 2, name: 'holds', since: '0.2.0', breaking: false, up: (dialect) => rowTable('holds', dialect) },
   { id: 3, name: 'several-networks', since: '0.3.0', breaking: true, onDemand: true, up: () => [] },
+  {
+    id: 4,
+    name: 'lots',
+    since: '0.4.0',
+    breaking: false,
+    up: (dialect) => [...rowTable('lots', dialect), ...rowTable('marks', dialect)],
+  },
 ]
 
 function firstTables(dialect: Dialect): string[] {

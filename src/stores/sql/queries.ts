@@ -14,6 +14,8 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   walletTxs: 'wallet_txs',
   outbox: 'outbox',
   holds: 'holds',
+  lots: 'lots',
+  marks: 'marks',
 }
 
 export type Queries = ReturnType<typeof createQueries>

@@ -37,11 +37,11 @@ export function createA2a(
   return {
     mount(context) {
       const { report } = context
-      const sale = { x402: context.x402, baseUrl: config.baseUrl, offerAgain: engine.offerAgain }
+      const sale = { x402: context.dialects.x402, baseUrl: config.baseUrl, offerAgain: engine.offerAgain }
       purchases = createPurchases(engine, sale, report)
       const handler = createRequestHandler({
         ...switches,
-        x402: context.x402,
+        x402: context.dialects.x402,
         engine,
         purchases,
         sale,

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
+import { receiptExtension } from '../../protocol/receipts.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
@@ -73,13 +74,20 @@ export function submitted({ challengeId, requestId }: ChallengeStatus): TaskView
 
 /** Every payment that was tried and failed, and every transfer that arrived. */
 export function receiptsOf(dossier: Dossier): SettleResponse[] {
-  const { receipts } = dossier
+  const { receipts, challenge } = dossier
   return [
     ...failures(dossier).map(({ payer, said, network }) => {
       return { success: false, transaction: '', network, payer, errorReason: said }
     }),
-    ...receipts.map(({ lost, txHash, payer, rail }) => {
-      const settled = { success: !lost, transaction: txHash, network: networkOfRail(rail), payer }
+    ...receipts.map(({ key, lost, txHash, payer, rail }) => {
+      const signed = key === challenge.receipt ? challenge.signedReceipt : undefined
+      const settled = {
+        success: !lost,
+        transaction: txHash,
+        network: networkOfRail(rail),
+        payer,
+        ...(signed !== undefined && { extensions: receiptExtension(signed) }),
+      }
       return lost ? { ...settled, errorReason: 'the chain dropped the transfer again' } : settled
     }),
   ]

@@ -21,7 +21,7 @@ type RpcAnswer = { id: RpcId; error?: { code: number; message: string; data?: un
 
 /** Serves both generations of the protocol over POST: 0.3 (`message/send`) and 1.0 (`SendMessage`). */
 export function createRpcEndpoint(
-  { x402, limits, render, admit }: EndpointContext,
+  { dialects: { x402 }, limits, render, admit }: EndpointContext,
   handler: A2ARequestHandler,
 ): Endpoint {
   const current = new JsonRpcTransportHandler(handler)

@@ -5,13 +5,15 @@ import {
   DEFAULT_RESOURCE_ID,
   type ResourceResponse,
 } from '../../protocol/access.ts'
-import { IdString } from '../../protocol/catalog.ts'
+import { IdString, type RefundTerms } from '../../protocol/catalog.ts'
 
 /** `extensions.svc` of a 402: how to ask, and what the payment buys. */
 export interface SvcExtension {
   inputSchema: object
   outputSchema: object
   description: string
+  /** What becomes of a payment for something that is not delivered. */
+  refunds?: RefundTerms
 }
 
 const text = { type: 'string' } as const
@@ -62,7 +64,10 @@ const shared = { requestId: true, challengeId: true, clientAgentId: true } as co
 const OWN_ANSWER = { description: "The seller's own answer as it is, in no ResourceResponse." }
 
 /** Builds the extensions of every 402, once. */
-export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'raw' | 'embedded', SvcExtension> {
+export function accessSchemas(
+  baseUrl: string,
+  refunds?: RefundTerms,
+): Record<'plan' | 'route' | 'raw' | 'embedded', SvcExtension> {
   const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
     .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
     .required({ planId: true })
@@ -74,16 +79,19 @@ export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'raw' 
     `Sign the EIP-3009 authorization that accepts[0] asks for and send ${where} again with header payment-signature: base64 of {x402Version, payload {signature, authorization}, accepted}.`
   const post = `POST ${baseUrl}/x402/access`
   const catalog = `GET ${baseUrl}/discover`
+  const promised = refunds && { refunds }
   return {
     plan: {
       inputSchema: inputSchema(planInput),
       outputSchema: outputSchema(GRANT_PROPERTIES, ['expiresAt']),
       description: `${how(`the same ${post}`)} The answer is an AccessGrant. Prices and plans: ${catalog}.`,
+      ...promised,
     },
     route: {
       inputSchema: inputSchema(routeInput),
       outputSchema: outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
       description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
+      ...promised,
     },
     raw: {
       inputSchema: inputSchema(routeInput),
@@ -92,6 +100,7 @@ export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'raw' 
         description: `Of ${post}. The call itself is answered as its backend does.`,
       },
       description: `${how(`the same request (the call itself, or ${post})`)} The answer to the call itself is the backend's own, status and headers included; that of ${post} is a ResourceResponse. Prices and routes: ${catalog}.`,
+      ...promised,
     },
     embedded: {
       inputSchema: {
@@ -100,6 +109,7 @@ export function accessSchemas(baseUrl: string): Record<'plan' | 'route' | 'raw' 
       },
       outputSchema: OWN_ANSWER,
       description: `${how('the same request')} The answer is the seller's own. Prices and routes: ${catalog}.`,
+      ...promised,
     },
   }
 }

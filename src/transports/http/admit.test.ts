@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { sampleDialects } from '../../../test/transports/sample-x402.ts'
 import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { createAdmit, WITHOUT_PAYMENT } from './admit.ts'
@@ -8,7 +8,7 @@ import { createOutcomeRenderer } from './render-outcome.ts'
 const HERE = { address: '203.0.113.7' }
 const payment = { rail: 'sample' } as Payment
 const baseUrl = 'https://api.example.com'
-const render = createOutcomeRenderer(sampleX402(baseUrl), baseUrl)
+const render = createOutcomeRenderer(sampleDialects(baseUrl), baseUrl)
 const malformed = new GatewayError('INVALID_REQUEST', 'no payment at all')
 
 /** Says which budgets were asked; those that are named are used up. */

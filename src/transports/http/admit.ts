@@ -30,7 +30,7 @@ export interface Admit {
   /** A request that was not understood, or is refused for another reason: the reply that says so, or that says "too many". */
   (sender: Sender, fault: GatewayError, failure?: FailureContext): Reply
   /** What was decoded, if the request may go on; otherwise the reply that ends it. */
-  <T extends Decoded>(sender: Sender, decoded: T | GatewayError): T | Reply
+  <T extends Decoded>(sender: Sender, decoded: T | GatewayError, failure?: FailureContext): T | Reply
 }
 
 /**
@@ -59,7 +59,11 @@ export function createAdmit({ rateLimit, failureLimit }: AddressLimits, render: 
   }
 
   function admit(sender: Sender, fault: GatewayError, failure?: FailureContext): Reply
-  function admit<T extends Decoded>(sender: Sender, decoded: T | GatewayError): T | Reply
+  function admit<T extends Decoded>(
+    sender: Sender,
+    decoded: T | GatewayError,
+    failure?: FailureContext,
+  ): T | Reply
   function admit<T extends Decoded>(
     { address }: Sender,
     decoded: T | GatewayError,
@@ -69,7 +73,7 @@ export function createAdmit({ rateLimit, failureLimit }: AddressLimits, render: 
     // Where the gateway is embedded without an address, there is nobody to count for.
     const refused =
       address === undefined ? undefined : overLimit(address, isFault ? undefined : decoded.payment)
-    if (refused) return render.failure(refused)
+    if (refused) return render.failure(refused, { spoken: failure?.spoken })
     return isFault ? render.failure(decoded, failure) : decoded
   }
 

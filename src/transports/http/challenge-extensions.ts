@@ -2,7 +2,7 @@ import type { Offer } from '../../engine/outcome.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment.ts'
 import { accessSchemas } from './access-schemas.ts'
-import { bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
+import { type BazaarExtension, bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
 import { basePathOf } from './request-target.ts'
 
 /** What clients need to see before they name their payments. Its schema is in the body. */
@@ -21,25 +21,32 @@ const OFFER_WITH_SCHEMA = {
   },
 } as const
 
+/** An extension that differs from offer to offer: its member of the JSON object, `"name":{…}`; undefined where it has nothing to say. */
+export type OfferExtension = (offer: Offer) => string | undefined
+
 export interface ChallengeExtensions {
-  /** Of the header: every client echoes it with its payment, so it stays small. */
-  header: { [PAYMENT_IDENTIFIER]: object }
-  /** Of the body, already JSON: the catalogs' metadata and the schemas as well. */
+  /** Of the header, already JSON and in ASCII: every client echoes it with its payment, so it stays small. */
+  headerJson(offer: Offer): string
+  /** Of the body, already JSON: the schemas and the promise of refunds as well. */
   bodyJson(offer: Pick<Offer, 'kind' | 'itemId'>): { json: string; isAscii: boolean }
 }
 
 /** Builds the extensions of every 402, once per plan and route. */
 export function challengeExtensions(
   baseUrl: string,
-  { embedded, discovery }: { embedded: boolean; discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'> },
+  {
+    embedded,
+    discovery,
+    perOffer,
+  }: {
+    embedded: boolean
+    discovery: Pick<DiscoveryCatalog, 'plans' | 'routes' | 'refunds'>
+    perOffer: readonly OfferExtension[]
+  },
 ): ChallengeExtensions {
-  const schemas = accessSchemas(baseUrl)
+  const schemas = accessSchemas(baseUrl, discovery.refunds)
   const ofRoutes = embedded ? schemas.embedded : schemas.route
   const place = { basePath: embedded ? '' : basePathOf(baseUrl), wrapped: !embedded }
-  const written = (svc: object, bazaar?: object) => {
-    const json = JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...(bazaar && { bazaar }), svc })
-    return { json, isAscii: Buffer.byteLength(json) === json.length }
-  }
   const plans = new Map(
     discovery.plans.map((plan) => [plan.planId, written(schemas.plan, bazaarOfPlan(plan))]),
   )
@@ -52,9 +59,33 @@ export function challengeExtensions(
   )
   // Of what is sold no longer, while its open challenges are honoured.
   const [anyPlan, anyRoute] = [written(schemas.plan), written(ofRoutes)]
+  const of = ({ kind, itemId }: Pick<Offer, 'kind' | 'itemId'>) =>
+    kind === 'plan' ? (plans.get(itemId) ?? anyPlan) : (routes.get(itemId) ?? anyRoute)
   return {
-    header: { [PAYMENT_IDENTIFIER]: OFFER },
-    bodyJson: ({ kind, itemId }) =>
-      kind === 'plan' ? (plans.get(itemId) ?? anyPlan) : (routes.get(itemId) ?? anyRoute),
+    headerJson(offer) {
+      let json = of(offer).inHeader
+      for (const extension of perOffer) {
+        const member = extension(offer)
+        if (member !== undefined) json += `,${member}`
+      }
+      return `${json}}`
+    },
+    bodyJson: (offer) => of(offer).inBody,
   }
 }
+
+/** The extensions of one item as JSON; those of the header without their last brace, and in ASCII. */
+function written(
+  svc: object,
+  bazaar?: BazaarExtension,
+): { inHeader: string; inBody: { json: string; isAscii: boolean } } {
+  const shared = bazaar && { bazaar }
+  const json = JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...shared, svc })
+  return {
+    inHeader: escaped(JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER, ...shared })).slice(0, -1),
+    inBody: { json, isAscii: Buffer.byteLength(json) === json.length },
+  }
+}
+
+const escaped = (json: string): string =>
+  json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import {
+  sampleDialects,
   sampleOffer,
   samplePayload,
   samplePaymentHeader,
-  sampleX402,
 } from '../../../test/transports/sample-x402.ts'
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
@@ -47,7 +47,7 @@ function charging(answer: Outcome | Error, options: Partial<ChargeRouteOptions> 
         return renewed.length < 3
       },
     },
-    x402: sampleX402('https://api.example/pay'),
+    dialects: sampleDialects('https://api.example/pay'),
     leaseMs: 30,
     baseUrl: 'https://api.example/pay',
     discovery: { plans: [], routes: [] },
@@ -80,6 +80,7 @@ describe('an unpaid call', () => {
         address: '9.9.9.9',
         routeId: 'weather',
         embedded: true,
+        url: 'https://api.example/weather/paris?u=c',
         call: { method: 'GET', path: '/weather/paris?u=c', headers: {}, body: null },
       },
     ])
@@ -119,6 +120,8 @@ describe('an unpaid call', () => {
   })
 })
 
+const RECEIPT_URL = 'https://api.example/pay/receipts/http-1'
+
 describe('a paid call', () => {
   test('hands over the payment, the headers, and a way to say how it ended', async () => {
     const { ask, intents, finished } = charging(paid)
@@ -128,6 +131,7 @@ describe('a paid call', () => {
     expect(charged.headers).toEqual({
       'payment-response': encodeJson(receipt),
       'cache-control': 'no-store, private',
+      'x-svc-receipt-url': RECEIPT_URL,
     })
     expect(intents[0]).toMatchObject({
       requestId: 'k-1',
@@ -163,7 +167,7 @@ describe('a paid call', () => {
       const { 'payment-response': settled, 'cache-control': _cache, ...rest } = charged.headersFor(status)
       expect(settled, 'the payment was settled, whatever became of the call').toBe(encodeJson(receipt))
       // What the buyer reads and what is stored agree.
-      expect(rest).toEqual(result.ok ? {} : told)
+      expect(rest).toEqual({ 'x-svc-receipt-url': RECEIPT_URL, ...(!result.ok && told) })
       return result.ok
     }
   }

@@ -1,11 +1,12 @@
-import type { X402 } from '../../dialects/x402/create-x402.ts'
-import type { Engine, Intent, Offer, Outcome } from '../../engine/outcome.ts'
+import type { Spoken } from '../../dialects/mpp/spoken.ts'
+import type { Engine, Intent, Offer, Outcome, SignedReceipt } from '../../engine/outcome.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
+import type { OfferExtension } from './challenge-extensions.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import { undeliveredHeaders } from './headers.ts'
-import { createOutcomeRenderer } from './render-outcome.ts'
+import { createOutcomeRenderer, type Dialects, receiptHeader } from './render-outcome.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
@@ -46,11 +47,13 @@ export type ChargeRoute = (request: Request, routeId: string, peer?: Peer) => Pr
 
 export interface ChargeRouteOptions extends SafeguardOptions {
   engine: Pick<Engine, 'purchase' | 'finish' | 'renew'>
-  x402: X402
+  dialects: Dialects
   /** How long a delivery may take before it counts as lost; renewed while a handler runs. */
   leaseMs: number
   baseUrl: string
-  discovery: Pick<DiscoveryCatalog, 'plans' | 'routes'>
+  discovery: Pick<DiscoveryCatalog, 'plans' | 'routes' | 'refunds'>
+  /** Extensions of the 402 that differ from offer to offer. */
+  extensions?: readonly OfferExtension[]
   /** As the seller gave them: `delivered` is no part of the discovery. */
   routes?: readonly Route[]
 }
@@ -63,11 +66,15 @@ type Paid = Extract<Outcome, { kind: 'paid' }>
  * whole path.
  */
 export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
-  const { engine, x402 } = options
+  const { engine, dialects } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const { origin } = new URL(baseUrl)
   const basePath = basePathOf(baseUrl)
-  const render = createOutcomeRenderer(x402, baseUrl, { embedded: true, discovery: options.discovery })
+  const render = createOutcomeRenderer(dialects, baseUrl, {
+    embedded: true,
+    discovery: options.discovery,
+    ...(options.extensions && { extensions: options.extensions }),
+  })
   const { admit, catchFaults, report } = createSafeguards(options, render)
 
   const deliveredOf = new Map(options.routes?.map(({ routeId, delivered }) => [routeId, delivered]))
@@ -84,8 +91,13 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     }
   }
 
-  async function charge(request: Request, routeId: string, peer: Peer): Promise<Paid | Reply> {
-    const admitted = admit(peer, decodeCallHeaders(x402, request))
+  async function charge(
+    request: Request,
+    routeId: string,
+    peer: Peer,
+  ): Promise<(Paid & { spoken: Spoken }) | Reply> {
+    const { spoken, asked } = decodeCallHeaders(dialects, request)
+    const admitted = admit(peer, asked, { spoken })
     if ('status' in admitted) return admitted
     const target = requestTarget(request)
     const path = belowBasePath(target, basePath) ?? target
@@ -95,14 +107,19 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       routeId,
       call,
       embedded: true,
+      url: origin + target,
       address: peer.address,
       ...admitted,
     }
-    return catchFaults<Paid>(async () => {
-      const outcome = await engine.purchase(intent)
-      if (outcome.kind === 'paid') return outcome
-      return render.outcome(withUrl(outcome, origin + target))
-    }, admitted.payment?.echo.challengeId)
+    const challengeId = admitted.payment?.echo.challengeId
+    return catchFaults<Paid & { spoken: Spoken }>(
+      async () => {
+        const outcome = await engine.purchase(intent)
+        if (outcome.kind === 'paid') return { ...outcome, spoken }
+        return render.outcome(withUrl(outcome, intent.url!), spoken)
+      },
+      { challengeId, spoken },
+    )
   }
 
   return async (request, routeId, peer = {}) => {
@@ -111,18 +128,37 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       const reply = request.method === 'HEAD' ? { ...charged, body: null } : charged
       return { kind: 'respond', response: toResponse(reply, request) }
     }
-    const { payment, settled, lease, notice } = charged
-    const headers = {
-      'payment-response': encodeJson(x402.settleResponse(settled)),
-      'cache-control': 'no-store, private',
-    }
+    const { payment, settled, lease, notice, spoken, signReceipt } = charged
     const { challengeId } = payment
+    const responseWith = (receipt?: string) =>
+      encodeJson(dialects.x402.settleResponse({ ...settled, ...(receipt !== undefined && { receipt }) }))
+    const headers = {
+      'payment-response': responseWith(),
+      'cache-control': 'no-store, private',
+      ...render.receiptUrlHeader(challengeId),
+    }
+    // Signed once: what the buyer gets with the answer is what `finish` stores.
+    let signed: SignedReceipt | undefined
+    const receiptOnce = () => {
+      signed ??= signReceipt?.()
+      return signed
+    }
     const stopRenewing = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
     const headersFor = (status: number) =>
-      isDelivered(routeId, status) ? headers : { ...headers, ...undeliveredHeaders(notice) }
+      isDelivered(routeId, status)
+        ? {
+            ...headers,
+            'payment-response': responseWith(receiptOnce()?.jws),
+            ...receiptHeader(settled, spoken),
+          }
+        : { ...headers, ...undeliveredHeaders(notice) }
     const finish = async (status: number) => {
-      if (isDelivered(routeId, status)) await engine.finish(challengeId, lease, { ok: true })
-      else {
+      if (isDelivered(routeId, status)) {
+        const receipt = receiptOnce()
+        const stored = await engine.finish(challengeId, lease, { ok: true, receipt })
+        // Another try may have delivered first: its receipt is the one that every replay shows.
+        if (receipt && stored !== undefined) signed = { ...receipt, jws: stored }
+      } else {
         const result = { ok: false, reason: `the handler answered ${status}` } as const
         // Not recorded is not delivered either: the lease runs out and the refund comes all the same.
         await engine.finish(challengeId, lease, result).catch(report)

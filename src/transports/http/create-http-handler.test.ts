@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sampleOffer, samplePaymentHeader, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { sampleDialects, sampleOffer, samplePaymentHeader } from '../../../test/transports/sample-x402.ts'
 import type { Intent, Outcome } from '../../engine/outcome.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
@@ -7,6 +7,17 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
 
 const challenge: Outcome = { kind: 'challenge', offer: sampleOffer() }
+
+const discovery: DiscoveryCatalog = {
+  agentName: 'Demo',
+  description: 'demo',
+  walletAddress: `0x${'22'.repeat(20)}`,
+  network: 'eip155:84532',
+  chainId: 84532,
+  asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
+  plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+  routes: [],
+}
 
 interface Script {
   answer?: Outcome | Error
@@ -31,17 +42,8 @@ function gateway(script: Script = {}, options: Partial<HttpHandlerOptions> = {})
         return script.status
       },
     },
-    x402: sampleX402('https://api.example.com'),
-    discovery: {
-      agentName: 'Demo',
-      description: 'demo',
-      walletAddress: `0x${'22'.repeat(20)}`,
-      network: 'eip155:84532',
-      chainId: 84532,
-      asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
-      plans: [{ planId: 'basic', unitAmount: '$1.00' }],
-      routes: [],
-    },
+    dialects: sampleDialects('https://api.example.com'),
+    discovery,
     baseUrl: 'https://api.example.com',
     version: '1.2.3',
     networkIds: ['eip155:84532'],
@@ -81,15 +83,46 @@ describe('POST /x402/access', () => {
   })
 
   test('what cannot be decoded never reaches the engine', async () => {
-    const { buy, call, intents } = gateway()
+    const { buy, intents } = gateway()
     expect((await buy('[')).status).toBe(400)
     expect((await buy(plan, { 'payment-signature': 'x' })).status).toBe(400)
     expect((await buy(`"${'x'.repeat(2000)}"`)).status).toBe(413)
     const late = gateway({}, { limits: { maxBodyBytes: 1000, requestTimeoutMs: 20 } })
     const answer = await late.call('POST', '/x402/access', { body: new ReadableStream(), duplex: 'half' })
     expect([answer.status, (await json(answer)).httpStatus]).toEqual([408, 408])
-    expect((await call('POST', '/x402/access')).status).toBe(400)
+    expect((await buy(' ')).status).toBe(400)
     expect([...intents, ...late.intents]).toEqual([])
+  })
+
+  test('without a single byte it is asked for the cheapest plan, the first of those', async () => {
+    const plans = ['$2.00', '$0.5', '$0.50', '$1.00'].map((unitAmount, index) => ({
+      planId: `p${index}`,
+      unitAmount,
+    }))
+    const { call, buy, intents } = gateway({}, { discovery: { ...discovery, plans } })
+    expect((await call('POST', '/x402/access')).status).toBe(402)
+    expect((await buy('', { 'idempotency-key': 'probe-1' })).status).toBe(402)
+    expect(intents).toEqual([
+      { transport: 'http', planId: 'p1' },
+      { transport: 'http', planId: 'p1', requestId: 'probe-1' },
+    ])
+    expect((await buy('', { 'idempotency-key': 'a b' })).status).toBe(400)
+    // A payment says what it buys, or it is not known.
+    const echo = { planId: 'p3', challengeId: 'http-1', salt: 's' }
+    await buy('', { 'payment-signature': samplePaymentHeader({ extra: echo }) })
+    expect(intents.at(-1)).toMatchObject({ planId: 'p3', challengeId: 'http-1' })
+    expect((await buy('', { 'payment-signature': samplePaymentHeader() })).status).toBe(400)
+    expect(intents).toHaveLength(3)
+  })
+
+  test('without a single byte and without a plan for sale it is told what to name', async () => {
+    const routes: DiscoveryCatalog['routes'] = [
+      { routeId: 'weather', method: 'GET', path: '/weather', unitAmount: '$0.01' },
+    ]
+    const { call, intents } = gateway({}, { discovery: { ...discovery, plans: [], routes } })
+    const answer = await call('POST', '/x402/access')
+    expect([answer.status, Object.keys(await json(answer))]).toEqual([400, ['error']])
+    expect(intents).toEqual([])
   })
 
   test('a store that cannot be asked is 503, decides nothing and leaks nothing', async () => {
@@ -197,7 +230,14 @@ describe('the other endpoints', () => {
     const { handle } = gateway()
     const ask = async (path: string, method = 'GET') =>
       (await handle(new Request(`https://api.example.com${path}`, { method })))?.status
-    for (const path of ['/', '/constructor', '/discover/more', '/robots.txt', '/robots.txt?a'])
+    for (const path of [
+      '/',
+      '/constructor',
+      '/discover/more',
+      '/robots.txt',
+      '/robots.txt?a',
+      '/favicon.ico',
+    ])
       expect([await ask(path), await ask(path, 'OPTIONS')]).toEqual([undefined, undefined])
     expect([await ask('/discover'), await ask('/x402/access', 'OPTIONS')]).toEqual([200, 204])
     expect([await ask('/x402/access'), await ask('/x402/challenges/http-1')]).toEqual([405, 404])
@@ -241,7 +281,7 @@ describe('CORS', () => {
     for (const { headers } of answers) {
       expect(headers.get('access-control-allow-origin')).toBe('*')
       expect(headers.get('access-control-expose-headers')).toBe(
-        'PAYMENT-REQUIRED, PAYMENT-RESPONSE, WWW-Authenticate, Retry-After, x-svc-code',
+        'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Payment-Receipt, WWW-Authenticate, Retry-After, x-svc-code, x-svc-receipt-url',
       )
       expect(headers.has('access-control-allow-credentials')).toBe(false)
     }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { samplePayload, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { sampleDialects, samplePayload } from '../../../test/transports/sample-x402.ts'
 import { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import { decodeAccess } from './decode-access.ts'
-import { decodePaymentHeader } from './decode-call.ts'
+import { decodePaymentHeaders } from './decode-call.ts'
 
 const limits = { maxBodyBytes: 1000, requestTimeoutMs: 1000 }
-const x402 = sampleX402('http://localhost')
+const dialects = sampleDialects('http://localhost')
 
 const { authorization } = samplePayload.payload
 const payload = {
@@ -26,7 +26,7 @@ async function decode(body: unknown, headers: Record<string, string> = {}, limit
     body: stream || typeof body === 'string' ? body : JSON.stringify(body),
     ...(stream && { duplex: 'half' as const }),
   })
-  const paying = decodePaymentHeader(x402, request)
+  const { paying } = decodePaymentHeaders(dialects, request)
   if (paying instanceof GatewayError) return { kind: 'fault' as const, error: paying }
   return decodeAccess(request, limited, paying.payment)
 }
@@ -123,10 +123,13 @@ describe('what the engine is asked', () => {
     expect(both).toMatchObject({ requestId: 'k-1' })
   })
 
-  test('x-payment is no payment', async () => {
-    expect(await intent({ planId: 'basic' }, { 'x-payment': encodeJson(payload) })).not.toHaveProperty(
-      'payment',
-    )
+  test('x-payment of x402 version 1 is refused, and beside a payment it is nothing', async () => {
+    const old = { 'x-payment': encodeJson({ ...payload, x402Version: 1 }) }
+    expect(await decode({ planId: 'basic' }, old)).toMatchObject({
+      kind: 'fault',
+      error: { code: 'INVALID_REQUEST', message: expect.stringMatching(/version 2.*payment-signature/) },
+    })
+    expect(await intent('', { ...old, ...paying(payload) })).toHaveProperty('payment')
   })
 })
 

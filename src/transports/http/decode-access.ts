@@ -8,21 +8,32 @@ import { type BodyLimits, decodeBody, readBytes } from './read-body.ts'
 import { readRequestId } from './read-request-id.ts'
 
 export type DecodedAccess =
-  | { kind: 'intent'; intent: Intent }
+  /** `isProbe`: the request was empty. */
+  | { kind: 'intent'; intent: Intent; isProbe?: true }
   /** Neither body nor payment says what is to be bought. */
   | { kind: 'nothing-asked' }
   /** Not for us, but for A2A. */
   | { kind: 'json-rpc'; text: string }
   | { kind: 'fault'; error: GatewayError; httpStatus?: number }
 
-/** Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them. */
+/**
+ * Turns `POST /x402/access` into an intent. Ids are checked for their spelling only; the engine judges them.
+ *
+ * @param probed what a request without a single byte and without a payment asks for: that is how agents and directories
+ * find out the terms of an address that they know nothing else about
+ */
 export async function decodeAccess(
   request: Request,
   limits: BodyLimits,
   payment: Payment | undefined,
+  probed?: Pick<AccessRequest, 'planId'>,
 ): Promise<DecodedAccess> {
   const read = await readBytes(request, limits)
   if (read.kind === 'fault') return read
+  if (probed && !payment && read.bytes.byteLength === 0) {
+    const decoded = accessIntent(probed, undefined, 'http', headerOf(request, 'idempotency-key'))
+    return decoded.kind === 'intent' ? { ...decoded, isProbe: true } : decoded
+  }
   const asked = decodeAsked(read.bytes)
   if (asked.kind !== 'asked') return asked
   return accessIntent(asked.body, payment, 'http', headerOf(request, 'idempotency-key'))

@@ -1,9 +1,9 @@
-import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Engine } from '../../engine/outcome.ts'
 import type { BodyLimits } from './read-body.ts'
-import type { OutcomeRenderer } from './render-outcome.ts'
+import type { Dialects, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 import type { Peer, Safeguards } from './safeguards.ts'
+import type { SignIn } from './sign-in.ts'
 
 /** Answers one path and method. A Response goes out as it is: its body streams from elsewhere. */
 export type Endpoint = (request: Request, peer: Peer) => Reply | Response | Promise<Reply | Response>
@@ -16,9 +16,11 @@ export type Mount = (context: EndpointContext) => Record<string, Methods>
 export interface EndpointContext extends Safeguards {
   engine: Pick<Engine, 'offer' | 'purchase' | 'status'>
   /** How buyers speak of payments. */
-  x402: X402
+  dialects: Dialects
   limits: BodyLimits
   render: OutcomeRenderer
   /** The path of the gateway's base URL, which every endpoint starts with. Empty, or without a slash at the end. */
   basePath: string
+  /** Absent: nothing can be fetched again by a wallet's sign-in. */
+  signIn?: SignIn
 }

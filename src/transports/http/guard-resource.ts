@@ -1,13 +1,16 @@
+import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Forwarded, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { HTTP_METHODS } from '../../protocol/catalog.ts'
 import { parseResourcePath } from '../../rules/resource-path.ts'
+import { spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
 import type { Peer } from './safeguards.ts'
+import type { VerifiedAccess } from './verify-access.ts'
 
 interface Claims {
   /** The resource endpoint that was bought. */
@@ -22,9 +25,13 @@ export interface GuardOptions {
   /** Below the base path, with `{resourceId}`. */
   path: string
   realm: string
-  verifyBearer(
-    authorization: string | null,
-  ): Promise<{ ok: true; claims: Claims } | { ok: false; error: GatewayError }>
+  /** The resource that a call names, by its path and query; undefined: none. */
+  resourceIdOf(target: string): string | undefined
+  verifyAccess(
+    request: Request,
+    expected: { resourceId?: string | undefined },
+    peer: Peer,
+  ): Promise<VerifiedAccess<Claims>>
   forward(
     call: RouteCall,
     access: { payer: string; planId: string; challengeId: string; txHash: string },
@@ -32,33 +39,45 @@ export interface GuardOptions {
 }
 
 /**
- * The resource of plans: whoever brings its token is passed on to the backend. The token opens the one address that
+ * The resource of plans: whoever brings its token, or signs in with the wallet that bought it, is passed on to the backend. The token opens the one address that
  * it was sold for, character by character; a query may be added.
  */
 export function createResourceGuard(
   context: EndpointContext,
-  { path, realm, verifyBearer, forward }: GuardOptions,
+  { path, realm, resourceIdOf, verifyAccess, forward }: GuardOptions,
 ): (target: string) => Methods | undefined {
   const { limits, render, admit } = context
   const shape = new RegExp(`^${path.split('{resourceId}').map(escaped).join('[^/]+')}$`)
 
-  function refuse(peer: Peer, error: GatewayError, sent: boolean): Reply {
+  function refuse(
+    peer: Peer,
+    error: GatewayError,
+    sent: boolean,
+    spoken: Spoken,
+    more?: Record<string, unknown>,
+  ): Reply {
     const fault = sent ? ', error="invalid_token"' : ''
-    return admit(peer, error, { headers: { 'www-authenticate': `Bearer realm="${realm}"${fault}` } })
+    const headers = { 'www-authenticate': `Bearer realm="${realm}"${fault}` }
+    return admit(peer, error, { headers, spoken, ...(more && { more }) })
   }
 
   const endpoint: Endpoint = async (request, peer) => {
-    const authorization = request.headers.get('authorization')
-    const verified = await verifyBearer(authorization)
-    if (!verified.ok) return refuse(peer, verified.error, authorization !== null)
-    const { claims } = verified
+    const spoken = spokenOf(request)
     const target = requestTarget(request)
+    const sent = request.headers.get('authorization') !== null
+    const resourceId = sent ? undefined : resourceIdOf(target)
+    const verified = await verifyAccess(request, { resourceId }, peer)
+    if (!verified.ok) {
+      const { error, extensions } = verified
+      return refuse(peer, error, sent, spoken, extensions && { extensions })
+    }
+    const { claims } = verified
     if (!opens(claims.aud, target)) {
       const message = 'The token was issued for another resource; buy access to this one.'
-      return refuse(peer, new GatewayError('UNAUTHORIZED', message), true)
+      return refuse(peer, new GatewayError('UNAUTHORIZED', message), true, spoken)
     }
     const read = await readBytes(request, limits)
-    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
+    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus, spoken })
     const call: RouteCall = {
       method: request.method,
       path: target.slice(context.basePath.length),
@@ -66,7 +85,7 @@ export function createResourceGuard(
       body: read.bytes.length === 0 ? null : read.bytes,
     }
     const { sub: payer, planId, jti: challengeId, txHash } = claims
-    return renderForwarded(await forward(call, { payer, planId, challengeId, txHash }), render)
+    return renderForwarded(await forward(call, { payer, planId, challengeId, txHash }), render, spoken)
   }
   const methods = Object.fromEntries(
     HTTP_METHODS.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').map((method) => [

@@ -1,11 +1,15 @@
 import type { RefundNotice } from '../../protocol/access.ts'
 
-const EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, WWW-Authenticate, Retry-After, x-svc-code'
+const EXPOSED =
+  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Payment-Receipt, WWW-Authenticate, Retry-After, x-svc-code, x-svc-receipt-url'
 
 // The official client sends Access-Control-Expose-Headers as a request header: browsers then ask leave for it.
 const ALLOWED = [
   'PAYMENT-SIGNATURE',
   'Authorization',
+  'Payment-Authorization',
+  'Accept-Payment',
+  'SIGN-IN-WITH-X',
   'Content-Type',
   'Accept',
   'Idempotency-Key',
@@ -57,10 +61,4 @@ export function undeliveredHeaders({ refund, statusUrl }: Partial<RefundNotice>)
     'x-svc-refund-when': refund.when,
     'x-svc-status-url': statusUrl,
   }
-}
-
-/** Makes `www-authenticate` for a challenge id. */
-export function authenticateWith(baseUrl: string): (challengeId: string) => string {
-  const head = `Payment realm="${baseUrl}", accept="exact", challenge="`
-  return (challengeId) => `${head}${challengeId}"`
 }

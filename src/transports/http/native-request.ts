@@ -40,7 +40,7 @@ export function headerOf(request: Request, name: string): string | null {
 }
 
 /** The path with query as it was sent; undefined where only `request.url` is left of it. */
-export function targetOf(request: Request): string | undefined {
+export function targetOf(request: object): string | undefined {
   return NATIVE_TARGET in request ? (request[NATIVE_TARGET] as string) : undefined
 }
 

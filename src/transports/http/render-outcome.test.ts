@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sampleOffer, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { sampleDialects, sampleOffer } from '../../../test/transports/sample-x402.ts'
 import { GatewayError } from '../../errors.ts'
 import { decodeJsonObject } from '../../protocol/base64.ts'
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts'
@@ -7,8 +7,9 @@ import { createOutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 
 const baseUrl = 'https://api.example.com'
-const x402 = sampleX402(baseUrl)
-const render = createOutcomeRenderer(x402, baseUrl)
+const dialects = sampleDialects(baseUrl)
+const { x402 } = dialects
+const render = createOutcomeRenderer(dialects, baseUrl)
 const txHash = `0x${'ab'.repeat(32)}`
 const explorerUrl = `https://sepolia.basescan.org/tx/${txHash}`
 const network = 'eip155:84532'
@@ -55,8 +56,8 @@ describe('the 402', () => {
         description: expect.stringContaining('payment-signature'),
       },
     })
-    expect(reply.headers['www-authenticate']).toBe(
-      'Payment realm="https://api.example.com", accept="exact", challenge="http-1"',
+    expect(reply.headers['www-authenticate']).toMatch(
+      /^Payment realm="https:\/\/api.example.com", accept="exact", challenge="http-1", id="http-1.s"/,
     )
     expect(reply.headers['cache-control']).toBe('no-store')
     expect(reply.headers).not.toHaveProperty('x-svc-code')

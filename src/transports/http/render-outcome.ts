@@ -1,11 +1,16 @@
+import type { Mpp } from '../../dialects/mpp/create-mpp.ts'
+import { type Spoken, UNSPOKEN } from '../../dialects/mpp/spoken.ts'
+import { encodeUrl, RECEIPT_HEADER } from '../../dialects/mpp/words.ts'
+import { problemOf, receiptOf } from '../../dialects/mpp/write-answers.ts'
 import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Offer, Outcome, SettledPayment } from '../../engine/outcome.ts'
 import type { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
-import { challengeExtensions } from './challenge-extensions.ts'
-import { challengeHeaders } from './challenge-headers.ts'
-import { authenticateWith, PAID_HEADERS, UNPAID_HEADERS, undeliveredHeaders } from './headers.ts'
+import { receiptUrlOf } from '../../protocol/receipts.ts'
+import { challengeExtensions, type OfferExtension } from './challenge-extensions.ts'
+import { challengeHeaders, roomBeside } from './challenge-headers.ts'
+import { PAID_HEADERS, UNPAID_HEADERS, undeliveredHeaders } from './headers.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 const DEFAULT_RETRY_SECONDS = 5
@@ -18,40 +23,64 @@ export interface FailureContext {
   headers?: Record<string, string>
   /** Further fields of the body. */
   more?: Record<string, unknown>
+  /** How the request spoke of payments. */
+  spoken?: Spoken | undefined
 }
 
 export interface OutcomeRenderer {
-  outcome(outcome: Outcome): Reply
+  outcome(outcome: Outcome, spoken?: Spoken): Reply
   failure(error: GatewayError, context?: FailureContext): Reply
+  /** `x-svc-receipt-url`: where a paid purchase is shown to people. */
+  receiptUrlHeader(challengeId: string): Record<string, string>
+}
+
+/** Every way in which buyers may speak of payments over HTTP. */
+export interface Dialects {
+  x402: X402
+  mpp: Mpp
+}
+
+export interface RendererOptions {
+  embedded?: boolean
+  discovery?: Pick<DiscoveryCatalog, 'plans' | 'routes' | 'refunds'>
+  /** Extensions of the 402 that differ from offer to offer. */
+  extensions?: readonly OfferExtension[]
+}
+
+/** `Payment-Receipt`, for those who paid by MPP. */
+export function receiptHeader(settled: SettledPayment, { paysByMpp }: Spoken): Record<string, string> {
+  const receipt = paysByMpp ? receiptOf(settled) : undefined
+  return receipt ? { [RECEIPT_HEADER]: encodeUrl(receipt) } : {}
 }
 
 /** Makes the functions that turn outcomes into replies; whatever no request changes is serialised here, once. */
 export function createOutcomeRenderer(
-  x402: X402,
+  { x402, mpp }: Dialects,
   baseUrl: string,
   {
     embedded = false,
     discovery = { plans: [], routes: [] },
-  }: { embedded?: boolean; discovery?: Pick<DiscoveryCatalog, 'plans' | 'routes'> } = {},
+    extensions: perOffer = [],
+  }: RendererOptions = {},
 ): OutcomeRenderer {
-  const authenticate = authenticateWith(baseUrl)
-  const extensions = challengeExtensions(baseUrl, { embedded, discovery })
-  const headerTail = `,"extensions":${JSON.stringify(extensions.header)}}`
+  const extensions = challengeExtensions(baseUrl, { embedded, discovery, perOffer })
 
-  function challenge(offer: Offer): Reply {
+  function challenge(offer: Offer, spoken: Spoken): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
     const { open, isAscii } = x402.offerJson(offer)
     const svc = extensions.bodyJson(offer)
     return {
       status: 402,
-      headers: challengeHeaders(open + headerTail, isAscii, authenticate(offer.challengeId)),
+      headers: challengeHeaders(`${open},"extensions":${extensions.headerJson(offer)}}`, isAscii, (room) =>
+        mpp.authenticate(offer, spoken, room),
+      ),
       body: `${open},"extensions":${svc.json}}`,
       isAscii: isAscii && svc.isAscii,
     }
   }
 
   function failure(error: GatewayError, context: FailureContext = {}): Reply {
-    const { offer, settled, httpStatus = error.httpStatus, more } = context
+    const { offer, settled, httpStatus = error.httpStatus, more, spoken = UNSPOKEN } = context
     const { challengeId } = error.details
     const headers: Record<string, string> = {
       ...(settled ? PAID_HEADERS : UNPAID_HEADERS),
@@ -62,50 +91,67 @@ export function createOutcomeRenderer(
     if (retryAfterSeconds !== undefined) headers['retry-after'] = String(Math.ceil(retryAfterSeconds))
     if (settled) headers['payment-response'] = encodeJson(x402.settleResponse(settled))
     if (offer) {
-      headers['payment-required'] = encodeJson({
+      const required = encodeJson({
         ...x402.paymentRequired(offer),
-        extensions: extensions.header,
+        extensions: JSON.parse(extensions.headerJson(offer)),
       })
-      if (httpStatus === 402) headers['www-authenticate'] = authenticate(offer.challengeId)
+      headers['payment-required'] = required
+      const challenges = httpStatus === 402 && mpp.authenticate(offer, spoken, roomBeside(required))
+      if (challenges) headers['www-authenticate'] = challenges
     }
     const statusUrl =
       challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${encodeURIComponent(challengeId)}`
     const body = { ...error.toBody(statusUrl), httpStatus, ...more }
     if (retryAfterSeconds !== undefined) body.retryAfterSeconds = retryAfterSeconds
-    return jsonReply(httpStatus, headers, body)
+    if (!spoken.paysByMpp) return jsonReply(httpStatus, headers, body)
+    headers['content-type'] = 'application/problem+json'
+    return jsonReply(httpStatus, headers, problemOf(body, error))
   }
 
+  const receiptUrlHeader = (challengeId: string) => ({
+    'x-svc-receipt-url': receiptUrlOf(baseUrl, challengeId),
+  })
+
   function paid(
-    body: object,
+    body: { challengeId: string },
     settled: SettledPayment,
     cached: boolean,
+    spoken: Spoken,
     more: Record<string, string> = {},
   ): Reply {
     const headers: Record<string, string> = {
       ...PAID_HEADERS,
       'payment-response': encodeJson(x402.settleResponse(settled)),
+      ...(more['x-svc-code'] === undefined && receiptHeader(settled, spoken)),
+      ...receiptUrlHeader(body.challengeId),
       ...more,
     }
     if (cached) headers['x-svc-code'] = 'PROOF_ALREADY_REDEEMED'
     return jsonReply(200, headers, body)
   }
 
-  function outcome(result: Outcome): Reply {
+  function outcome(result: Outcome, spoken: Spoken = UNSPOKEN): Reply {
     switch (result.kind) {
       case 'challenge':
-        return challenge(result.offer)
+        return challenge(result.offer, spoken)
       case 'granted':
-        return paid(result.grant, result.settled, result.cached)
+        return paid(result.grant, result.settled, result.cached, spoken)
       case 'resource':
-        return paid(result.response, result.settled, result.cached, undeliveredHeaders(result.response))
+        return paid(
+          result.response,
+          result.settled,
+          result.cached,
+          spoken,
+          undeliveredHeaders(result.response),
+        )
       case 'paid':
-        return paid(result.payment, result.settled, false)
+        return paid(result.payment, result.settled, false, spoken)
       case 'failed':
-        return failure(result.error, { offer: result.offer, settled: result.settled })
+        return failure(result.error, { offer: result.offer, settled: result.settled, spoken })
     }
   }
 
-  return { outcome, failure }
+  return { outcome, failure, receiptUrlHeader }
 }
 
 function defaultRetryAfter(error: GatewayError): number | undefined {

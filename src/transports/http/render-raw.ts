@@ -1,9 +1,10 @@
+import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import { settleResponse } from '../../dialects/x402/render-offer.ts'
 import type { Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import { PAID_HEADERS, undeliveredHeaders } from './headers.ts'
-import type { OutcomeRenderer } from './render-outcome.ts'
+import { type OutcomeRenderer, receiptHeader } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 
 type Resource = Extract<Outcome, { kind: 'resource' }>
@@ -11,20 +12,24 @@ type Resource = Extract<Outcome, { kind: 'resource' }>
 const WITHOUT_BODY = new Set([204, 205, 304])
 
 /** The outcome of a raw route's direct call: the backend's own answer, with what is to say of the payment in headers. */
-export function renderRaw(outcome: Outcome, render: OutcomeRenderer): Reply | Response {
-  if (outcome.kind !== 'resource') return render.outcome(outcome)
+export function renderRaw(outcome: Outcome, render: OutcomeRenderer, spoken: Spoken): Reply | Response {
+  if (outcome.kind !== 'resource') return render.outcome(outcome, spoken)
   const { raw, response } = outcome
-  if (!raw) return response.refund ? noAnswer(outcome, render) : render.outcome(outcome)
+  if (!raw) return response.refund ? noAnswer(outcome, render, spoken) : render.outcome(outcome, spoken)
   const { status, statusHeaders } = publicStatus(raw.status)
   const headers = new Headers(raw.headers)
-  for (const [name, value] of Object.entries({ ...paymentFacts(outcome), ...statusHeaders }))
+  for (const [name, value] of Object.entries({ ...paymentFacts(outcome, render, spoken), ...statusHeaders }))
     headers.set(name, value)
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers })
   headers.set('content-length', String(raw.body.length))
   return new Response(new Uint8Array(raw.body), { status, headers })
 }
 
-function paymentFacts({ response, settled, cached }: Resource): Record<string, string> {
+function paymentFacts(
+  { response, settled, cached }: Resource,
+  render: OutcomeRenderer,
+  spoken: Spoken,
+): Record<string, string> {
   return {
     'cache-control': PAID_HEADERS['cache-control'],
     'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
@@ -34,8 +39,9 @@ function paymentFacts({ response, settled, cached }: Resource): Record<string, s
     'x-svc-challenge-id': response.challengeId,
     'x-svc-request-id': response.requestId,
     'x-svc-tx-hash': response.txHash,
+    ...render.receiptUrlHeader(response.challengeId),
     ...(cached && { 'x-svc-code': 'PROOF_ALREADY_REDEEMED' }),
-    ...undeliveredHeaders(response),
+    ...(response.refund ? undeliveredHeaders(response) : receiptHeader(settled, spoken)),
   }
 }
 
@@ -50,7 +56,7 @@ function publicStatus(status: number): { status: number; statusHeaders: Record<s
 }
 
 /** There is no answer to pass on; so this one is ours, as for a plan whose credential could not be issued. */
-function noAnswer(outcome: Resource, render: OutcomeRenderer): Reply {
+function noAnswer(outcome: Resource, render: OutcomeRenderer, spoken: Spoken): Reply {
   const { challengeId, txHash, refund, resource } = outcome.response
   const reason = (resource.body as { error?: string } | null)?.error ?? `it answered ${resource.status}`
   const error = new GatewayError(
@@ -65,5 +71,6 @@ function noAnswer(outcome: Resource, render: OutcomeRenderer): Reply {
   )
   const { settled } = outcome
   const more = { retryable: true }
-  return render.failure(error, { httpStatus: resource.status, headers: paymentFacts(outcome), settled, more })
+  const headers = paymentFacts(outcome, render, spoken)
+  return render.failure(error, { httpStatus: resource.status, headers, settled, more, spoken })
 }

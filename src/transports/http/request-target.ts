@@ -5,7 +5,7 @@ import { targetOf } from './native-request.ts'
  * The path with query exactly as the client sent it, where the request comes from our own node:http bridge. `URL`
  * would resolve dot segments and backslashes, and a route would then be matched by something else than was asked.
  */
-export function requestTarget(request: Request): string {
+export function requestTarget(request: Pick<Request, 'url'>): string {
   const sent = targetOf(request)
   if (sent !== undefined) return sent
   const { url } = request

@@ -1,3 +1,4 @@
+import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import { GatewayError, UnavailableError } from '../../errors.ts'
 import { type AddressLimits, type Admit, createAdmit } from './admit.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
@@ -21,7 +22,10 @@ export interface Safeguards {
    * Runs `ask`, and turns what it throws into a reply. An engine that throws has decided nothing that we know of, so the
    * reply tells the buyer to send the same request again: that is always safe, a new payment is not.
    */
-  catchFaults<T>(ask: () => Promise<T | Reply>, challengeId?: string): Promise<T | Reply>
+  catchFaults<T>(
+    ask: () => Promise<T | Reply>,
+    about?: { challengeId?: string | undefined; spoken?: Spoken },
+  ): Promise<T | Reply>
   /** Tells the operator of a fault. */
   report(error: unknown): void
 }
@@ -39,13 +43,13 @@ export function createSafeguards(options: SafeguardOptions, render: OutcomeRende
   return {
     report,
     admit: createAdmit(options, render),
-    async catchFaults(ask, challengeId) {
+    async catchFaults(ask, { challengeId, spoken } = {}) {
       try {
         return await ask()
       } catch (error) {
-        if (error instanceof GatewayError) return render.failure(error)
+        if (error instanceof GatewayError) return render.failure(error, { spoken })
         report(error)
-        return render.failure(publicFault(error, challengeId))
+        return render.failure(publicFault(error, challengeId), { spoken })
       }
     },
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { samplePaymentHeader, sampleX402 } from '../../../test/transports/sample-x402.ts'
+import { sampleDialects, samplePaymentHeader } from '../../../test/transports/sample-x402.ts'
 import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Route } from '../../protocol/catalog.ts'
@@ -48,7 +48,7 @@ function gateway({
       },
       status: async () => undefined,
     },
-    x402: sampleX402(baseUrl),
+    dialects: sampleDialects(baseUrl),
     discovery: { plans: [], routes } as never,
     baseUrl,
     version: '1',
@@ -60,8 +60,9 @@ function gateway({
     routes: { catalog: buildCatalog([], routes), forwardFree: pass },
     guarded: {
       path: '/resource/{resourceId}',
-      verifyBearer: async (authorization) =>
-        authorization === 'Bearer good'
+      resourceIdOf: () => undefined,
+      verifyAccess: async ({ headers }) =>
+        headers.get('authorization') === 'Bearer good'
           ? { ok: true, claims: given }
           : { ok: false, error: new GatewayError('UNAUTHORIZED', 'no') },
       forward: (call, access) => pass(access, call),

@@ -1,8 +1,9 @@
+import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
-import { decodeCallHeaders, soldMethod } from './decode-call.ts'
+import { decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
@@ -21,37 +22,41 @@ export function createRouteServer(
   context: EndpointContext,
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
-  const { engine, x402, limits, render, admit, catchFaults } = context
+  const { engine, dialects, limits, render, admit, catchFaults } = context
 
   function servePaid({ routeId, raw }: CatalogRoute): Endpoint {
-    const rendered = (outcome: Outcome) => (raw ? renderRaw(outcome, render) : render.outcome(outcome))
+    const rendered = (outcome: Outcome, spoken: Spoken) =>
+      raw ? renderRaw(outcome, render, spoken) : render.outcome(outcome, spoken)
     return async (request, peer) => {
-      const admitted = admit(peer, decodeCallHeaders(x402, request))
+      const { spoken, asked } = decodeCallHeaders(dialects, request)
+      const admitted = admit(peer, asked, { spoken })
       if ('status' in admitted) return admitted
       // Without a payment nothing is called: only the terms are asked for, and the headers are not needed.
-      const call = await callOf(request, admitted.payment !== undefined)
+      const call = await callOf(request, admitted.payment !== undefined, spoken)
       if ('status' in call) return call
       const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...admitted }
       const offered = engine.offer(intent)
-      if (offered) return render.outcome(offered)
+      if (offered) return render.outcome(offered, spoken)
       const challengeId = admitted.payment?.echo.challengeId
-      return catchFaults(async () => rendered(await engine.purchase(intent)), challengeId)
+      return catchFaults(async () => rendered(await engine.purchase(intent), spoken), { challengeId, spoken })
     }
   }
 
   function serveFree({ routeId }: CatalogRoute): Endpoint {
     return async (request, peer) => {
-      const admitted = admit(peer, WITHOUT_PAYMENT)
+      const spoken = spokenOf(request)
+      const admitted = admit(peer, WITHOUT_PAYMENT, { spoken })
       if ('status' in admitted) return admitted
-      const call = await callOf(request, true)
+      const call = await callOf(request, true, spoken)
       if ('status' in call) return call
-      return renderForwarded(await forwardFree(routeId, { ...call, method: request.method }), render)
+      const forwarded = await forwardFree(routeId, { ...call, method: request.method })
+      return renderForwarded(forwarded, render, spoken)
     }
   }
 
-  async function callOf(request: Request, isMade: boolean): Promise<RouteCall | Reply> {
+  async function callOf(request: Request, isMade: boolean, spoken: Spoken): Promise<RouteCall | Reply> {
     const read = await readBytes(request, limits)
-    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus })
+    if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus, spoken })
     const path = requestTarget(request).slice(context.basePath.length)
     const body = read.bytes.length === 0 ? null : read.bytes
     const headers = isMade ? Object.fromEntries(request.headers) : {}

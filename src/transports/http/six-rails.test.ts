@@ -4,18 +4,30 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { testOffer } from '../../../test/engine/test-payment.ts'
 import { offeredOn, testRail } from '../../../test/engine/test-rail.ts'
-import { createX402 } from '../../dialects/x402/create-x402.ts'
+import { sampleDialects } from '../../../test/transports/sample-x402.ts'
+import { createRandomPool } from '../../delivery/random-pool.ts'
+import { receiptKeys } from '../../delivery/receipt-keys.ts'
+import { parseSecretKeys } from '../../delivery/secret-keys.ts'
+import { createReceiptSigner } from '../../delivery/sign-receipts.ts'
+import { createSiwx } from '../../dialects/siwx/create-siwx.ts'
 import { decodeJsonObject } from '../../protocol/base64.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { createOutcomeRenderer } from './render-outcome.ts'
+import { signedOffers } from './signed-offers.ts'
 
 const BASE_URL = 'https://weather.api.example.com'
 const sixRails = NETWORKS.filter(({ testnet }) => !testnet)
   .slice(0, 6)
   .map((network) => testRail({ network }))
-const x402 = createX402(sixRails, BASE_URL)
-const render = createOutcomeRenderer(x402, BASE_URL)
+const dialects = sampleDialects(BASE_URL, sixRails)
+const { x402 } = dialects
+const { member: signIn } = createSiwx({
+  ...{ baseUrl: BASE_URL, networks: sixRails.map(({ network }) => network.id) },
+  ...{ now: Date.now, random: createRandomPool() },
+})
+const discovery = { plans: [{ planId: 'basic', unitAmount: '$1.00' }], routes: [] }
+const render = createOutcomeRenderer(dialects, BASE_URL, { discovery, extensions: [signIn] })
 const offer = testOffer({
   challengeId: `http-${'a'.repeat(46)}`,
   requestId: '5f0c7a56-4f40-4b7e-9d43-1c7a4d1f4b6e',
@@ -31,7 +43,34 @@ test('the headers of a 402 with six rails stay well below 8 KiB', () => {
     (sum, [name, value]) => sum + name.length + value.length + 4,
     0,
   )
-  expect(bytes).toBeLessThan(6 * 1024)
+  expect(bytes).toBeLessThan(8 * 1024 - 400)
+  expect(headers['www-authenticate']!.match(/method="evm"/g)!.length).toBeGreaterThanOrEqual(2)
+})
+
+test('with signed offers too, of which as many are signed as fit, and at least the first', () => {
+  const keys = receiptKeys(parseSecretKeys('a secret of thirty-two or more characters').receipts, null)
+  const { sign } = createReceiptSigner(keys, BASE_URL)
+  for (const [count, signed] of [
+    [1, 1],
+    [2, 2],
+    [6, 1],
+  ] as const) {
+    const rails = offer.rails.slice(0, count)
+    const signing = createOutcomeRenderer(dialects, BASE_URL, {
+      discovery,
+      extensions: [signIn, signedOffers(sign, BASE_URL)],
+    })
+    const { headers } = signing.outcome({ kind: 'challenge', offer: { ...offer, rails } })
+    const required = decodeJsonObject(headers['payment-required']!) as {
+      extensions: { 'offer-receipt': { info: { offers: unknown[] } } }
+    }
+    expect(required.extensions['offer-receipt'].info.offers).toHaveLength(signed)
+    const bytes = Object.entries(headers).reduce(
+      (sum, [name, value]) => sum + name.length + value.length + 4,
+      0,
+    )
+    expect(bytes).toBeLessThan(8 * 1024)
+  }
 })
 
 test('only its first entry repeats the description; every one has what a buyer must echo', () => {

@@ -1,17 +1,18 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { paymentOfCall, requestIdOf } from '../../dialects/mcp-meta.ts'
+import { type CallPayment, requestIdOf } from '../../dialects/mcp-meta.ts'
 import type { Intent, Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { EndpointContext } from '../http/endpoint.ts'
 import { readRequestId } from '../http/read-request-id.ts'
 import { createResultRenderer, errorResult, textResult } from './render-result.ts'
+import { createToolSignIn } from './sign-in.ts'
 import type { McpTool } from './tool.ts'
 
 export interface ToolCall {
   name: string
   args: unknown
   meta: Record<string, unknown> | undefined
-  paymentHeader: string | null
+  paying: CallPayment
   /** Of the caller. */
   address: string | undefined
 }
@@ -21,26 +22,31 @@ export type ToolCaller = (call: ToolCall) => Promise<CallToolResult | undefined>
 
 /** Makes the function that runs tools: arguments first, then the payment, then the engine. */
 export function createToolCaller(
-  { engine, x402, render, catchFaults }: EndpointContext,
+  context: EndpointContext,
   baseUrl: string,
   tools: readonly McpTool[],
 ): ToolCaller {
+  const { engine, dialects, render, catchFaults } = context
+  const signIn = createToolSignIn(context)
   const byName = new Map(tools.map((tool) => [tool.listing.name, tool]))
-  const results = createResultRenderer(x402, render, baseUrl)
+  const results = createResultRenderer(dialects, render, baseUrl)
 
-  return async ({ name, args, meta, paymentHeader, address }) => {
+  return async ({ name, args, meta, paying: { payment, paysByMpp }, address }) => {
     const tool = byName.get(name)
     if (!tool) return undefined
     if (tool.kind === 'free') return textResult(tool.text())
     const asked = tool.intentOf(args)
     if (asked instanceof GatewayError) return errorResult(render.failure(asked))
-    const payment = paymentOfCall(x402, meta, paymentHeader)
     if (payment instanceof GatewayError) return errorResult(render.failure(payment))
     const intent = payment ? payingIntent(asked, payment) : asked
     if (intent instanceof GatewayError) return errorResult(render.failure(intent))
     const answer = await catchFaults(
-      async () => ({ result: results(await engine.purchase({ ...intent, address })) }),
-      payment?.echo.challengeId,
+      async () => {
+        const owned = payment ? undefined : await signIn.outcomeOf(meta, intent)
+        const outcome = owned ?? (await engine.purchase({ ...intent, address }))
+        return { result: signIn.offering(outcome, results(outcome, paysByMpp)) }
+      },
+      { challengeId: payment?.echo.challengeId },
     )
     return 'result' in answer ? answer.result : errorResult(answer)
   }

@@ -1,6 +1,4 @@
-import { paymentOfCall } from '../../dialects/mcp-meta.ts'
-import { PAYMENT_HEADER, type X402 } from '../../dialects/x402/create-x402.ts'
-import type { Payment } from '../../engine/outcome.ts'
+import { type CallPayment, paymentOfCall } from '../../dialects/mcp-meta.ts'
 import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
@@ -8,6 +6,7 @@ import type { Catalog } from '../../rules/catalog.ts'
 import type { Endpoint, Mount } from '../http/endpoint.ts'
 import { CORS_HEADERS, JSON_HEADERS } from '../http/headers.ts'
 import { readBody } from '../http/read-body.ts'
+import type { Dialects } from '../http/render-outcome.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
 import { createToolCaller } from './call-tool.ts'
 import { createCallerCheck } from './check-caller.ts'
@@ -68,9 +67,14 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }:
         return asRpcError(admit(peer, error), null, message.code)
       }
       // A payment that comes to nothing on its way to the engine, by bad arguments say, stays counted.
-      const admitted = admit(peer, { payment: paymentIn(context.x402, message, request.headers) })
+      // Something that is no payment must not be a way around the limit of requests without one.
+      const paying = payingOf(context.dialects, message, request.headers)
+      const { payment } = paying
+      const admitted = admit(peer, { payment: payment instanceof GatewayError ? undefined : payment })
       if ('status' in admitted) return asRpcError(admitted, message)
-      const reply = await replyOf(await exchange(detached(request), message, peer))
+      const reply = await replyOf(
+        await exchange(detached(request), message, { paying, address: peer.address }),
+      )
       return { ...reply, body: rewriteInternalError(reply.body, report) }
     }
 
@@ -83,13 +87,12 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }:
   }
 }
 
-/** What this message pays with. Something that is no payment must not be a way around the limit. */
-function paymentIn(x402: X402, { method, params }: RpcMessage, headers: Headers): Payment | undefined {
-  if (method !== 'tools/call' || typeof params !== 'object' || params === null) return undefined
+/** What this message pays with. */
+function payingOf(dialects: Dialects, { method, params }: RpcMessage, headers: Headers): CallPayment {
+  if (method !== 'tools/call' || typeof params !== 'object' || params === null) return { paysByMpp: false }
   const { _meta } = params as { _meta?: unknown }
   const meta = typeof _meta === 'object' && _meta !== null ? (_meta as Record<string, unknown>) : undefined
-  const payment = paymentOfCall(x402, meta, headers.get(PAYMENT_HEADER))
-  return payment instanceof GatewayError ? undefined : payment
+  return paymentOfCall(dialects, meta, headers)
 }
 
 /** A request of its own, without the body: a client that leaves must not abort a settlement through `signal`. */

@@ -6,32 +6,34 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import { PAYMENT_HEADER } from '../../dialects/x402/create-x402.ts'
-import type { Peer } from '../http/safeguards.ts'
-import type { ToolCaller } from './call-tool.ts'
+import type { ToolCall, ToolCaller } from './call-tool.ts'
 import type { ServerCard } from './describe-server.ts'
 import type { RpcMessage } from './parse-message.ts'
 import type { McpTool } from './tool.ts'
 
 const HOW =
-  'its first answer says what to sign, and the second call carries the payment in _meta["x402/payment"].'
+  'its first answer says what to sign, and the second call carries the payment in _meta["x402/payment"], or an MPP ' +
+  'credential in _meta["org.paymentauth/credential"].'
 
 function instructionsFor(tools: readonly McpTool[]): string {
   const sold = tools.filter(({ kind }) => kind === 'sold').map(({ listing }) => listing.name)
-  const prices = 'Sells API access for USDC by x402. Call discover_plans for prices'
+  const prices = 'Sells API access for USDC by x402 or MPP. Call discover_plans for prices'
   if (sold.length === 0) return `${prices}; nothing is sold by tools.`
   const which = sold.includes('request_access') ? 'request_access' : 'the tool that you need'
   return `${prices}, then ${which}: ${HOW}`
 }
+
+/** What is known of a call before the protocol's library reads it. */
+export type Caller = Pick<ToolCall, 'paying' | 'address'>
 
 /** Serves one message of either generation of the protocol, by a fresh server, and always answers JSON. */
 export function createExchange(
   card: ServerCard,
   tools: readonly McpTool[],
   callTool: ToolCaller,
-): (request: Request, message: RpcMessage, peer: Peer) => Promise<Response> {
+): (request: Request, message: RpcMessage, caller: Caller) => Promise<Response> {
   // A handler of the protocol's library sees the request, and nothing that is ours.
-  const peers = new WeakMap<object, Peer>()
+  const callers = new WeakMap<object, Caller>()
   const listings = tools.map(({ listing }) => listing)
   const instructions = instructionsFor(tools)
   const names = listings.map(({ name }) => name).join(', ')
@@ -41,15 +43,14 @@ export function createExchange(
     const { name, version, description } = card
     const server = new Server({ name, version, description }, { capabilities: { tools: {} }, instructions })
     server.setRequestHandler('tools/list', () => ({ tools: listings }))
-    server.setRequestHandler('tools/call', async ({ params }, { mcpReq, http }) => {
-      const { req } = http ?? {}
-      const paymentHeader = req?.headers.get(PAYMENT_HEADER) ?? null
+    server.setRequestHandler('tools/call', async ({ params }, { http, mcpReq }) => {
+      const caller = http?.req && callers.get(http.req)
+      if (!caller) throw new Error('a tool call without its request')
       const result = await callTool({
         name: params.name,
         args: params.arguments,
         meta: mcpReq._meta,
-        paymentHeader,
-        address: req && peers.get(req)?.address,
+        ...caller,
       })
       if (result) return result
       const unknown = JSON.stringify(params.name.slice(0, 128))
@@ -63,8 +64,8 @@ export function createExchange(
 
   const modern = createMcpHandler(newServer, { legacy: 'reject' })
 
-  return async (request, message, peer) => {
-    peers.set(request, peer)
+  return async (request, message, caller) => {
+    callers.set(request, caller)
     if (message.method === 'subscriptions/listen') return nothingChanges(message)
     if (!(await isLegacyRequest(request, message))) return modern.fetch(request, { parsedBody: message })
     const server = newServer()

@@ -1,10 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { RECEIPT_KEY, TERMS_KEY } from '../../dialects/mcp-meta.ts'
-import type { X402 } from '../../dialects/x402/create-x402.ts'
+import { MPP_RECEIPT_KEY, MPP_TERMS_KEY, RECEIPT_KEY, TERMS_KEY } from '../../dialects/mcp-meta.ts'
+import { PAYMENT_REQUIRED_PROBLEM, problemOf, receiptOf } from '../../dialects/mpp/write-answers.ts'
 import type { Offer, Outcome, SettledPayment } from '../../engine/outcome.ts'
+import type { GatewayError } from '../../errors.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
-import type { OutcomeRenderer } from '../http/render-outcome.ts'
+import type { Dialects, OutcomeRenderer } from '../http/render-outcome.ts'
 import type { Reply } from '../http/reply.ts'
 
 export function textResult(text: string): CallToolResult {
@@ -18,14 +19,17 @@ export function errorResult({ body }: Pick<Reply, 'body'>, receipt?: SettleRespo
 
 /** Makes the function that turns outcomes into results of a tool call. */
 export function createResultRenderer(
-  x402: X402,
+  { x402, mpp }: Dialects,
   render: OutcomeRenderer,
   baseUrl: string,
-): (outcome: Outcome) => CallToolResult {
+): (outcome: Outcome, paysByMpp: boolean) => CallToolResult {
   const x402PaymentUrl = `${baseUrl}/x402/access`
 
-  /** Terms are an error, so that a model never takes them for what it asked; clients look for them in three places. */
-  function terms(offer: Offer, code?: string, receipt?: SettleResponse): CallToolResult {
+  /**
+   * Terms are an error, so that a model never takes them for what it asked; x402's clients look for them in three
+   * places. MPP's clients sign whatever challenges they find, so nothing else may carry these.
+   */
+  function terms(offer: Offer, reason?: GatewayError, receipt?: SettleResponse): CallToolResult {
     const { x402Version, resource, accepts, error } = x402.paymentRequired(offer)
     const { url, description, mimeType } = resource
     const structured = {
@@ -36,40 +40,53 @@ export function createResultRenderer(
       ...(receipt && { [RECEIPT_KEY]: receipt }),
     }
     const paymentInstructions = instructions(offer, resource, x402PaymentUrl)
-    const text = { ...structured, ...(code && { code }), x402PaymentUrl, paymentInstructions }
+    const text = { ...structured, ...(reason && { code: reason.code }), x402PaymentUrl, paymentInstructions }
     return {
       isError: true,
       structuredContent: structured,
       ...textResult(JSON.stringify(text)),
-      _meta: { [TERMS_KEY]: structured, ...(receipt && { [RECEIPT_KEY]: receipt }) },
+      _meta: {
+        [TERMS_KEY]: structured,
+        [MPP_TERMS_KEY]: {
+          httpStatus: PAYMENT_REQUIRED_PROBLEM.status,
+          challenges: mpp.challenges(offer),
+          problem: reason ? problemOf(reason.toBody()) : PAYMENT_REQUIRED_PROBLEM,
+        },
+        ...(receipt && { [RECEIPT_KEY]: receipt }),
+      },
     }
   }
 
-  function paid(answer: object, settled: SettledPayment): CallToolResult {
+  function paid(answer: object, settled: SettledPayment, receipt?: object): CallToolResult {
     return {
       ...textResult(JSON.stringify(answer)),
-      _meta: { [RECEIPT_KEY]: x402.settleResponse(settled) },
+      _meta: { [RECEIPT_KEY]: x402.settleResponse(settled), ...(receipt && { [MPP_RECEIPT_KEY]: receipt }) },
     }
   }
 
-  return (outcome) => {
+  return (outcome, paysByMpp) => {
+    const receiptFor = (settled: SettledPayment) => (paysByMpp ? receiptOf(settled) : undefined)
     switch (outcome.kind) {
       case 'challenge':
         return terms(outcome.offer)
       case 'granted':
-        return paid({ ...outcome.grant, status: 'access_granted' }, outcome.settled)
+        return paid(
+          { ...outcome.grant, status: 'access_granted' },
+          outcome.settled,
+          receiptFor(outcome.settled),
+        )
       case 'resource': {
         const { response, settled } = outcome
-        const result = paid(response, settled)
-        // A model that looks no further must not take a failed call for its answer.
-        return response.refund ? { ...result, isError: true } : result
+        // A model that looks no further must not take a failed call for its answer. MPP has no receipts of failures.
+        if (response.refund) return { ...paid(response, settled), isError: true }
+        return paid(response, settled, receiptFor(settled))
       }
       case 'paid':
-        return paid(outcome.payment, outcome.settled)
+        return paid(outcome.payment, outcome.settled, receiptFor(outcome.settled))
       case 'failed': {
         const { error, offer, settled } = outcome
         const receipt = settled && x402.settleResponse(settled)
-        if (offer && ERROR_CODES[error.code].mcp === 'requirements') return terms(offer, error.code, receipt)
+        if (offer && ERROR_CODES[error.code].mcp === 'requirements') return terms(offer, error, receipt)
         return errorResult(render.failure(error), receipt)
       }
     }
@@ -95,6 +112,7 @@ function instructions(
     'bytes). Then call this tool again with the same arguments and params._meta["x402/payment"] = {x402Version: 2, ' +
     `payload: {signature, authorization}, accepted: ${same} unchanged}. Or, over plain HTTP, ` +
     `${elsewhere} with header payment-signature: base64 of the same JSON. Send the same payload again if the answer is ` +
-    'lost or SETTLEMENT_PENDING: it is charged once.'
+    'lost or SETTLEMENT_PENDING: it is charged once. Clients of MPP instead answer one challenge of ' +
+    '_meta["org.paymentauth/payment-required"] with a credential in params._meta["org.paymentauth/credential"].'
   )
 }

@@ -28,8 +28,9 @@ export function requestAccessTool(networks: readonly Network[]): McpTool {
       name: NAME,
       title: 'Request access',
       description:
-        `Buys access to a plan for ${networks.length > 1 ? paidIn(networks) : 'USDC'} (x402). Without a payment it answers the payment requirements; called again with ` +
-        'the same arguments and the signed payment in _meta["x402/payment"] it answers an AccessGrant with a bearer token.',
+        `Buys access to a plan for ${networks.length > 1 ? paidIn(networks) : 'USDC'} (x402 or MPP). Without a payment it answers the payment requirements; called again with ` +
+        'the same arguments and the signed payment in _meta["x402/payment"] (MPP: _meta["org.paymentauth/credential"]) it answers an AccessGrant with a ' +
+        'bearer token.',
       inputSchema: inputSchema(Arguments),
       annotations: { readOnlyHint: false, destructiveHint: false },
     },

@@ -54,9 +54,9 @@ function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
     listing: {
       name,
       description:
-        `${route.description}. ${method} ${path}, ${price} per call (x402). Without a payment it answers the ` +
-        'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] it ' +
-        'answers a ResourceResponse with the data.',
+        `${route.description}. ${method} ${path}, ${price} per call (x402 or MPP). Without a payment it answers the ` +
+        'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] ' +
+        '(MPP: _meta["org.paymentauth/credential"]) it answers a ResourceResponse with the data.',
       inputSchema: inputSchema(Arguments),
       annotations: { readOnlyHint: false, destructiveHint: method === 'DELETE' },
     },

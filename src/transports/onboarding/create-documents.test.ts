@@ -24,6 +24,7 @@ function documentsOf({ agentName, description, plan, route, config, catalog }: S
     resourceEndpoint: 'https://pay.acme.dev/resource/{resourceId}',
     agentVersion: '1.0.0',
     provider: null,
+    contactEmail: null,
     a2a: null,
     mcp: null,
     ...config,

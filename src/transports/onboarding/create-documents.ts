@@ -1,6 +1,7 @@
 import type { Mount } from '../http/endpoint.ts'
 import { CORS_HEADERS } from '../http/headers.ts'
 import type { Reply } from '../http/reply.ts'
+import { ICON, iconPaths } from './icon.ts'
 import { llmsTxt } from './llms-txt.ts'
 import type { Offer } from './offer.ts'
 import { openApi } from './openapi.ts'
@@ -10,18 +11,22 @@ import { x402Manifest } from './x402-manifest.ts'
 
 const MARKDOWN = 'text/markdown; charset=utf-8'
 const PLAIN = 'text/plain; charset=utf-8'
+const SVG = 'image/svg+xml'
 const JSON_TYPE = 'application/json'
 
 /** What is null is switched off. */
 export interface DocumentConfig
-  extends Pick<Offer, 'baseUrl' | 'networks' | 'resourceEndpoint' | 'agentVersion' | 'provider'> {
+  extends Pick<
+    Offer,
+    'baseUrl' | 'networks' | 'resourceEndpoint' | 'agentVersion' | 'provider' | 'contactEmail'
+  > {
   a2a: object | null
   mcp: object | null
 }
 
 /** Everything that an agent reads to find and pay us: made of the catalog and serialised here, once. */
 export function createDocuments(
-  { baseUrl, networks, resourceEndpoint, agentVersion, provider, a2a, mcp }: DocumentConfig,
+  { baseUrl, networks, resourceEndpoint, agentVersion, provider, contactEmail, a2a, mcp }: DocumentConfig,
   catalog: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks'>,
 ): Mount {
   const offer: Offer = {
@@ -31,6 +36,7 @@ export function createDocuments(
     resourceEndpoint,
     agentVersion,
     provider,
+    contactEmail,
     a2a: a2a !== null,
     mcp: mcp !== null,
   }
@@ -49,10 +55,16 @@ export function createDocuments(
   }
   return ({ basePath }) => {
     const paths = ['/discover', ...Object.keys(documents), ...wellKnown(offer)]
-    // Crawlers look for it at the root of a host only; below a base path the root is somebody else's.
-    const robots: typeof documents = basePath === '' ? { '/robots.txt': [PLAIN, robotsTxt(paths)] } : {}
+    // Crawlers look for these at the root of a host only; below a base path the root is somebody else's.
+    const ofHost: typeof documents =
+      basePath === ''
+        ? {
+            '/robots.txt': [PLAIN, robotsTxt(paths)],
+            ...Object.fromEntries(iconPaths(catalog.discovery).map((path) => [path, [SVG, ICON]])),
+          }
+        : {}
     return Object.fromEntries(
-      Object.entries({ ...documents, ...robots }).map(([path, document]) => [path, endpoint(document)]),
+      Object.entries({ ...documents, ...ofHost }).map(([path, document]) => [path, endpoint(document)]),
     )
   }
 }

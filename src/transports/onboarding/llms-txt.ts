@@ -1,4 +1,5 @@
 import { paidIn } from '../name-networks.ts'
+import { MPP_TOO, refundsOf } from './guidance.ts'
 import { code, link, plain } from './markdown.ts'
 import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
 
@@ -11,6 +12,7 @@ export function llmsTxt(offer: Offer): string {
   const at = (path: string) => `${baseUrl}${path}`
   const note = (text: string | undefined) => (text ? `. ${plain(text)}` : '')
   const base = routeBase(offer)
+  const refunds = refundsOf(offer)
   const sections: Array<[string, string[]]> = [
     [
       'Start here',
@@ -65,6 +67,9 @@ export function llmsTxt(offer: Offer): string {
     `> ${plain(description)}`,
     '',
     `Paid in ${paidIn(networks)} by x402 version 2: ask, get a 402 with the terms, sign an EIP-3009 authorization off-chain (no gas), send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
+    '',
+    plain(MPP_TOO),
+    ...(refunds === undefined ? [] : ['', plain(refunds)]),
   ]
   return [
     `# ${plain(agentName)}`,

@@ -18,6 +18,8 @@ export interface Offer {
   jwks: boolean
   agentVersion: string
   provider: { organization: string; url: string } | null
+  /** Where directories and buyers reach the seller. */
+  contactEmail: string | null
 }
 
 /** Who is paid on this network. */

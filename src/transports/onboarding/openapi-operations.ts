@@ -1,3 +1,4 @@
+import { INTENT, METHOD } from '../../dialects/mpp/words.ts'
 import { dollarsToMicro, microToDollars } from '../../protocol/amount.ts'
 import type { Network } from '../../protocol/network.ts'
 import { chosenTerms, paidIn } from '../name-networks.ts'
@@ -10,9 +11,27 @@ export interface Operation {
   [more: string]: unknown
 }
 
+/** Nobody needs a credential; what costs money says so in `x-payment-info`, as directories of paid APIs want it. */
 export const OPEN: Operation['security'] = []
-export const PAYING: Operation['security'] = [{ payment: [] }]
-export const WITH_TOKEN: Operation['security'] = [{ bearer: [] }]
+/** Directories know a bearer by this name only. */
+export const WITH_TOKEN: Operation['security'] = [{ apiKey: [] }]
+
+export const SECURITY_SCHEMES = {
+  apiKey: { type: 'http', scheme: 'bearer', description: 'the accessToken of an AccessGrant' },
+  x402: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'payment-signature',
+    description:
+      'Pays by x402: base64 of a #/components/schemas/PaymentPayload. Leave it out to be told the terms by a 402.',
+  },
+  mpp: {
+    type: 'http',
+    scheme: 'payment',
+    description:
+      'Pays by MPP: Authorization: Payment with the credential for a challenge of the same 402; Payment-Authorization where Authorization holds a bearer.',
+  },
+} as const
 
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
@@ -29,7 +48,7 @@ const FAILURES: Record<string, string> = {
   '413': 'the body is too large',
   '429': 'too many requests: wait for Retry-After seconds',
   '500': 'send the same request again',
-  '502': 'paid, but delivery failed; a refund is on its way',
+  '502': 'paid, but delivery failed; a refund is due',
   '503':
     'the outcome is not known yet: send the same payment again after Retry-After seconds, never a new one',
 }
@@ -53,7 +72,10 @@ export function failureResponses(networks: readonly Network[]): Record<string, o
             description: 'base64 of the PaymentRequired object',
             schema: { type: 'string' },
           },
-          'www-authenticate': { schema: { type: 'string' } },
+          'www-authenticate': {
+            description: 'the same terms for MPP: Payment challenges, method evm, intent charge',
+            schema: { type: 'string' },
+          },
         },
       ),
     ],
@@ -74,6 +96,10 @@ export const RECEIPT = {
     description: 'base64 JSON: success, transaction, network, payer',
     schema: { type: 'string' },
   },
+  'Payment-Receipt': {
+    description: 'to those who paid by MPP: base64url JSON with status, method, timestamp, reference',
+    schema: { type: 'string' },
+  },
 }
 
 /** Of an answer that is paid and no delivery. */
@@ -84,8 +110,8 @@ export const REFUND = {
   },
 }
 
-/** `x-payment-info`, as crawlers of paid APIs read it. */
-export function paymentInfo(prices: readonly string[]): object {
+/** `x-payment-info`, as crawlers of paid APIs read it. MPP's challenge of the preferred network comes first. */
+export function paymentInfo(prices: readonly string[], [preferred]: readonly Network[]): object {
   const micro = prices.map(dollarsToMicro).sort((a, b) => (a < b ? -1 : 1))
   const usd = (amount: bigint) => microToDollars(amount).slice(1)
   const [min, max] = [micro[0]!, micro.at(-1)!]
@@ -93,5 +119,6 @@ export function paymentInfo(prices: readonly string[]): object {
     min === max
       ? { mode: 'fixed', currency: 'USD', amount: usd(min) }
       : { mode: 'dynamic', currency: 'USD', min: usd(min), max: usd(max) }
-  return { 'x-payment-info': { price, protocols: [{ x402: {} }] } }
+  const mpp = { method: METHOD, intent: INTENT, currency: preferred!.token.address }
+  return { 'x-payment-info': { price, protocols: [{ x402: {} }, { mpp }] } }
 }

@@ -5,7 +5,6 @@ import {
   json,
   OPEN,
   type Operation,
-  PAYING,
   paidFailures,
   paymentInfo,
   RECEIPT,
@@ -60,9 +59,9 @@ function routeOperation(offer: Offer, route: Route): Operation {
   return {
     ...shared,
     summary: `${method} ${path} for ${route.unitAmount} a call`,
-    security: PAYING,
+    security: OPEN,
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
-    ...paymentInfo([route.unitAmount]),
+    ...paymentInfo([route.unitAmount], offer.networks),
     responses: {
       '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers: RECEIPT },
       ...paidFailures(),

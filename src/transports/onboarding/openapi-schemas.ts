@@ -4,6 +4,7 @@ import {
   DiscoveredRouteSchema,
   type DiscoveryCatalog,
   PlanSchema,
+  type RefundTerms,
   type SoldOnNetwork,
 } from '../../protocol/catalog.ts'
 import { ERROR_CODES, type ErrorBody } from '../../protocol/error-codes.ts'
@@ -24,6 +25,9 @@ const STATUS: Properties<ChallengeStatus> = {
   txHash: hash,
   refundTxHash: hash,
   expiresAt: { ...text, format: 'date-time' },
+  receipt: { ...text, description: 'signed receipt of the delivery (JWS)' },
+  refundReceipt: { ...text, description: 'signed receipt of the refund (JWS)' },
+  receiptUrl: { ...url, description: 'the purchase as a page for people' },
 }
 
 const ERROR: Properties<ErrorBody> = {
@@ -58,6 +62,18 @@ const SOLD_ON: Properties<SoldOnNetwork> = {
   minUnitAmount: { ...text, description: 'what costs less is not sold on it now' },
 }
 
+const REFUNDS: Properties<RefundTerms> = {
+  policy: { ...text, enum: ['automatic', 'manual'] },
+  description: text,
+  automaticOn: {
+    type: 'array',
+    items: text,
+    description: 'CAIP-2: where they are automatic, if elsewhere they are not',
+  },
+  callsAfterSeconds: { type: 'integer', description: 'after the payment of a call, at the earliest' },
+  statusUrl: { ...text, description: 'with {challengeId}: how a purchase and its refund stand' },
+}
+
 const notOn = {
   type: 'array',
   items: text,
@@ -73,6 +89,12 @@ const CATALOG: Properties<Omit<DiscoveryCatalog, 'networks'>> = {
   asset: { ...text, description: 'the USDC contract' },
   plans: { type: 'array', items: wire(PlanSchema) },
   routes: { type: 'array', items: wire(DiscoveredRouteSchema) },
+  refunds: {
+    type: 'object',
+    description: 'what becomes of a payment for something that is not delivered',
+    properties: REFUNDS,
+    required: ['policy', 'description', 'statusUrl'],
+  },
 }
 
 /** The catalog of a seller on several networks. */
@@ -107,7 +129,11 @@ const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
         amount: { ...text, description: 'micro-USDC' },
         payTo: text,
         maxTimeoutSeconds: { type: 'integer' },
-        extra: { type: 'object', description: 'EIP-712 name and version of the token, ids and a salt' },
+        extra: {
+          type: 'object',
+          description:
+            'EIP-712 name and version of the token, ids, a salt, and paymentFlow: upfront, because the payment is settled before it is answered',
+        },
       },
       required: ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds', 'extra'],
     },
@@ -116,7 +142,7 @@ const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
   requestId: text,
   extensions: {
     type: 'object',
-    description: 'svc: schemas of request and answer; bazaar; payment-identifier',
+    description: 'svc: schemas of request and answer, refunds; bazaar; payment-identifier',
   },
 }
 
@@ -131,7 +157,10 @@ export function openApiSchemas(baseUrl: string, several: boolean): Record<string
     PaymentRequired: object(REQUIRED, ['x402Version', 'resource', 'accepts', 'challengeId', 'requestId']),
     PaymentPayload: wire(PaymentPayloadSchema),
     ChallengeStatus: object(STATUS, ['challengeId', 'state', 'expiresAt']),
-    Catalog: object(catalog, Object.keys(catalog)),
+    Catalog: object(
+      catalog,
+      Object.keys(catalog).filter((name) => name !== 'refunds'),
+    ),
     Error: object(ERROR, ['type', 'code', 'message', 'httpStatus']),
   }
 }

@@ -36,6 +36,7 @@ function offerOf(discovery: Partial<Offer['discovery']> = {}, more: Partial<Offe
     jwks: true,
     agentVersion: '1.0.0',
     provider: { organization: 'Acme', url: 'https://acme.dev' },
+    contactEmail: 'agents@acme.dev',
     ...more,
   }
 }
@@ -86,10 +87,13 @@ describe('openapi.json tells', () => {
     expect(paths['/weather/{city}']!.get).toMatchObject({
       'x-payment-info': {
         price: { mode: 'fixed', currency: 'USD', amount: '0.01' },
-        protocols: [{ x402: {} }],
+        protocols: [
+          { x402: {} },
+          { mpp: { method: 'evm', intent: 'charge', currency: testnet!.token.address } },
+        ],
       },
       responses: { '402': {}, '503': {} },
-      security: [{ payment: [] }],
+      security: [],
     })
     expect(paths["/it's/(fine)"]!.post).toMatchObject({ 'x-payment-info': { price: { amount: '10.00' } } })
     expect(paths['/cities']!.get).not.toHaveProperty('x-payment-info')
@@ -111,7 +115,7 @@ describe('openapi.json tells', () => {
   })
 
   test('that the resource of plans wants a bearer, and where it is', () => {
-    expect(paths['/resource/{resourceId}']!.get).toMatchObject({ security: [{ bearer: [] }] })
+    expect(paths['/resource/{resourceId}']!.get).toMatchObject({ security: [{ apiKey: [] }] })
     const elsewhere = described(offerOf({}, { resourceEndpoint: 'https://api.acme.dev/v1?id={resourceId}' }))
     expect(elsewhere.paths['/v1']).toMatchObject({
       servers: [{ url: 'https://api.acme.dev' }],

@@ -1,3 +1,5 @@
+import { guidance } from './guidance.ts'
+import { iconPaths } from './icon.ts'
 import { type Offer, paidRoutes } from './offer.ts'
 import {
   failureResponses,
@@ -5,10 +7,10 @@ import {
   json,
   OPEN,
   type Operation,
-  PAYING,
   paidFailures,
   paymentInfo,
   RECEIPT,
+  SECURITY_SCHEMES,
   schemaRef,
 } from './openapi-operations.ts'
 import { type Paths, resourcePath, routePaths } from './openapi-routes.ts'
@@ -16,16 +18,22 @@ import { openApiSchemas } from './openapi-schemas.ts'
 
 /** `/openapi.json`: every endpoint and every route, with prices. */
 export function openApi(offer: Offer): object {
-  const { discovery, baseUrl, provider, agentVersion, networks } = offer
+  const { discovery, baseUrl, provider, contactEmail, agentVersion, networks } = offer
   return {
     openapi: '3.1.0',
     info: {
       title: discovery.agentName,
       version: agentVersion,
       description: discovery.description,
-      ...(provider && { contact: { name: provider.organization, url: provider.url } }),
+      contact: {
+        ...(provider && { name: provider.organization }),
+        ...(contactEmail !== null && { email: contactEmail }),
+        url: provider?.url ?? baseUrl,
+      },
+      'x-guidance': guidance(offer),
     },
     servers: [{ url: baseUrl }],
+    'x-agentcash-guidance': { llmsTxtUrl: `${baseUrl}/llms.txt` },
     externalDocs: { description: 'How to buy, with code', url: `${baseUrl}/skills.md` },
     paths: {
       ...routePaths(offer),
@@ -43,16 +51,7 @@ export function openApi(offer: Offer): object {
           schema: { type: 'string', maxLength: 128 },
         },
       },
-      securitySchemes: {
-        payment: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'payment-signature',
-          description:
-            'base64 of a #/components/schemas/PaymentPayload; leave it out to be told the terms by a 402',
-        },
-        bearer: { type: 'http', scheme: 'bearer', description: 'the accessToken of an AccessGrant' },
-      },
+      securitySchemes: SECURITY_SCHEMES,
     },
   }
 }
@@ -70,6 +69,15 @@ function ownPaths(offer: Offer): Paths {
         parameters: [{ name: 'challengeId', in: 'path', required: true, schema: { type: 'string' } }],
       },
     },
+    '/receipts/{challengeId}': {
+      get: {
+        ...read('receipt', 'The receipt of a purchase, for people', textual('text/html')),
+        parameters: [{ name: 'challengeId', in: 'path', required: true, schema: { type: 'string' } }],
+      },
+    },
+    '/.well-known/did.json': {
+      get: read('did', 'Keys that verify receipts', json('a DID document', anyJson)),
+    },
     '/health': { get: read('health', 'Liveness', json('alive', anyJson)) },
     '/ready': {
       get: {
@@ -86,6 +94,13 @@ function ownPaths(offer: Offer): Paths {
   // As in create-documents.ts: a host has one, at its root.
   if (new URL(offer.baseUrl).pathname === '/') {
     paths['/robots.txt'] = { get: read('robots', 'What crawlers may read', textual('text/plain')) }
+    for (const path of iconPaths(offer.discovery)) {
+      paths[path] = { get: read(path.slice(1), 'Icon', textual('image/svg+xml')) }
+    }
+  }
+  // did:web looks for the document of an address with a path below that path.
+  if (new URL(offer.baseUrl).pathname !== '/') {
+    paths['/did.json'] = { get: read('didOfPath', 'The same', json('a DID document', anyJson)) }
   }
   if (offer.jwks) {
     paths['/.well-known/jwks.json'] = { get: read('jwks', 'Keys that verify tokens', json('JWKS', anyJson)) }
@@ -114,7 +129,7 @@ const sellsOnAccess = (offer: Offer): boolean =>
 function access(offer: Offer): Operation {
   const { plans } = offer.discovery
   const routes = routesOnAccess(offer)
-  const prices = (plans.length > 0 ? plans : routes).map(({ unitAmount }) => unitAmount)
+  const prices = plans.map(({ unitAmount }) => unitAmount)
   const requestId = 'a-new-uuid-for-every-purchase'
   const examples = Object.fromEntries([
     ...plans.map(({ planId, unitAmount, description = planId }) => [
@@ -133,11 +148,11 @@ function access(offer: Offer): Operation {
   return {
     operationId: 'access',
     summary: 'Buy a plan, or a call of a route',
-    description:
-      'Without payment-signature: 402 with the terms. With it: settles, and answers what was bought. The same payment sent again brings the same answer and is not charged.',
-    security: PAYING,
+    description: `Without a payment: 402 with the terms${plans.length > 0 ? '; without a body those of the cheapest plan' : ''}. With it: settles, and answers what was bought. The same payment sent again brings the same answer and is not charged.`,
+    security: OPEN,
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
-    ...(prices.length > 0 && paymentInfo(prices)),
+    // Without plans an empty request finds no terms here. Each route is listed with its own price.
+    ...(prices.length > 0 && paymentInfo(prices, offer.networks)),
     requestBody: {
       content: {
         'application/json': {

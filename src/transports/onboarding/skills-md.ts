@@ -2,6 +2,7 @@ import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { Network } from '../../protocol/network.ts'
 import { paidIn } from '../name-networks.ts'
+import { MPP_TOO, refundsOf } from './guidance.ts'
 import { code, fenced, link, oneLine, plain } from './markdown.ts'
 import { type Offer, paidRoutes, routeBase } from './offer.ts'
 import { officialCode, officialCommand, payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
@@ -21,6 +22,7 @@ export function skillsMd(offer: Offer): string {
     `# Buy from ${title}`,
     plain(discovery.description),
     `Prices are in ${paidIn(networks, ({ id, name }) => `${code(id)} (${plain(name)})`)}. You sign each payment off-chain (EIP-3009); the seller sends it and pays the gas. There is no account and no API key.`,
+    plain(MPP_TOO),
     plans.length > 0 &&
       table(
         '## Plans: one payment, then a bearer token',
@@ -110,13 +112,15 @@ function table(heading: string, columns: string[], rows: string[][]): string {
   return [heading, '', line(columns), line(columns.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-function rules({ baseUrl }: Offer): string {
+function rules(offer: Offer): string {
+  const { baseUrl } = offer
+  const refunds = refundsOf(offer)
   return `## Never pay twice
 
 - Send a new ${code('requestId')} with every purchase and the same one with every retry: in the body of ${code('POST /x402/access')}, or as the ${code('Idempotency-Key')} header of a direct call.
 - 503 ${code('SETTLEMENT_PENDING')} means that the payment may be on its way. Wait for ${code('Retry-After')} seconds and send the same ${code('payment-signature')} again. Never sign a new one.
 - The same payment sent again after success brings the same result, marked ${code('x-svc-code: PROOF_ALREADY_REDEEMED')}, and costs nothing.
-- ${code(`GET ${baseUrl}/x402/challenges/<challengeId>`)} tells how a purchase stands. If what you paid for cannot be delivered, you are refunded on-chain without asking.`
+- ${code(`GET ${baseUrl}/x402/challenges/<challengeId>`)} tells how a purchase stands.${refunds === undefined ? '' : `\n- ${plain(refunds)}`}`
 }
 
 function officialClients(offer: Offer): string {

@@ -1,5 +1,5 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
-import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../../protocol/payment.ts'
+import { MAX_TIMEOUT_SECONDS, SCHEME, UPFRONT, X402_VERSION } from '../../protocol/payment.ts'
 import { tokenUnits } from '../../rules/token-amount.ts'
 import { bazaarOfPlan, bazaarOfRoute } from '../http/bazaar.ts'
 import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
@@ -23,7 +23,7 @@ export function x402Manifest(offer: Offer): object {
       amount: tokenUnits(token, dollarsToMicro(unitAmount).toString()),
       payTo: payToOn(discovery, id),
       maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-      extra: { ...token.domain },
+      extra: { ...token.domain, paymentFlow: UPFRONT },
     }))
   const resource = (url: string, text: string) => ({ url, description: text, mimeType: 'application/json' })
   return {

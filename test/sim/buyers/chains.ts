@@ -1,8 +1,9 @@
-import type { PaymentPayload, PaymentRequired } from '../../../src/protocol/payment.ts'
+import type { WirePayment } from './credential.ts'
 import { askTerms, type Buyer, chainOf, paidIntent, payUntilKnown, type Shop, see, sign } from './shop.ts'
+import type { WireRequired } from './wire.ts'
 
 /** Signs for this entry of a 402. */
-function signFor(shop: Shop, buyer: Buyer, terms: PaymentRequired, index: number): PaymentPayload {
+function signFor(shop: Shop, buyer: Buyer, terms: WireRequired, index: number): WirePayment {
   return sign(shop, buyer, { ...terms, accepts: [terms.accepts[index]!] })
 }
 

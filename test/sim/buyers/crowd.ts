@@ -14,15 +14,18 @@ import {
   payOnceForTwo,
   tamper,
 } from './hostile.ts'
+import { buyByMpp, payInBothDialects, repeatInX402, tamperCredential } from './mpp.ts'
 import { buyCall, buyEmbedded, callAnother, callManyAtOnce } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
-import { authorizationsIn, intrude, type Public, steal } from './thief.ts'
+import { answerStrangersChallenge, authorizationsIn, frontRun, intrude, type Public, steal } from './thief.ts'
 import { claimStrangersTransfer, payByTransfer, proveForTwo } from './transfers.ts'
 
 interface Role {
   kind: string
   honest: boolean
   code?: Code
+  /** It pays by MPP wherever it can; undefined: as the weather says. */
+  speaksMpp?: boolean
   act(shop: Shop, buyer: Buyer): Promise<void>
 }
 
@@ -68,6 +71,24 @@ function rolesFor(known: Public, severalChains: boolean): Role[] {
   ]
 }
 
+/** Drawn beside the others. */
+function mppRoles(known: Public): Role[] {
+  const mpp = { honest: true, speaksMpp: true }
+  return [
+    { ...mpp, kind: 'mpp', act: buyByMpp },
+    { ...mpp, kind: 'mpp', act: buyByMpp },
+    { ...mpp, kind: 'both-ways', act: payInBothDialects },
+    { ...mpp, kind: 'repeats', act: repeatInX402 },
+    { ...mpp, kind: 'tampers-mpp', honest: false, act: tamperCredential },
+    { ...mpp, kind: 'thief', honest: false, act: steal(known) },
+    { ...mpp, kind: 'id-thief', honest: false, act: answerStrangersChallenge(known) },
+    { ...mpp, kind: 'front-runs', honest: false, act: frontRun },
+  ]
+}
+
+/** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */
+const X402_ONLY = ['tampers', 'one-for-two', 'other-chain', 'thief', 'transfers', 'one-proof', 'claims']
+
 const RUSHING = ['honest', 'parallel', 'twice', 'turning', 'drains', 'cancels', 'self-sent']
 
 export interface Crowd {
@@ -79,27 +100,28 @@ export interface Crowd {
 }
 
 export function drawCrowd(world: World): Crowd {
-  const { dice, scheduler, weather } = world
+  const { dice, mppDice, scheduler, weather } = world
   const buyers: Buyer[] = []
   const acts = new Map<Buyer, Role['act']>()
   const codes: Crowd['codes'] = new Map()
   const tokens: Crowd['tokens'] = new Map()
   let shop: Shop | undefined
-  const all = rolesFor(
-    publicKnowledge(() => shop!, buyers),
-    weather.chains > 1,
-  )
+  const known = publicKnowledge(() => shop!, buyers)
+  const all = rolesFor(known, weather.chains > 1)
+  const later = mppRoles(known)
   const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
-  const roles = cast ? all.filter(({ kind }) => cast.includes(kind)) : all
+  const roles = cast ? [...all, ...later].filter(({ kind }) => cast.includes(kind)) : all
   const teamPlan = dice.pick(PLANS).planId
   for (let index = 1; index <= weather.buyers; index++) {
-    const role = dice.pick(roles)
+    const drawn = dice.pick(roles)
+    const role = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
     const name = `b${index}-${role.kind}`
     const buyer: Buyer = {
       name,
       address: address('buyer', index),
       kind: role.kind,
       honest: role.honest,
+      speaksMpp: role.speaksMpp ?? (!X402_ONLY.includes(role.kind) && mppDice.chance(weather.mpp)),
       planId: weather.team ? teamPlan : dice.pick(PLANS).planId,
       requestId: weather.team ? 'team-order' : dice.chance(0.6) ? `order-${index}` : undefined,
       payments: [],
@@ -153,10 +175,20 @@ function publicKnowledge(shop: () => Shop, buyers: readonly Buyer[]): Public {
   return {
     authorizations: () => shop().chains.flatMap(publishedOn),
     ids() {
-      return buyers.flatMap(({ payments }) =>
+      return buyers.flatMap(({ payments, address: payer }) =>
         payments.flatMap(({ payment }) => {
           const { requestId, challengeId, planId } = payment.accepted?.extra ?? {}
-          return requestId && challengeId && planId ? [{ requestId, challengeId, planId }] : []
+          return requestId && challengeId && planId ? [{ requestId, challengeId, planId, payer }] : []
+        }),
+      )
+    },
+    challenges() {
+      return buyers.flatMap(({ payments, name: owner }) =>
+        payments.flatMap(({ payment: { credential, accepted } }) => {
+          const planId = accepted?.extra?.planId
+          return credential && accepted && planId
+            ? [{ challenge: credential.challenge, accepted, planId, owner }]
+            : []
         }),
       )
     },

@@ -1,8 +1,8 @@
-import type { PaymentRequired } from '../../../src/protocol/payment.ts'
 import { askTerms, type Buyer, payUntilKnown, type Reply, type Shop, see, sign, termsIntent } from './shop.ts'
+import type { WireRequired } from './wire.ts'
 
 /** What a buyer may sign next after a definite answer; undefined when it is over. */
-async function nextTerms(shop: Shop, buyer: Buyer, reply: Reply): Promise<PaymentRequired | undefined> {
+async function nextTerms(shop: Shop, buyer: Buyer, reply: Reply): Promise<WireRequired | undefined> {
   const { dice, scheduler, weather } = shop.world
   if (typeof reply === 'string' || reply.kind !== 'failed') return undefined
   // Some take their time, in which the challenge may run out.

@@ -1,12 +1,14 @@
+import type { ChargeRequest } from '../../../src/dialects/mpp/words.ts'
 import type { Intent } from '../../../src/engine/outcome.ts'
 import type { AccessGrant } from '../../../src/protocol/access.ts'
 import type { Address } from '../../../src/protocol/hex.ts'
-import type { PaymentPayload, PaymentRequired } from '../../../src/protocol/payment.ts'
+import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.ts'
 import { COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import { signAuthorization } from '../keys.ts'
 import { PAY_TO, type World } from '../world.ts'
-import type { WireIntent, WireOutcome, WireTerms } from './wire.ts'
+import { signCredential, type WirePayment } from './credential.ts'
+import type { WireIntent, WireOutcome, WireRequired, WireTerms } from './wire.ts'
 
 /** What a buyer got: nothing, an unusable answer, or an outcome. */
 export type Reply = WireOutcome | 'broken' | 'error'
@@ -33,11 +35,13 @@ export interface Buyer {
   honest: boolean
   planId: string
   requestId: string | undefined
+  /** Pays by MPP, wherever it is offered. */
+  speaksMpp?: boolean
   /** Default: plain HTTP. */
   transport?: Intent['transport']
   /** Buys a call instead of a plan. */
   route?: Pick<Intent, 'routeId' | 'call' | 'embedded'>
-  payments: Array<{ intent: WireIntent; payment: PaymentPayload }>
+  payments: Array<{ intent: WireIntent; payment: WirePayment }>
   /** Plain transfers that it showed. */
   proofs: WireIntent[]
   /** Also the answers of calls. */
@@ -51,12 +55,17 @@ export interface Buyer {
 
 export type Signing = { value?: string; to?: Address; validSeconds?: number; validAfter?: string }
 
-export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: Signing = {}): PaymentPayload {
+export function sign(shop: Shop, buyer: Buyer, required: WireRequired, how: Signing = {}): WirePayment {
   const { dice, extraDice } = shop.world
   const { accepts } = required
   const accepted = accepts.length > 1 ? extraDice.pick(accepts) : accepts[0]
   if (!accepted) throw new Error('a 402 without requirements')
   if (accepted !== accepts[0]) shop.world.count('signed for another chain')
+  const challenge = buyer.speaksMpp && challengeOn(shop, required, accepted)
+  if (challenge) {
+    shop.world.count('signed by MPP')
+    return signCredential(buyer.address, challenge, accepted, chainOf(shop, { accepted }).network)
+  }
   const validSeconds = how.validSeconds ?? dice.pick([15, 30, 60, 60, 300, 900])
   const authorization = {
     from: buyer.address,
@@ -77,11 +86,18 @@ export function sign(shop: Shop, buyer: Buyer, required: PaymentRequired, how: S
   return payment
 }
 
+/** The challenge for the same rail as this entry of a 402; undefined: its scheme is not one of MPP's. */
+function challengeOn(shop: Shop, { challenges }: WireRequired, accepted: PaymentRequirements) {
+  if (accepted.scheme === COUPON_SCHEME) return undefined
+  const { chainId } = chainOf(shop, { accepted }).network
+  return challenges.find(({ request }) => (request as ChargeRequest).methodDetails.chainId === chainId)
+}
+
 /** Seconds; all chains of a history keep the same time. */
 export const chainNow = ({ chains }: Shop): number => chains[0]!.seconds()
 
 /** The chain that a payment is for. */
-export function chainOf({ chains }: Shop, { accepted }: PaymentPayload): SimChain {
+export function chainOf({ chains }: Shop, { accepted }: Pick<PaymentPayload, 'accepted'>): SimChain {
   return chains.find(({ network }) => network.id === accepted?.network) ?? chains[0]!
 }
 
@@ -90,7 +106,7 @@ export function termsIntent({ planId, requestId, route, transport = 'http' }: Bu
 }
 
 /** The body of a paid request may repeat the ids or leave all to the echo. */
-export function paidIntent(shop: Shop, buyer: Buyer, payment: PaymentPayload): WireIntent {
+export function paidIntent(shop: Shop, buyer: Buyer, payment: WirePayment): WireIntent {
   const { dice } = shop.world
   const body = dice.chance(0.5) ? termsIntent(buyer) : { transport: 'http' as const, ...buyer.route }
   // MCP names a request after its payment, where the buyer has not named it.
@@ -136,7 +152,7 @@ export function see(shop: Shop, buyer: Buyer, what: string, reply: Reply): Reply
 }
 
 /** Asks for terms until it gets some, or a refusal that will not change. */
-export async function askTerms(shop: Shop, buyer: Buyer, tries = 12): Promise<PaymentRequired | undefined> {
+export async function askTerms(shop: Shop, buyer: Buyer, tries = 12): Promise<WireRequired | undefined> {
   const { dice, scheduler } = shop.world
   for (let turn = 0; turn < tries; turn++) {
     const reply = see(shop, buyer, 'terms', await shop.ask(termsIntent(buyer)))
@@ -151,7 +167,7 @@ export async function askTerms(shop: Shop, buyer: Buyer, tries = 12): Promise<Pa
 export async function payUntilKnown(
   shop: Shop,
   buyer: Buyer,
-  payment: PaymentPayload,
+  payment: WirePayment,
   patience = 25,
 ): Promise<Reply> {
   const { dice, scheduler } = shop.world

@@ -1,16 +1,28 @@
+import type { Mpp } from '../../../src/dialects/mpp/create-mpp.ts'
+import type { ChallengeJson } from '../../../src/dialects/mpp/write-challenges.ts'
 import type { X402 } from '../../../src/dialects/x402/create-x402.ts'
-import type { Intent, OfferedTerms, Outcome } from '../../../src/engine/outcome.ts'
+import type { Intent, Offer, OfferedTerms, Outcome } from '../../../src/engine/outcome.ts'
+import { GatewayError } from '../../../src/errors.ts'
 import type {
   Accepted,
   PaymentPayload,
   PaymentRequired,
   SettleResponse,
 } from '../../../src/protocol/payment.ts'
-
 import { asCoupon, COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
+import type { WirePayment } from './credential.ts'
 
-/** A request in the words of x402, as buyers of a history make it. */
-export type WireIntent = Omit<Intent, 'payment'> & { payment?: PaymentPayload }
+/** How buyers and gateways of a history speak. */
+export interface SimDialects {
+  x402: X402
+  mpp: Mpp
+}
+
+/** A request as buyers of a history make it. */
+export type WireIntent = Omit<Intent, 'payment'> & { payment?: WirePayment }
+
+/** Terms in the words of both dialects. */
+export type WireRequired = PaymentRequired & { challenges: ChallengeJson[] }
 
 /** Which offer a buyer cancels. */
 export interface WireTerms {
@@ -22,14 +34,22 @@ type Worded<O> = Omit<O, 'offer' | 'settled'> & { receipt?: SettleResponse | und
 
 /** An outcome in the words of x402. */
 export type WireOutcome =
-  | { kind: 'challenge'; required: PaymentRequired }
+  | { kind: 'challenge'; required: WireRequired }
   | Worded<Extract<Outcome, { kind: 'granted' }>>
   | Worded<Extract<Outcome, { kind: 'resource' }>>
   | Worded<Extract<Outcome, { kind: 'paid' }>>
-  | (Worded<Extract<Outcome, { kind: 'failed' }>> & { required?: PaymentRequired | undefined })
+  | (Worded<Extract<Outcome, { kind: 'failed' }>> & { required?: WireRequired | undefined })
 
-export function readIntent(x402: X402, { payment, ...intent }: WireIntent): Intent {
+/** A GatewayError: the gateway refuses it before the engine is asked. */
+export function readIntent(
+  { x402, mpp }: SimDialects,
+  { payment, ...intent }: WireIntent,
+): Intent | GatewayError {
   if (!payment) return intent
+  if (payment.credential) {
+    const spoken = mpp.readCredential(payment.credential)
+    return spoken instanceof GatewayError ? spoken : { ...intent, payment: spoken }
+  }
   const read = x402.readPayment(isCoupon(payment) ? withCoupon(payment) : payment)
   if ('fault' in read) throw new Error(`a buyer's payment ${read.fault}`)
   return { ...intent, payment: read }
@@ -49,13 +69,14 @@ export function readOffered(x402: X402, { accepted, call }: WireTerms): OfferedT
   return { ...terms, ...(call && { call }) }
 }
 
-export function writeOutcome(x402: X402, outcome: Outcome): WireOutcome {
-  if (outcome.kind === 'challenge') {
-    return { kind: 'challenge', required: x402.paymentRequired(outcome.offer) }
+export function writeOutcome({ x402, mpp }: SimDialects, outcome: Outcome): WireOutcome {
+  const terms = (offer: Offer): WireRequired => {
+    return { ...x402.paymentRequired(offer), challenges: mpp.challenges(offer) }
   }
+  if (outcome.kind === 'challenge') return { kind: 'challenge', required: terms(outcome.offer) }
   const { settled, ...rest } = outcome
   const receipt = settled && x402.settleResponse(settled)
   if (rest.kind !== 'failed') return { ...rest, receipt }
   const { offer, ...failed } = rest
-  return { ...failed, receipt, required: offer && x402.paymentRequired(offer) }
+  return { ...failed, receipt, required: offer && terms(offer) }
 }

@@ -4,6 +4,7 @@ import { checkEnding } from './ending.ts'
 import { forgivenIn } from './forgiven.ts'
 import { incomeOf, transfersOf } from './ledger.ts'
 import { checkMoney } from './money.ts'
+import { checkSignedReceipts } from './receipts.ts'
 import type { Ended, Scene } from './scene.ts'
 import { checkSecrets } from './secrecy.ts'
 import { checkTransitions } from './transitions.ts'
@@ -31,6 +32,7 @@ export async function checkInvariants(ended: Ended): Promise<void> {
   }
   checkMoney(scene)
   checkBuyers(scene)
+  checkSignedReceipts(scene)
   checkEnding(scene)
   await checkBounds(scene)
   await checkSecrets(scene)

@@ -4,6 +4,7 @@ import type { World } from '../world.ts'
 import { faultyCall, type Host } from './faulty-call.ts'
 import { createLosingStore } from './losing-store.ts'
 import { noteLost } from './lost-facts.ts'
+import { type WatchedReceipts, watchReceipts } from './watch-receipts.ts'
 
 const TABLES: readonly TableName[] = [
   'challenges',
@@ -15,6 +16,8 @@ const TABLES: readonly TableName[] = [
   'walletTxs',
   'outbox',
   'holds',
+  'lots',
+  'marks',
 ]
 
 /** The one store of a history, which survives every crash, and what happened to it. */
@@ -25,6 +28,7 @@ export interface RecordedStore {
   challengeIds: Set<string>
   /** Deleted once. An instance with a slow clock may take such an id for a new one: nothing had happened to it. */
   forgotten: Set<string>
+  signed: WatchedReceipts
   /** How often something was written. */
   commits(): number
   /** Undoes what was committed since then; only in a history that has losses. */
@@ -44,6 +48,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const claimedAt = new Map<string, number>()
   const challengeIds = new Set<string>()
   const forgotten = new Set<string>()
+  const signed = watchReceipts(world)
   let waiting = 0
   let commits = 0
 
@@ -103,6 +108,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       if (result.kind === 'applied') {
         commits++
         record(step)
+        signed.watch(step)
         await checkOneInFlight(step)
       } else world.count('conflicts')
       return result
@@ -125,6 +131,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     claimedAt,
     challengeIds,
     forgotten,
+    signed,
     commits: () => commits,
     async lose(sinceMs) {
       const undone = losing?.lose(sinceMs) ?? []

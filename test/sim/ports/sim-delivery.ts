@@ -8,6 +8,9 @@ export interface Issuer {
   calls: Map<string, number>
 }
 
+/** Credentials of a day. */
+const expiryOf = ({ paidAt }: Order): number => paidAt + 86_400_000
+
 export function createSimDelivery(world: World, host: Host, issuer: Issuer): Delivery {
   const { dice, scheduler, weather } = world
   const { instant } = weather
@@ -15,11 +18,12 @@ export function createSimDelivery(world: World, host: Host, issuer: Issuer): Del
   function issue(order: Order): Delivered {
     issuer.calls.set(order.challengeId, (issuer.calls.get(order.challengeId) ?? 0) + 1)
     world.count('delivery calls')
-    return { kind: 'delivered', sealed: `sealed:${order.challengeId}` }
+    return { kind: 'delivered', sealed: `sealed:${order.challengeId}`, expiresAt: expiryOf(order) }
   }
 
   return {
     instant,
+    expiryOf,
     async deliver(order) {
       if (!host.alive) return never()
       if (world.calm) return issue(order)

@@ -22,6 +22,14 @@ export function SellerSection(): JSX.Element {
         inputMode="url"
         optional
       />
+      <Field
+        name="CONTACT_EMAIL"
+        label="Email for buyers and directories"
+        hint="It is published. Directories verify by it that a listing is yours."
+        placeholder="support@example.com"
+        inputMode="email"
+        optional
+      />
       <More title="Company and version">
         <Field name="PROVIDER_NAME" label="Company" placeholder="Example Ltd" optional />
         <Field

@@ -1,0 +1,47 @@
+/** What the chain reports. Types only; part of `facts.ts`. */
+import type { Address, Hex } from './protocol/hex.ts'
+
+/** The parts of a block that are used here. */
+export interface Block {
+  number: number
+  hash: Hex
+  /** Seconds: chain time. */
+  timestamp: number
+}
+
+/** What the chain would do with a payment if it were sent now. */
+export type SimResult =
+  /**
+   * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn the gas of a whole batch, so it gets a
+   * transaction of its own. `gas` is then a limit that the simulated call fits into.
+   */
+  { kind: 'ok'; alone: boolean; gas?: number } | { kind: 'used' } | { kind: 'fails'; reason: string }
+
+/** How a signed payment was used up on chain. `key` is the payment's. */
+export type Use =
+  | {
+      kind: 'transfer'
+      key: string
+      block: Block
+      txHash: Hex
+      /** Of the token's Transfer. */
+      logIndex: number
+      from: Address
+      to: Address
+      value: string
+    }
+  | { kind: 'canceled'; key: string; block: Block; txHash: Hex }
+
+/** A transaction in a canonical block, with those of its token transfers that were not caused by a signed payment. */
+export interface TransferTx {
+  txHash: Hex
+  block: Block
+  transfers: Array<{ logIndex: number; from: Address; to: Address; value: string }>
+}
+
+/** A transaction that is in a block. */
+export interface MinedTx {
+  hash: Hex
+  success: boolean
+  blockNumber: number
+}

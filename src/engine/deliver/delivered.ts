@@ -1,0 +1,33 @@
+import type { ChallengeRow, Put, SignedReceipt } from '../../ports.ts'
+import { applyEvent, type Change, type EventFacts, putChallenge } from '../apply-event.ts'
+import type { Core } from '../core.ts'
+import { pruneAt } from '../jobs/retention.ts'
+import { lotsOf } from '../ownership/lots.ts'
+import { receiptFields } from './sign-receipt.ts'
+
+/** What was delivered. */
+export interface Delivery {
+  /** The sealed result; null where it is not stored. */
+  result: string | null
+  /** The receipt that goes out with the answer, if it was signed before this step. */
+  receipt?: SignedReceipt | undefined
+  /** Plans: when the credential ends (ms); null: never, or not known. */
+  expiresAt?: number | null
+}
+
+/**
+ * PAID → DELIVERED, with everything that is stored in the same step: `puts` are the challenge and the rows that go with
+ * a delivery.
+ */
+export function deliveredChange(
+  core: Core,
+  before: ChallengeRow | Change,
+  facts: EventFacts,
+  { result, receipt, expiresAt = null }: Delivery,
+): Change & { puts: Put[] } {
+  const paid = 'row' in before ? before.row : before
+  const signed = receiptFields(core, paid, facts.at, receipt)
+  const change = { leaseUntil: null, dueAt: pruneAt(core, paid.paidAt), result, ...signed }
+  const { row, audit } = applyEvent(before, 'delivered', facts, change)
+  return { row, audit, puts: [putChallenge(row), ...lotsOf(row, expiresAt)] }
+}

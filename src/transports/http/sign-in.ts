@@ -1,0 +1,46 @@
+import type { Siwx } from '../../dialects/siwx/create-siwx.ts'
+import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
+import type { Engine, Granted, Intent, OwnedAccess } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import type { OutcomeRenderer } from './render-outcome.ts'
+import type { Reply } from './reply.ts'
+
+/** Fetching again what a wallet owns, for every way in. */
+export interface SignIn {
+  /** What the wallet that signed this proof owns; undefined: nothing of this kind. A proof that is not good is refused. */
+  fetchAgain(proof: unknown, path: string, access: OwnedAccess): Promise<Granted | GatewayError | undefined>
+  /** `extensions` of an answer that says how to sign in at this path. */
+  offer(path: string): Record<string, unknown>
+}
+
+export function createSignIn(engine: Pick<Engine, 'signIn' | 'owned'>, siwx: Siwx): SignIn {
+  return {
+    async fetchAgain(proof, path, access) {
+      const read = siwx.read(proof, path)
+      if (read instanceof GatewayError) return read
+      const wallet = await engine.signIn(read)
+      return wallet instanceof GatewayError ? wallet : engine.owned(wallet, access)
+    },
+    offer: (path) => ({ [SIGN_IN_WITH_X]: siwx.offer(path) }),
+  }
+}
+
+/**
+ * Answers `POST /x402/access` of a wallet that signs in: the grant of its purchase, or what is wrong with the proof.
+ * undefined: it owns nothing of this kind, or nothing that can be owned is asked for, and so it may buy.
+ */
+export function createAccessAgain(
+  signIn: SignIn,
+  render: OutcomeRenderer,
+  path: string,
+): (proof: string, intent: Intent) => Promise<Reply | undefined> {
+  return async (proof, { planId, resourceId }) => {
+    if (planId === undefined) return undefined
+    const found = await signIn.fetchAgain(proof, path, { planId, resourceId })
+    if (!(found instanceof GatewayError)) return found && render.outcome(found)
+    return render.failure(found, {
+      headers: { 'www-authenticate': SIGN_IN_WITH_X },
+      more: { extensions: signIn.offer(path) },
+    })
+  }
+}

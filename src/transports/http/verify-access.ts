@@ -1,0 +1,71 @@
+import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
+import type { OwnedAccess } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
+import type { AddressLimits } from './admit.ts'
+import { requestTarget } from './request-target.ts'
+import { type Peer, publicFault } from './safeguards.ts'
+import type { SignIn } from './sign-in.ts'
+
+/** As much of a request as says who may enter. Every Fetch request is one. */
+export interface AccessHead {
+  /** With path and query; scheme and host are not looked at. */
+  url: string
+  headers: { get(name: string): string | null }
+}
+
+/** Who may enter, by the claims of a token; or the error that says why not. `extensions`: how a wallet signs in here. */
+export type VerifiedAccess<Claims> =
+  | { ok: true; claims: Claims }
+  | { ok: false; error: GatewayError; extensions?: Record<string, unknown> }
+
+/**
+ * Says whether a request may use what was bought: it brings a token, or instead a wallet's sign-in for this very address.
+ * Both come to the same: a sign-in fetches the token of the purchase, and that token is checked like any other.
+ */
+export function createVerifyAccess<Claims>({
+  verifyBearer,
+  signIn,
+  rateLimit,
+  onError,
+}: {
+  verifyBearer(authorization: string | null, expected: OwnedAccess): Promise<VerifiedAccess<Claims>>
+  /** Absent: the gateway does not sign the tokens itself, and so cannot say what they open. */
+  signIn?: SignIn | undefined
+  rateLimit?: AddressLimits['rateLimit']
+  onError?(error: unknown): void
+}) {
+  async function claimsOf(signedIn: SignIn, proof: string, path: string, expected: OwnedAccess) {
+    const found = await signedIn.fetchAgain(proof, path, expected)
+    if (found instanceof GatewayError) return { ok: false as const, error: found }
+    if (found) return verifyBearer(`Bearer ${found.grant.accessToken}`, expected)
+    const message = 'This wallet owns no running access to this resource; buy it, or bring its token.'
+    return { ok: false as const, error: new GatewayError('UNAUTHORIZED', message) }
+  }
+
+  return async (
+    request: AccessHead,
+    expected: OwnedAccess = {},
+    { address }: Peer = {},
+  ): Promise<VerifiedAccess<Claims>> => {
+    const authorization = request.headers.get('authorization')
+    const proof = request.headers.get(SIGN_IN_WITH_X)
+    if (!signIn) return verifyBearer(authorization, expected)
+    const [path = ''] = requestTarget(request).split('?')
+    const offering = (verified: VerifiedAccess<Claims>): VerifiedAccess<Claims> =>
+      verified.ok ? verified : { ...verified, extensions: signIn.offer(path) }
+    if (authorization !== null || proof === null) return offering(await verifyBearer(authorization, expected))
+    // A proof costs more to check than a token, and its sender nothing: it counts as a request without payment.
+    const verdict = address === undefined ? undefined : rateLimit?.(address)
+    if (verdict && !verdict.ok) {
+      const { retryAfterSeconds } = verdict
+      const message = `too many sign-ins from this address; wait ${retryAfterSeconds} s`
+      return { ok: false, error: new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }) }
+    }
+    try {
+      return offering(await claimsOf(signIn, proof, path, expected))
+    } catch (error) {
+      onError?.(error)
+      return { ok: false, error: publicFault(error) }
+    }
+  }
+}
