@@ -94,9 +94,8 @@ export async function createGateway(
     throw fault
   })
   if (rails.length > 1) await store.admitSeveralNetworks?.()
-  const publicUrl = config.baseUrl.replace(/\/+$/, '')
-  const x402 = createX402(rails, publicUrl)
-  const dialects = { x402, mpp: createMpp(rails, publicUrl, clock.now) }
+  const x402 = createX402(rails, config.baseUrl)
+  const dialects = { x402, mpp: createMpp(rails, config.baseUrl, clock.now) }
   const keys = await buildSecretKeys(config)
   const seal = createSeal(keys.sealing)
   const receipts = buildReceipts(config, keys)

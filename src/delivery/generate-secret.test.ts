@@ -57,6 +57,7 @@ describe('readOrGenerateSecret', () => {
     for (const name of [
       'delivery/generate-secret',
       'delivery/secret-keys',
+      'delivery/pem-blocks',
       'delivery/receipt-keys',
       'errors',
       'sync-folder',

@@ -1,6 +1,7 @@
 import { createECDH, createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { ConfigError } from '../errors.ts'
 import type { PublicJwk } from '../receipts/did-web.ts'
+import { pemBlocks } from './pem-blocks.ts'
 
 /** A public key that verifies receipts. */
 export interface ReceiptKey {
@@ -49,8 +50,8 @@ export function receiptKeys(
   pem: string | null,
   name = 'receiptPrivateKey',
 ): ReceiptKeys {
-  const given = (pem?.match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----/g) ?? []).map(
-    (block, index) => readPem(block, index === 0, `${name} (key ${index + 1})`),
+  const given = pemBlocks(pem ?? '').map((block, index) =>
+    readPem(block, index === 0, `${name} (key ${index + 1})`),
   )
   const [signs, ...others] = [...given, ...derived]
   if (signs?.type !== 'private') throw new ConfigError([`${name} holds no private key in PEM.`])

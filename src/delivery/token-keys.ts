@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { ConfigError } from '../errors.ts'
+import { pemBlocks } from './pem-blocks.ts'
 
 export interface RsaKey {
   /** RFC 7638 thumbprint: the same key has the same id everywhere, and a new key a new one. */
@@ -32,7 +33,7 @@ export function sharedSecretKeys(secret: string, name = 'tokenSecret'): TokenKey
  * which are still published and accepted.
  */
 export function rsaKeys(pem: string, name = 'tokenPrivateKey'): TokenKeys {
-  const blocks = pem.match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----/g) ?? []
+  const blocks = pemBlocks(pem)
   const [first, ...rest] = blocks.map((block, index) => readPublic(block, `${name} (key ${index + 1})`))
   const privateKey = readPrivate(blocks[0])
   if (!first || !privateKey) {

@@ -3,7 +3,7 @@ import type { Payment } from '../engine/outcome.ts'
 import { GatewayError } from '../errors.ts'
 import { decodedBytes, decodeJsonObject } from '../protocol/base64.ts'
 import type { Mpp } from './mpp/create-mpp.ts'
-import { isCredential } from './mpp/spoken.ts'
+import { credentialsIn, isCredential } from './mpp/spoken.ts'
 import { AUTHORIZATION, PAYMENT_AUTHORIZATION } from './mpp/words.ts'
 import { MAX_PAYMENT_BYTES, PAYMENT_HEADER, type X402 } from './x402/create-x402.ts'
 
@@ -34,7 +34,7 @@ export function paymentOfCall(
 ): CallPayment {
   const [payment, credential] = [meta?.[PAYMENT_KEY], meta?.[CREDENTIAL_KEY]]
   const header = headers.get(PAYMENT_HEADER)
-  const authorizations = credentialHeaders(headers)
+  const authorizations = credentialsIn(headers.get(AUTHORIZATION), headers.get(PAYMENT_AUTHORIZATION))
   const byX402 = payment !== undefined || header !== null
   const paysByMpp = credential !== undefined || authorizations.length > 0
   if (byX402 && paysByMpp) return { payment: paidTwice(), paysByMpp }
@@ -43,12 +43,6 @@ export function paymentOfCall(
   if (credential !== undefined) return { payment: readCredential(mpp, credential), paysByMpp }
   if (authorizations.length > 1) return { payment: paidTwice(), paysByMpp }
   return paysByMpp ? { payment: mpp.readHeader(authorizations[0]!), paysByMpp } : { paysByMpp }
-}
-
-function credentialHeaders(headers: Headers): string[] {
-  const authorization = headers.get(AUTHORIZATION)
-  const beside = headers.get(PAYMENT_AUTHORIZATION)
-  return [isCredential(authorization) ? authorization : null, beside].filter((value) => value !== null)
 }
 
 /** An object, or its base64 text. */

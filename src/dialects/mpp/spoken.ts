@@ -18,6 +18,12 @@ export const UNSPOKEN: Spoken = { paysByMpp: false, offersMpp: true, hasBearer: 
 export const isCredential = (authorization: string | null): authorization is string =>
   authorization !== null && hasPaymentScheme(authorization)
 
+/** The credentials that a request brings in its two headers; more than one is one too many. */
+export function credentialsIn(authorization: string | null, paymentAuthorization: string | null): string[] {
+  const own = isCredential(authorization) ? authorization : null
+  return [own, paymentAuthorization].filter((value) => value !== null)
+}
+
 export function spokenBy(
   authorization: string | null,
   paymentAuthorization: string | null,

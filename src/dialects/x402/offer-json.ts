@@ -1,4 +1,5 @@
 import type { Offer, OfferedRail } from '../../engine/outcome.ts'
+import { resourceUrl } from '../../rules/resource-url.ts'
 import { paymentRequired } from './render-offer.ts'
 
 /** ASCII that needs no escape in JSON. */
@@ -60,8 +61,8 @@ export function createOfferJson(baseUrl: string, message: string): (offer: Offer
   }
 
   return (offer) => {
-    const { challengeId, requestId, resourceId, salt, resource } = offer
-    const url = offer.url ?? `${baseUrl}${resource?.path ?? '/x402/access'}`
+    const { challengeId, requestId, resourceId, salt } = offer
+    const url = resourceUrl(baseUrl, offer)
     const plain = PLAIN.test(url + challengeId + requestId + resourceId + salt)
     if (!plain || offer.message !== message) {
       return { open: openJson(paymentRequired(offer, baseUrl)), isAscii: false }

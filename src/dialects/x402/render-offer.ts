@@ -10,15 +10,16 @@ import {
   X402_VERSION,
 } from '../../protocol/payment.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
+import { resourceUrl } from '../../rules/resource-url.ts'
 
 /** An offer as the 402 of x402. */
 export function paymentRequired(offer: Offer, baseUrl: string): PaymentRequired {
   const { challengeId, requestId, description, message: error } = offer
-  const { method, path } = offer.resource ?? { method: 'POST', path: '/x402/access' }
+  const method = offer.resource?.method ?? 'POST'
   return {
     x402Version: X402_VERSION,
     error,
-    resource: { url: offer.url ?? `${baseUrl}${path}`, method, description, mimeType: 'application/json' },
+    resource: { url: resourceUrl(baseUrl, offer), method, description, mimeType: 'application/json' },
     accepts: offer.rails.map((rail, index) => requirements(offer, rail, index === 0)),
     challengeId,
     requestId,

@@ -5,8 +5,8 @@ import { pruneAt } from '../jobs/retention.ts'
 import { lotsOf } from '../ownership/lots.ts'
 import { receiptFields } from './sign-receipt.ts'
 
-/** What was delivered. */
-export interface Delivery {
+/** What is stored of a delivery. */
+export interface DeliveredResult {
   /** The sealed result; null where it is not stored. */
   result: string | null
   /** The receipt that goes out with the answer, if it was signed before this step. */
@@ -23,7 +23,7 @@ export function deliveredChange(
   core: Core,
   before: ChallengeRow | Change,
   facts: EventFacts,
-  { result, receipt, expiresAt = null }: Delivery,
+  { result, receipt, expiresAt = null }: DeliveredResult,
 ): Change & { puts: Put[] } {
   const paid = 'row' in before ? before.row : before
   const signed = receiptFields(core, paid, facts.at, receipt)

@@ -1,5 +1,6 @@
 import type { ChallengeRow, RefundRow, SignedReceipt } from '../../ports.ts'
 import type { Hex } from '../../protocol/hex.ts'
+import { resourceUrl } from '../../rules/resource-url.ts'
 import type { Core } from '../core.ts'
 
 type PaidRow = Pick<ChallengeRow, 'network' | 'payer' | 'txHash' | 'resource' | 'url'>
@@ -10,16 +11,11 @@ function paymentFacts(core: Core, { network, payer, txHash, resource, url }: Pai
   return {
     version: 1 as const,
     network,
-    resourceUrl: url ?? defaultUrl(core, resource),
+    resourceUrl: resourceUrl(core.config.baseUrl, { url, resource }),
     payer,
     issuedAt: Math.floor(at / 1000),
     transaction: txHash,
   }
-}
-
-/** The `resource.url` of the challenge's 402, unless the row has another one. */
-function defaultUrl({ config }: Core, resource: PaidRow['resource']): string {
-  return `${config.baseUrl}${resource?.path ?? '/x402/access'}`
 }
 
 /** The field that a new row needs where the call was made elsewhere than the gateway's base URL says. */
@@ -28,7 +24,7 @@ export function urlField(
   { resource }: Pick<ChallengeRow, 'resource'>,
   url: string | undefined,
 ): { url?: string } {
-  return url === undefined || url === defaultUrl(core, resource) ? {} : { url }
+  return url === undefined || url === resourceUrl(core.config.baseUrl, { resource }) ? {} : { url }
 }
 
 /** Signs that this challenge was paid and delivered. Undefined where receipts are not signed. */

@@ -1,5 +1,5 @@
 import { MalformedCredential } from '../../dialects/mpp/malformed-credential.ts'
-import { isCredential, type Spoken, spokenBy } from '../../dialects/mpp/spoken.ts'
+import { credentialsIn, type Spoken, spokenBy } from '../../dialects/mpp/spoken.ts'
 import { ACCEPT_PAYMENT, AUTHORIZATION, PAYMENT_AUTHORIZATION } from '../../dialects/mpp/words.ts'
 import { PAYMENT_HEADER } from '../../dialects/x402/create-x402.ts'
 import type { Intent, Payment } from '../../engine/outcome.ts'
@@ -40,10 +40,9 @@ export function decodePaymentHeaders({ x402, mpp }: Dialects, request: Request):
   if (header === null && !spoken.paysByMpp) {
     return { spoken, paying: headerOf(request, V1_PAYMENT_HEADER) === null ? NOTHING : paidByVersion1() }
   }
-  const credential = isCredential(authorization) ? authorization : null
-  const given = [header, credential, beside].filter((value) => value !== null)
-  if (given.length > 1) return { spoken, paying: paidTwice() }
-  const payment = header === null ? mpp.readHeader(given[0]!) : x402.readHeader(header)
+  const credentials = credentialsIn(authorization, beside)
+  if (credentials.length + (header === null ? 0 : 1) > 1) return { spoken, paying: paidTwice() }
+  const payment = header === null ? mpp.readHeader(credentials[0]!) : x402.readHeader(header)
   return { spoken, paying: payment instanceof GatewayError ? payment : { payment } }
 }
 

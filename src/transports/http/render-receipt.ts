@@ -47,7 +47,7 @@ const STATES: Record<ChallengeState, [Tone, string]> = {
   PENDING: ['soft', 'Not paid: nothing has been charged.'],
   EXPIRED: ['soft', 'Expired without a payment: nothing was charged.'],
   CANCELLED: ['soft', 'Cancelled without a payment: nothing was charged.'],
-  PAID: ['wait', 'Paid. Not delivered yet: if it is not, the payment goes back automatically.'],
+  PAID: ['wait', 'Paid. Not delivered yet: if it is not, the payment goes back.'],
   DELIVERED: ['good', 'Paid and delivered.'],
   REFUND_PENDING: ['wait', 'Paid, but not delivered. The payment is on its way back.'],
   REFUNDED: ['good', 'Paid, but not delivered. The payment was refunded.'],

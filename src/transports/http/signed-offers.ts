@@ -1,5 +1,6 @@
 import type { Offer } from '../../engine/outcome.ts'
 import { OFFER_RECEIPT, type OfferTerms } from '../../protocol/receipts.ts'
+import { resourceUrl } from '../../rules/resource-url.ts'
 import type { OfferExtension } from './challenge-extensions.ts'
 
 /**
@@ -30,7 +31,7 @@ function termsOf(offer: Offer, rail: Offer['rails'][number], baseUrl: string): O
   const { network, scheme, amount, payTo } = rail
   return {
     version: 1,
-    resourceUrl: offer.url ?? `${baseUrl}${offer.resource?.path ?? '/x402/access'}`,
+    resourceUrl: resourceUrl(baseUrl, offer),
     scheme,
     network: network.id,
     asset: network.token.address,
