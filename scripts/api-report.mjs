@@ -81,7 +81,9 @@ function report() {
       ts.NodeBuilderFlags.MultilineObjectLiterals |
       ts.NodeBuilderFlags.UseAliasDefinedOutsideCurrentScope
     const node = checker.typeToTypeNode(type, undefined, flags)
-    return printer.printNode(ts.EmitHint.Unspecified, node, program.getSourceFile(files[0]))
+    const text = printer.printNode(ts.EmitHint.Unspecified, node, program.getSourceFile(files[0]))
+    // The compiler lists the words of a union in the order in which it met them anywhere in the program.
+    return text.replace(/"[^"]*"(?: \| "[^"]*")+/g, (words) => words.split(' | ').sort().join(' | '))
   }
 
   /** What an exported signature uses that its file keeps to itself. */

@@ -73,6 +73,9 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
         if (justSent && blockMs !== undefined && !stopped) continue
       }
       const lookedAt = core.clock.now()
+      // A clock that was put back must not make every look seem to follow the last one at once.
+      wholeLookAt = Math.min(wholeLookAt, lookedAt)
+      sentAt = Math.min(sentAt, lookedAt)
       if (justSent) {
         sentAt = lookedAt
         quickLooks = QUICK_LOOKS
@@ -103,7 +106,7 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
       // A payment that was just sent is mined soon. The next look comes after the quickest answer time so far (a late
       // answer may only mean that the node was making our block), and no later than PATIENCE allows.
       const answeredAt = core.clock.now()
-      quickestMs = Math.min(quickestMs, answeredAt - lookedAt)
+      quickestMs = Math.min(quickestMs, Math.max(0, answeredAt - lookedAt))
       pauseMs = Math.min(pollIntervalMs, Math.max(quickestMs, (answeredAt - sentAt) * PATIENCE))
     }
     running = undefined

@@ -52,10 +52,14 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   let waiting = 0
   let commits = 0
 
-  /** A released claim and a spent hold only wait to be deleted, and a refund without a key waits for the operator. */
+  /**
+   * Lots, marks, a released claim and a spent hold only wait to be deleted, and a refund without a key waits for the
+   * operator.
+   */
   function isIdle(table: TableName, row: object): boolean {
     const phase = 'phase' in row ? row.phase : undefined
     const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
+    if (table === 'lots' || table === 'marks') return true
     return phase === 'RELEASED' || waitsForKey || ('spent' in row && row.spent === true)
   }
 
