@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
+import { ERROR_CODES, type ErrorBody, type ErrorCode, type TopUp } from './protocol/error-codes.ts'
 
 /** Facts that travel with a failure to the buyer. Never a token, a signature or a key. */
 export interface ErrorDetails {
@@ -7,6 +7,7 @@ export interface ErrorDetails {
   challengeId?: string
   txHash?: string
   refund?: { state: string; txHash?: string; when?: string }
+  topUp?: TopUp
 }
 
 /**
@@ -34,7 +35,7 @@ export class GatewayError extends Error {
   }
 
   toBody(statusUrl?: string): ErrorBody {
-    const { retryAfterSeconds, hint, txHash, refund } = this.details
+    const { retryAfterSeconds, hint, txHash, refund, topUp } = this.details
     return {
       type: 'Error',
       code: this.code,
@@ -46,6 +47,7 @@ export class GatewayError extends Error {
       ...(statusUrl !== undefined && { statusUrl }),
       ...(txHash !== undefined && { txHash }),
       ...(refund !== undefined && { refund }),
+      ...(topUp !== undefined && { topUp }),
     }
   }
 }

@@ -89,6 +89,8 @@ export interface ChallengeRow extends RowBase {
   payer: Address | null
   txHash: Hex | null
   paidAt: number | null
+  /** The payer's own key signed the payment. Absent: code agreed to it, or it was a plain transfer. */
+  paidByKey?: true
   /** Until when one instance alone may deliver. */
   leaseUntil: number | null
   deliveryTries: number
@@ -157,6 +159,8 @@ export interface AuthorizationRow extends RowBase {
    */
   claim?: { requestId: string; at: number; openedAt: number }
   phase: AttemptPhase
+  /** The payer's own key signed it. Absent: the code of a wallet agreed to it. */
+  byKey?: true
   /** A height that was final when the chain was looked at: a use of this payment can only be above it. */
   fromHeight: number
   walletTx: string | null
@@ -275,6 +279,55 @@ export interface LotRow extends RowBase {
   expiresAt: number | null
 }
 
+/** Credits set aside for a call that is under way. */
+export interface ReservedCredits {
+  id: string
+  credits: number
+  /** From then on (ms) the call counts as failed. */
+  until: number
+  /** The call did not end in time and the credits are given back: its answer must not go out any more. */
+  lapsed?: true
+}
+
+/**
+ * key = challengeId; ref = the account, as of its lot. The credits that one purchase of a plan granted. What is free to
+ * spend is `granted - spent`, less what is reserved.
+ */
+export interface CreditRow extends RowBase {
+  granted: number
+  spent: number
+  reserved: ReservedCredits[]
+  /** When they end (ms). */
+  expiresAt: number
+  /** CAIP-2: the payer is a wallet with code, and so only there the same; null: its key signed. */
+  network: string | null
+  /** CAIP-2 id of where the purchase was paid. */
+  paidOn: string
+  txHash: Hex
+  requestId: string
+  /**
+   * Nothing more can be reserved. `closing`: the operator closes it, once nothing is reserved. `closed`: what was
+   * unspent goes back to the payer. `lost`: a reorganisation took the payment.
+   */
+  ended?: 'closing' | 'closed' | 'lost'
+}
+
+/**
+ * key = the account and the buyer's Idempotency-Key: a prepaid call that is debited once, however often it is sent.
+ */
+export interface CallRow extends RowBase {
+  /** Of route, method, path and body. */
+  fingerprint: string
+  /** The id of its reservation. */
+  reservation: string
+  /** Of its reservation: from then on another request may take the call over. */
+  until: number
+  credits: number
+  done: boolean
+  /** The sealed answer; null where it is not stored, as of embedded routes. */
+  result: string | null
+}
+
 /** key = `sign-in/<account>/<nonce>` of a proof that was used, or `lots-indexed`: how far the log was read for lots. */
 export interface MarkRow extends RowBase {
   value: number
@@ -293,6 +346,8 @@ export interface Tables {
   holds: HoldRow
   lots: LotRow
   marks: MarkRow
+  credits: CreditRow
+  calls: CallRow
 }
 /** The name of one of a store's tables. */
 export type TableName = keyof Tables

@@ -25,6 +25,7 @@ import { createChargeRoute } from './transports/http/charge-route.ts'
 import { checkNetworks, checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
+import { createSpenderReader } from './transports/http/read-spender.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -167,10 +168,16 @@ export async function createGateway(
     now: clock.now,
     onError: safeguards.onError,
   })
+  const credits = config.plans.some((plan) => plan.credits !== undefined) && {
+    spend: engine.spend,
+    balance: engine.balance,
+    readSpender: createSpenderReader(verifyBearer, signIn, clock.now),
+  }
   const http = createHttpHandler({
     engine,
     dialects,
     signIn,
+    ...(credits && { credits }),
     extensions: [siwx.member, ...receipts.extensions],
     probeExtensions: receipts.extensions,
     discovery,

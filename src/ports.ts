@@ -154,6 +154,11 @@ export interface Order {
   clientAgentId: string | null
   /** Milliseconds; a credential's lifetime starts here, so that making it twice gives the same one. */
   paidAt: number
+  /**
+   * A call that is debited: ids and transaction are of the purchase that pays for it. `sealedFor`: its answer is stored
+   * under this name; null: it is not stored, and need not be sealed.
+   */
+  prepaid?: { planId: string; credits: number; sealedFor: string | null }
 }
 
 export type Delivered =

@@ -68,8 +68,11 @@ export interface Scheme<S extends Signed = Signed> {
   isSame(one: S, other: S): boolean
   /** Why its validity period does not fit this chain time (seconds). */
   validityFault(signed: S, chainTime: number): string | undefined
-  /** Did the payer sign it? Returns the payment in the form in which it is sent. */
-  verify(signed: S): Promise<{ signed: S } | { invalid: string }>
+  /**
+   * Did the payer sign it? Returns the payment in the form in which it is sent. `byKey`: the payer's own key signed, so
+   * that the payer is the same on every chain.
+   */
+  verify(signed: S): Promise<{ signed: S; byKey: boolean } | { invalid: string }>
   /**
    * What would happen if these were sent in this order at the latest block. Payers with code are simulated as if
    * `sender` sent the transaction.

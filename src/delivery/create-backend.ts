@@ -49,10 +49,12 @@ export function createBackend(
       const answer = routeAnswer(order, resource, isRaw ? raw : undefined)
       const good = raw.status >= 200 && raw.status < 300
       if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
-      return { ok: true, ...answer, sealed: seal.seal(isRaw ? stored(raw) : resource, order.challengeId) }
+      const name = sealedFor(order)
+      const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : resource, name)
+      return { ok: true, ...answer, sealed }
     },
     async open(order, sealed) {
-      const kept = seal.open(sealed, order.challengeId) as BackendAnswer | StoredRaw | undefined
+      const kept = seal.open(sealed, sealedFor(order) ?? '') as BackendAnswer | StoredRaw | undefined
       if (kept === undefined) return undefined
       if (!('raw' in kept)) return routeAnswer(order, kept)
       const raw = { ...kept.raw, body: Buffer.from(kept.raw.body, 'base64') }
@@ -60,6 +62,9 @@ export function createBackend(
     },
   }
 }
+
+const sealedFor = ({ challengeId, prepaid }: Order): string | null =>
+  prepaid ? prepaid.sealedFor : challengeId
 
 function wrapped({ status, headers, body }: RawAnswer): BackendAnswer {
   const contentType = headers.find(([name]) => name === 'content-type')?.[1]

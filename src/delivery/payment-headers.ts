@@ -48,13 +48,14 @@ export function forwardedHeaders(
 
 /** Tells the backend about the payment. */
 export function paymentHeaders(order: Order): Record<string, string> {
+  const { prepaid } = order
   return {
     'x-svc-tx-hash': order.txHash,
-    'x-svc-plan-id': order.itemId,
+    'x-svc-plan-id': prepaid?.planId ?? order.itemId,
     'x-svc-route-id': order.itemId,
     'x-svc-challenge-id': order.challengeId,
     'x-svc-request-id': order.requestId,
-    'x-svc-amount': order.amount,
+    ...(prepaid ? { 'x-svc-credits': String(prepaid.credits) } : { 'x-svc-amount': order.amount }),
     'x-svc-payer': order.payer,
     'x-svc-network': order.network,
   }

@@ -87,6 +87,8 @@ export interface Core extends Omit<Ports, 'rails'> {
   signals: Signals
   payers: PayerRoom
   unpaidLog: UnpaidLog
+  /** Called when a purchase has added credits to an account. */
+  creditsAdded(account: string): void
   /** The subjects of alerts that were raised once and are not repeated. */
   alerted: Set<string>
 }
@@ -113,6 +115,7 @@ export async function commit(core: Core, step: Step, applied?: () => void): Prom
   for (const put of step.puts) {
     if (put.table === 'challenges') core.signals.notify(put.row.key)
     else if (put.table === 'authorizations') core.signals.notify(put.row.challengeId)
+    else if (put.table === 'credits' && put.row.version === 0) core.creditsAdded(put.row.ref!)
   }
   return result.kind === 'applied'
 }

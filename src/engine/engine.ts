@@ -6,6 +6,10 @@ import { inspect, statusOf, watch } from './challenge/inspect.ts'
 import { createUnpaidLog } from './challenge/log-unpaid.ts'
 import { offerTerms, openChallenge } from './challenge/open-challenge.ts'
 import { type Core, type EngineConfig, getOne, offerAgain, type Ports } from './core.ts'
+import { createAccounts } from './credits/accounts.ts'
+import { balanceOf } from './credits/credit-balance.ts'
+import { prepaidCall } from './credits/prepaid-call.ts'
+import { createSpending } from './credits/spend-credits.ts'
 import { finishEmbedded, renewLease } from './deliver/deliver-route.ts'
 import { createRetention } from './jobs/retention.ts'
 import { runJobs, voidLeases } from './jobs/run-jobs.ts'
@@ -33,8 +37,11 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     rails: openRails(ports.rails, { ...ports, maxGasShare: config.maxGasShare }),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     unpaidLog: createUnpaidLog(ports.clock),
+    creditsAdded: (account) => accounts.forget(account),
     alerted: new Set(),
   }
+  const accounts = createAccounts(core)
+  const spending = createSpending(core, accounts)
   const unsubscribe = core.store.onCommitted?.((ids) => ids.forEach(core.signals.notify))
   const resolvers = new Map<OpenRail, Resolver>()
   const broadcasters = new Map<OpenRail, Broadcaster>()
@@ -51,7 +58,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   const stopping = withResolvers()
 
   async function pass(): Promise<void> {
-    await runJobs(core, (rail) => resolvers.get(rail)!)
+    await runJobs(core, accounts, (rail) => resolvers.get(rail)!)
     await markOld()
     await indexLots()
   }
@@ -78,6 +85,14 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
       if (payment) return redeemPayment(core, (rail) => broadcasters.get(rail)!, { ...intent, payment })
       return openChallenge(core, intent)
     },
+    spend: (intent) => prepaidCall(core, spending, intent),
+    async finishPrepaid(reservation, ok) {
+      if (ok) return spending.commit(reservation, null)
+      await spending.giveBack(reservation)
+      return { remaining: reservation.remaining + reservation.credits }
+    },
+    renewPrepaid: (reservation) => spending.renew(reservation),
+    balance: (spender) => balanceOf(accounts, spender),
     signIn: createWalletProofs(core),
     owned: (wallet, access) => findOwned(core, wallet, access),
     async status(challengeId) {

@@ -15,14 +15,17 @@ import type {
 import type {
   AccessGrant,
   ChallengeStatus,
+  Debit,
   RefundNotice,
   RouteAnswer,
   SvcPayment,
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import type { CreditBalance } from './credits/credit-balance.ts'
+import type { Reservation, Spender } from './credits/spend-credits.ts'
 
-export type { Forwarded, RouteCall, SignedReceipt }
+export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {
@@ -85,6 +88,20 @@ export interface Intent {
   claimRequestId?: string
   /** A plain transfer that the buyer made without us, instead of `payment`; needs `challengeId`. */
   proof?: TransferProof
+}
+
+/** A call of a route by somebody who holds credits. */
+export interface PrepaidIntent {
+  transport: Transport
+  routeId: string
+  call: RouteCall
+  /** The seller's own handler answers; the engine only debits. */
+  embedded?: boolean
+  url?: string
+  /** The buyer's name for the call: the same one is debited once. */
+  idempotencyKey?: string | undefined
+  /** Without `planId`: any plan that has credits. */
+  spender: Omit<Spender, 'planId'> & { planId?: string | undefined }
 }
 
 /** `signature`: the sender's EIP-191 signature over `<challengeId>:<txHash>`. */
@@ -175,6 +192,14 @@ export type Outcome =
     }
   | { kind: 'failed'; error: GatewayError; offer?: Offer; settled?: SettledPayment }
 
+/** The result of a prepaid call. */
+export type PrepaidOutcome =
+  /** A call that was debited. `failure`: why it was not answered well, and so not debited. */
+  | ({ kind: 'prepaid'; debit: Debit; failure?: string; cached: boolean } & RouteAnswer)
+  /** Embedded routes: the seller's handler runs next; it is debited by `finishPrepaid`. */
+  | { kind: 'reserved'; reservation: Reservation; debit: Debit; payment: SvcPayment }
+  | Extract<Outcome, { kind: 'failed' }>
+
 /** How the seller's own handler ended. `receipt`: the one that goes out with the answer. */
 export type HandlerResult = { ok: true; receipt?: SignedReceipt | undefined } | { ok: false; reason: string }
 
@@ -240,6 +265,16 @@ export interface Engine {
    * Embedded routes: the handler is still running, so nobody else may deliver or refund. False: the lease is lost.
    */
   renew(challengeId: string, lease: number): Promise<boolean>
+  /** Makes a prepaid call, or reserves its credits for the seller's handler. Never throws for an expected failure. */
+  spend(intent: PrepaidIntent): Promise<PrepaidOutcome>
+  /**
+   * Embedded routes: the handler has answered or failed. Returns what is left; an error if the answer must not be sent.
+   */
+  finishPrepaid(reservation: Reservation, ok: boolean): Promise<{ remaining: number } | GatewayError>
+  /** Embedded routes: the handler is still running. False: the credits were given back. */
+  renewPrepaid(reservation: Reservation): Promise<boolean>
+  /** What the spender's account has. An error: it has none, or the purchase of its token has ended. */
+  balance(spender: Spender): Promise<CreditBalance | GatewayError>
   /** Whose wallet it is. Uses the proof up: the same one again is refused, on every instance. */
   signIn(proof: WalletProof): Promise<Wallet | GatewayError>
   /** The running access that this wallet bought, given again; of several, the one that ends last. Undefined: none. */

@@ -97,6 +97,16 @@ export interface SvcPayment {
   resourceId?: string
   challengeId: string
   requestId: string
+  /** The call was debited and not paid for: `amount` is 0, and the rest is of the purchase that granted the credits. */
+  credits?: Debit
+}
+
+/** What a prepaid call costs. */
+export interface Debit {
+  planId: string
+  charged: number
+  /** What its account has left. */
+  remaining: number
 }
 
 export const CHALLENGE_STATES = [

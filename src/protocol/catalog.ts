@@ -9,12 +9,17 @@ export const IdString = z
   .string()
   .regex(/^(?!\.+$)[A-Za-z0-9._:-]{1,128}$/, 'must be 1 to 128 characters of A-Z a-z 0-9 . _ : -')
 
+const CREDITS_RULE = 'must be a whole number from 1 to 1000000000'
+const Credits = z.number(CREDITS_RULE).int(CREDITS_RULE).min(1, CREDITS_RULE).max(1_000_000_000, CREDITS_RULE)
+
 export const PlanSchema = z.strictObject({
   planId: IdString,
   unitAmount: PriceString,
   description: z.string().max(1024).optional(),
   /** Lifetime of the credential, when it differs from the gateway's. */
   tokenTtlSeconds: z.number().int().positive().optional(),
+  /** Calls of routes that its token may make without a further payment; each costs the route's `credits`. */
+  credits: Credits.optional(),
 })
 /**
  * What is sold as a subscription: one payment, then a token that opens its resource for a while.
@@ -38,6 +43,8 @@ export const DiscoveredRouteSchema = z.strictObject({
   free: z.boolean().optional(),
   /** The backend's own answer is sent, not wrapped in a ResourceResponse. */
   raw: z.boolean().optional(),
+  /** What a call costs the holder of a plan with credits, instead of `unitAmount`. */
+  credits: Credits.optional(),
   description: z.string().max(1024).optional(),
 })
 
@@ -59,6 +66,7 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   if (!route.free && route.unitAmount === undefined) {
     refuse('has no unitAmount; give a price such as "$0.01" or say free: true')
   }
+  if (route.free && route.credits !== undefined) refuse('has both free: true and credits; keep one')
   if (route.free && route.delivered) refuse('has both free: true and delivered; what is free is not refunded')
 })
 /**
@@ -113,9 +121,10 @@ export interface DiscoveryCatalog {
   asset: string
   /** Every network that is sold on, if there are several. The fields above name the preferred one. */
   networks?: SoldOnNetwork[]
-  plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'description'> & NotSoldOn>
+  plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'credits' | 'description'> & NotSoldOn>
   routes: Array<
-    Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'description'> & NotSoldOn
+    Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'credits' | 'description'> &
+      NotSoldOn
   >
   refunds?: RefundTerms
 }

@@ -94,6 +94,14 @@ export const ERROR_CODES = {
     when: 'verification or settlement failed for certain (balance, validity window, a reverted transfer); no money moved',
     fix: 'fix what the message names and sign a new authorization',
   },
+  CREDITS_EXHAUSTED: {
+    httpStatus: 402,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'CREDITS_EXHAUSTED' },
+    mcp: 'requirements',
+    when: 'the account has fewer credits than the call costs; nothing was debited',
+    fix: 'buy the plan that topUp names, or pay for this one call',
+  },
   CHALLENGE_NOT_FOUND: {
     httpStatus: 404,
     retryable: false,
@@ -109,6 +117,14 @@ export const ERROR_CODES = {
     mcp: 'error',
     when: 'the payment was used already, for another challenge or before it reached us',
     fix: 'sign a new authorization with a fresh nonce',
+  },
+  IDEMPOTENCY_CONFLICT: {
+    httpStatus: 409,
+    retryable: false,
+    a2a: { state: 'failed', code: 'IDEMPOTENCY_CONFLICT' },
+    mcp: 'error',
+    when: 'the Idempotency-Key of a prepaid call was used for another call, or its answer is not stored; nothing was debited',
+    fix: 'send another Idempotency-Key for another call',
   },
   CHALLENGE_EXPIRED: {
     httpStatus: 410,
@@ -183,4 +199,14 @@ export interface ErrorBody {
   statusUrl?: string
   txHash?: string
   refund?: { state: string; txHash?: string; when?: string }
+  /** The plan that fills an account again. */
+  topUp?: TopUp
+}
+
+/** A plan with credits, as an exhausted account is told of it. */
+export interface TopUp {
+  planId: string
+  credits: number
+  /** Micro-dollars. */
+  amount: string
 }

@@ -13,6 +13,11 @@ export interface CatalogItem {
   description: string
 }
 
+export interface CatalogPlan extends CatalogItem {
+  /** 0: none. */
+  credits: number
+}
+
 export interface CatalogRoute extends CatalogItem {
   routeId: string
   method: string
@@ -21,11 +26,13 @@ export interface CatalogRoute extends CatalogItem {
   free: boolean
   /** A direct call of it gets the backend's own answer. */
   raw: boolean
+  /** What a prepaid call costs; 0: it cannot be prepaid. */
+  credits: number
 }
 
 /** The seller's price list, computed once at boot. */
 export interface Catalog {
-  plans: ReadonlyMap<string, CatalogItem>
+  plans: ReadonlyMap<string, CatalogPlan>
   routes: ReadonlyMap<string, CatalogRoute>
 }
 
@@ -33,14 +40,23 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
   const amount = (price: string): string => dollarsToMicro(price).toString()
   return {
     plans: new Map(
-      plans.map(({ planId, unitAmount, description = planId }) => [
+      plans.map(({ planId, unitAmount, description = planId, credits = 0 }) => [
         planId,
-        { amount: amount(unitAmount), description },
+        { amount: amount(unitAmount), description, credits },
       ]),
     ),
     routes: new Map(
       routes.map(
-        ({ routeId, method, path, unitAmount, free = false, raw = false, description = routeId }) => [
+        ({
+          routeId,
+          method,
+          path,
+          unitAmount,
+          free = false,
+          raw = false,
+          credits = 0,
+          description = routeId,
+        }) => [
           routeId,
           {
             routeId,
@@ -49,6 +65,7 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
             pattern: parsePattern(path),
             free,
             raw,
+            credits,
             description,
             amount: unitAmount ? amount(unitAmount) : '0',
           },

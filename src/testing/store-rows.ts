@@ -109,6 +109,24 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
   holds: { subject: 'challenge-1', amount: 300_000, spent: false },
   lots: { network: 'eip155:84532', expiresAt: 1_750_086_400_000 },
   marks: { value: 7 },
+  credits: {
+    granted: 1000,
+    spent: 12,
+    reserved: [{ id: 'reservation-1', credits: 2, until: 1_750_000_060_000 }],
+    expiresAt: 1_750_086_400_000,
+    network: null,
+    paidOn: 'eip155:84532',
+    txHash: hash,
+    requestId: 'request-1',
+  },
+  calls: {
+    fingerprint: 'f0',
+    reservation: 'reservation-1',
+    until: 1_750_000_060_000,
+    credits: 2,
+    done: false,
+    result: null,
+  },
 }
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]

@@ -60,6 +60,7 @@ export function testCore(parts: TestCoreParts = {}) {
     signals: createSignals(),
     payers: createPayerRoom(ports.clock, config.payerFailuresPerMinute),
     unpaidLog: createUnpaidLog(ports.clock),
+    creditsAdded: () => undefined,
     alerted: new Set(),
   }
   return { core, rail: core.rails.preferred, store: core.store, alerts }

@@ -96,9 +96,9 @@ function exactScheme(chain: SimChain, port: FaultyPort, host: Host): Scheme {
       const code = chain.token.codes.get(signed.from) ?? 'none'
       const good = isSigned(signed, chain.network)
       if (code === 'none' || code === 'turns')
-        return good ? { signed } : { invalid: 'not signed by the payer' }
+        return good ? { signed, byKey: true } : { invalid: 'not signed by the payer' }
       return port.call('isValidSignature', async () =>
-        good ? { signed } : { invalid: 'the wallet says no' },
+        good ? { signed, byKey: false } : { invalid: 'the wallet says no' },
       )
     },
   }

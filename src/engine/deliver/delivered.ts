@@ -1,6 +1,7 @@
 import type { ChallengeRow, Put, SignedReceipt } from '../../ports.ts'
 import { applyEvent, type Change, type EventFacts, putChallenge } from '../apply-event.ts'
 import type { Core } from '../core.ts'
+import { creditsOf } from '../credits/credit-rows.ts'
 import { pruneAt } from '../jobs/retention.ts'
 import { lotsOf } from '../ownership/lots.ts'
 import { receiptFields } from './sign-receipt.ts'
@@ -29,5 +30,9 @@ export function deliveredChange(
   const signed = receiptFields(core, paid, facts.at, receipt)
   const change = { leaseUntil: null, dueAt: pruneAt(core, paid.paidAt), result, ...signed }
   const { row, audit } = applyEvent(before, 'delivered', facts, change)
-  return { row, audit, puts: [putChallenge(row), ...lotsOf(row, expiresAt)] }
+  return {
+    row,
+    audit,
+    puts: [putChallenge(row), ...lotsOf(row, expiresAt), ...creditsOf(core, row, expiresAt)],
+  }
 }

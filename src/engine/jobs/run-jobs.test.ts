@@ -3,6 +3,7 @@ import { testCore } from '../../../test/engine/test-core.ts'
 import { testChallenge } from '../../../test/engine/test-rows.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { requestPointer } from '../challenge/open-challenge.ts'
+import { createAccounts } from '../credits/accounts.ts'
 import { runJobs } from './run-jobs.ts'
 
 test('a deleted challenge is deleted together with every name that led to it', async () => {
@@ -23,7 +24,7 @@ test('a deleted challenge is deleted together with every name that led to it', a
       requestPointer({ ...row, key: 'http-y', requestId: 'another' }),
     ],
   })
-  await runJobs(core, () => {
+  await runJobs(core, createAccounts(core), () => {
     throw new Error('no payment is under way')
   })
   expect(await store.get('challenges', ['mcp-x'])).toEqual([undefined])

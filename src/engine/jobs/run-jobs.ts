@@ -12,6 +12,8 @@ import { reviewHold } from '../budgets/holds.ts'
 import { countUndelivered } from '../budgets/refund-cap.ts'
 import { expireChallenge } from '../challenge/open-challenge.ts'
 import { type Core, commit, getOne } from '../core.ts'
+import type { Accounts } from '../credits/accounts.ts'
+import { reviewCredits, voidReservations } from '../credits/review-credits.ts'
 import { deliverPlan } from '../deliver/deliver-plan.ts'
 import { refundableAt } from '../deliver/deliver-route.ts'
 import { notifySeller } from '../deliver/outbox.ts'
@@ -41,6 +43,7 @@ export async function voidLeases(core: Core): Promise<void> {
   for (const table of ['authorizations', 'walletTxs', 'outbox'] as const) {
     await core.store.takeDue(table, longest, now, ALL)
   }
+  await voidReservations(core, longest)
   const challenges = await core.store.takeDue('challenges', longest, now, ALL)
   const held = challenges.filter((challenge) => challenge.leaseUntil !== null)
   await Promise.all(held.map((row) => commit(core, { puts: [putChallenge({ ...row, leaseUntil: null })] })))
@@ -49,7 +52,11 @@ export async function voidLeases(core: Core): Promise<void> {
 /**
  * One pass over all work that is due. Taking a row gives it a new version, so any number of instances may do this.
  */
-export async function runJobs(core: Core, resolverOf: (rail: OpenRail) => Resolver): Promise<void> {
+export async function runJobs(
+  core: Core,
+  accounts: Accounts,
+  resolverOf: (rail: OpenRail) => Resolver,
+): Promise<void> {
   const { leaseMs, refundIntervalMs } = core.config
   await maintainWallets(core)
   await forDue(core, 'authorizations', leaseMs, (rows) =>
@@ -68,13 +75,20 @@ export async function runJobs(core: Core, resolverOf: (rail: OpenRail) => Resolv
     each(core, 'outbox', rows, (row) => notifySeller(core, row)),
   )
   await forDue(core, 'holds', leaseMs, (rows) => each(core, 'holds', rows, (row) => reviewHold(core, row)))
-  for (const table of ['lots', 'marks'] as const) {
+  await forDue(core, 'credits', leaseMs, (rows) =>
+    each(core, 'credits', rows, (row) => reviewCredits(core, accounts, row)),
+  )
+  for (const table of ['lots', 'marks', 'calls'] as const) {
     await forDue(core, table, leaseMs, (rows) => each(core, table, rows, (row) => dropRow(core, table, row)))
   }
 }
 
 /** A row that served its time, and of which nothing else depends. */
-async function dropRow(core: Core, table: 'lots' | 'marks', { key, version }: RowBase): Promise<void> {
+async function dropRow(
+  core: Core,
+  table: 'lots' | 'marks' | 'calls',
+  { key, version }: RowBase,
+): Promise<void> {
   await commit(core, { puts: [], removes: [{ table, key, version }], durability: 'deferred' })
 }
 

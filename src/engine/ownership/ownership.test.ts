@@ -7,6 +7,7 @@ import type { ChallengeRow, Delivery, Store } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { auditEntry } from '../apply-event.ts'
+import { createAccounts } from '../credits/accounts.ts'
 import { deliveredChange } from '../deliver/delivered.ts'
 import { runJobs } from '../jobs/run-jobs.ts'
 import type { Wallet, WalletProof } from '../outcome.ts'
@@ -121,7 +122,7 @@ describe('what a wallet owns', () => {
   test('is forgotten a day after its end', async () => {
     const made = world()
     await sell(made, paid({ key: 'a' }))
-    const pass = () => runJobs(made.core, () => ({}) as never)
+    const pass = () => runJobs(made.core, createAccounts(made.core), () => ({}) as never)
     await made.clock.advance(HOUR + 86_400_000 - 1)
     await pass()
     expect(await made.store.get('lots', ['a'])).toMatchObject([{ key: 'a' }])
@@ -242,7 +243,7 @@ describe('a proof', () => {
   test('is remembered until nobody would take it any more', async () => {
     const made = world()
     await createWalletProofs(made.core)(proof())
-    const pass = () => runJobs(made.core, () => ({}) as never)
+    const pass = () => runJobs(made.core, createAccounts(made.core), () => ({}) as never)
     await made.clock.advance(300_000)
     await pass()
     expect(await made.store.get('marks', [`sign-in/${PAYER}/n`])).toMatchObject([{ version: 1 }])

@@ -10,15 +10,22 @@ import type { OpenRail } from '../rails.ts'
 import { challengeClosed, refunded } from '../refusals.ts'
 import { noteRefused } from './refused-payments.ts'
 
+/** A payment whose signature was checked, in the form in which it is sent. */
+export interface CheckedPayment {
+  signed: Signed
+  /** The payer's own key signed it. */
+  byKey: boolean
+}
+
 /**
  * Does the payment fit the challenge, and did its payer sign it? Returns the payment in the form in which it is sent,
  * or the refusal, or `again` if the challenge must be read again. Nothing is stored for a payment that fails here.
  */
 export async function checkPayment(
   core: Core,
-  { intent, rail, verified }: { intent: PaidIntent; rail: OpenRail; verified: Signed | undefined },
+  { intent, rail, verified }: { intent: PaidIntent; rail: OpenRail; verified: CheckedPayment | undefined },
   { challenge, lookupSkipped }: OpenChallenge,
-): Promise<{ signed: Signed } | Outcome | 'again'> {
+): Promise<CheckedPayment | Outcome | 'again'> {
   const { payment } = intent
   const closed = closedError(core, challenge)
   const disagreement = checkAgreement(core, rail, payment, challenge)
@@ -36,7 +43,7 @@ export async function checkPayment(
     return failed(core, error, challenge)
   }
   if (disagreement) return refuse(disagreement)
-  if (verified) return { signed: verified }
+  if (verified) return verified
   const checked = await rail.scheme.verify(payment.signed)
   if ('invalid' in checked) {
     // Does not count against the named payer: forgeries must not use up another account's budget.

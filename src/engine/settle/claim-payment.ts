@@ -1,4 +1,4 @@
-import type { AuthorizationRow, ChallengeRow, Signed } from '../../ports.ts'
+import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
 import { saltHashOf } from '../../rules/ownership.ts'
 import { putChallenge } from '../apply-event.ts'
 import { putHold } from '../budgets/holds.ts'
@@ -7,6 +7,7 @@ import type { OpenChallenge, PaidIntent } from '../challenge/find-challenge.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import { urlField } from '../deliver/sign-receipt.ts'
 import { type OpenRail, railTermsOf } from '../rails.ts'
+import type { CheckedPayment } from './check-payment.ts'
 
 /**
  * T1, the claim. The insert decides: of all payments racing for this challenge, on whatever rail, and of all
@@ -16,7 +17,7 @@ export async function claimPayment(
   core: Core,
   rail: OpenRail,
   { challenge, inserts, released }: OpenChallenge,
-  signed: Signed,
+  { signed, byKey }: CheckedPayment,
   { payment, clientAgentId, url }: PaidIntent,
 ): Promise<AuthorizationRow | undefined> {
   const hold = await holdUndelivered(core, rail, challenge, payment.payer)
@@ -34,6 +35,7 @@ export async function claimPayment(
     saltHash: saltHashOf(payment.salt),
     claim: { requestId: challenge.requestId, at, openedAt: challenge.createdAt },
     phase: 'CLAIMED',
+    ...(byKey && { byKey }),
     fromHeight: 0,
     walletTx: null,
     sends: 0,

@@ -19,7 +19,7 @@ export interface Confirmed {
 }
 
 /** What a receipt is made of: an attempt, or a plain transfer with a key of its own. */
-type Origin = Pick<ReceiptRow, 'key' | 'challengeId' | 'fromHeight' | 'source'>
+type Origin = Pick<ReceiptRow, 'key' | 'challengeId' | 'fromHeight' | 'source'> & { byKey?: true | undefined }
 type MovedMoney = Pick<TransferUse, 'from' | 'to' | 'value' | 'txHash' | 'logIndex' | 'block'>
 
 /**
@@ -75,11 +75,12 @@ async function confirmPayment(
   ])
 }
 
-const originOf = ({ key, challengeId, fromHeight }: AuthorizationRow): Origin => ({
+const originOf = ({ key, challengeId, fromHeight, byKey }: AuthorizationRow): Origin => ({
   key,
   challengeId,
   fromHeight,
   source: { kind: 'payment' },
+  byKey,
 })
 
 /**
@@ -114,7 +115,7 @@ export async function recordReceipt(
     txHash: use.txHash,
     details: { value: use.value, payer: use.from },
   }
-  const payment = paidBy(rail, receipt, use, at)
+  const payment = { ...paidBy(rail, receipt, use, at), ...(origin.byKey && { paidByKey: origin.byKey }) }
   if (role === 'pays')
     return confirmPaid(core, { row: challenge, audit: first }, receipt, payment, puts, facts)
   if (role === 'surplus') {

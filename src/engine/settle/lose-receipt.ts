@@ -33,12 +33,15 @@ export async function loseReceipt(
       : []),
   ]
   const { puts: more, audit } = lostEvent(core, challenge, receipt)
+  const credits = receipt.role === 'pays' ? await getOne(core, 'credits', challenge.key) : undefined
+  if (credits) puts.push({ table: 'credits', row: { ...credits, ended: 'lost' } })
   if (await commit(core, { puts: [...puts, ...more], audit })) {
+    const spent = credits ? `; of its ${credits.granted} credits ${credits.spent} were spent` : ''
     core.rails
       .of(receipt)
       .alerts.raise(
         'receipt-lost',
-        `the chain dropped ${receipt.value} of challenge ${challenge.key} for good`,
+        `the chain dropped ${receipt.value} of challenge ${challenge.key} for good${spent}`,
       )
   }
 }

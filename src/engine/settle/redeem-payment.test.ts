@@ -49,7 +49,7 @@ test('a payment on a withdrawn rail is checked, and refused unclaimed unless the
     if (chainIsDown) throw new Error('down')
     return { latest: block, finalized: block }
   }
-  const verify = async (signed: Signed) => ({ signed })
+  const verify = async (signed: Signed) => ({ signed, byKey: true })
   // A facilitator never says that it cannot settle, so only the chain tells.
   const settlement = { unavailable: async () => undefined }
   const simulated: number[] = []

@@ -15,7 +15,7 @@ import type { Outcome } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
 import { alreadyRedeemed, cannotSettle, otherPayer, settlementPending, triedTooOften } from '../refusals.ts'
 import type { Broadcaster } from './broadcast.ts'
-import { checkPayment } from './check-payment.ts'
+import { type CheckedPayment, checkPayment } from './check-payment.ts'
 import { claimPayment } from './claim-payment.ts'
 import { lookAtChain, whyUnable } from './look-at-chain.ts'
 
@@ -31,8 +31,8 @@ interface Redemption {
   intent: PaidIntent
   rail: OpenRail
   broadcaster: Broadcaster
-  /** The payment in the form in which it is sent; set once its signature was checked. */
-  verified: Signed | undefined
+  /** Set once its signature was checked. */
+  verified: CheckedPayment | undefined
   /** Its payer's place among the payments under way; taken before the claim. */
   place: Place | undefined
   deadline: number
@@ -83,10 +83,10 @@ async function redeemFound(core: Core, redemption: Redemption, found: Found, rou
   const checked = await checkPayment(core, redemption, found)
   if (checked === 'again') return undefined
   if ('kind' in checked) return checked
-  redemption.verified = checked.signed
+  redemption.verified = checked
   if (challenge.state !== 'PENDING') return releaseToPayer(core, redemption, challenge, checked.signed)
   if (challenge.liveAuth !== null) return awaitRival(core, redemption, challenge, challenge.liveAuth)
-  return settle(core, redemption, found, checked.signed, round)
+  return settle(core, redemption, found, checked, round)
 }
 
 /** This payment was claimed before: a request that proves to come from its buyer gets the result. */
@@ -137,7 +137,7 @@ async function settle(
   core: Core,
   redemption: Redemption,
   found: OpenChallenge,
-  signed: Signed,
+  checked: CheckedPayment,
   round: number,
 ): Step {
   const { intent, rail, deadline, responder } = redemption
@@ -151,7 +151,7 @@ async function settle(
     if (place instanceof GatewayError) return failed(core, place)
     redemption.place = place
   }
-  const attempt = await claimPayment(core, rail, found, signed, intent)
+  const attempt = await claimPayment(core, rail, found, checked, intent)
   if (!attempt) return undefined
   const watched = core.signals.subscribe(challenge.key, attempt.key)
   const sent = await redemption.broadcaster.add(attempt)

@@ -20,8 +20,9 @@ export function createExactScheme(
     ...exactRules(network),
     async verify(signed) {
       const checked = await check(signed)
-      if (typeof checked === 'string') return { signed }
-      return 'invalid' in checked ? checked : { signed: { ...signed, signature: checked.unwrapped } }
+      if (typeof checked === 'string') return { signed, byKey: checked === 'eoa' }
+      if ('invalid' in checked) return checked
+      return { signed: { ...signed, signature: checked.unwrapped }, byKey: false }
     },
     simulate: createSimulation(rpc, network, client.lastWalletState),
     uses,

@@ -24,6 +24,13 @@ export const MIGRATIONS: readonly Migration[] = [
     breaking: false,
     up: (dialect) => [...rowTable('lots', dialect), ...rowTable('marks', dialect)],
   },
+  {
+    id: 5,
+    name: 'credits',
+    since: '0.5.0',
+    breaking: false,
+    up: (dialect) => [...rowTable('credits', dialect), ...rowTable('calls', dialect)],
+  },
 ]
 
 function firstTables(dialect: Dialect): string[] {

@@ -16,6 +16,8 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   holds: 'holds',
   lots: 'lots',
   marks: 'marks',
+  credits: 'credits',
+  calls: 'calls',
 }
 
 export type Queries = ReturnType<typeof createQueries>

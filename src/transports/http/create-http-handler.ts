@@ -11,7 +11,7 @@ import { cheapestPlan } from './cheapest-plan.ts'
 import type { Readiness } from './check-readiness.ts'
 import { type DecodedAccess, decodeAccess } from './decode-access.ts'
 import { decodePaymentHeaders, spokenOf } from './decode-call.ts'
-import type { Endpoint, EndpointContext, Methods, Mount } from './endpoint.ts'
+import type { Credits, Endpoint, EndpointContext, Methods, Mount } from './endpoint.ts'
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { headerOf } from './native-request.ts'
@@ -54,6 +54,8 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   routes?: RouteOptions
   /** Fetching again what a wallet owns. Absent: every proof is ignored. */
   signIn?: SignIn
+  /** Absent: no plan grants credits. */
+  credits?: Credits
   /** A2A, MCP and the documents, where they are switched on. */
   mounts?: readonly Mount[]
   /** The resource of plans, where the gateway itself checks tokens. */
@@ -95,6 +97,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const context: EndpointContext = {
     ...{ engine, dialects, limits, render, basePath, ...safeguards },
     ...(signIn && { signIn }),
+    ...(options.credits && { credits: options.credits }),
   }
   const accessAgain = signIn && createAccessAgain(signIn, render, `${basePath}/x402/access`)
   const routesOf = options.routes && createRouteServer(context, options.routes)

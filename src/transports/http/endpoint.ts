@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/outcome.ts'
 import type { BodyLimits } from './read-body.ts'
+import type { ReadSpender } from './read-spender.ts'
 import type { Dialects, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 import type { Peer, Safeguards } from './safeguards.ts'
@@ -23,4 +24,12 @@ export interface EndpointContext extends Safeguards {
   basePath: string
   /** Absent: nothing can be fetched again by a wallet's sign-in. */
   signIn?: SignIn
+  /** Absent: no plan grants credits. */
+  credits?: Credits
+}
+
+/** Spending what plans granted. */
+export interface Credits extends Pick<Engine, 'spend' | 'balance'> {
+  /** Who spends. */
+  readSpender: ReadSpender
 }

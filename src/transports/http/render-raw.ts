@@ -2,6 +2,7 @@ import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import { settleResponse } from '../../dialects/x402/render-offer.ts'
 import type { Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import type { RawAnswer } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import { PAID_HEADERS, undeliveredHeaders } from './headers.ts'
 import { type OutcomeRenderer, receiptHeader } from './render-outcome.ts'
@@ -16,10 +17,14 @@ export function renderRaw(outcome: Outcome, render: OutcomeRenderer, spoken: Spo
   if (outcome.kind !== 'resource') return render.outcome(outcome, spoken)
   const { raw, response } = outcome
   if (!raw) return response.refund ? noAnswer(outcome, render, spoken) : render.outcome(outcome, spoken)
+  return rawResponse(raw, paymentFacts(outcome, render, spoken))
+}
+
+/** The backend's own answer with further headers. */
+export function rawResponse(raw: RawAnswer, facts: Record<string, string>): Response {
   const { status, statusHeaders } = publicStatus(raw.status)
   const headers = new Headers(raw.headers)
-  for (const [name, value] of Object.entries({ ...paymentFacts(outcome, render, spoken), ...statusHeaders }))
-    headers.set(name, value)
+  for (const [name, value] of Object.entries({ ...facts, ...statusHeaders })) headers.set(name, value)
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers })
   headers.set('content-length', String(raw.body.length))
   return new Response(new Uint8Array(raw.body), { status, headers })
@@ -49,7 +54,7 @@ function paymentFacts(
  * A 402 that is not ours would make a client pay again, 407 is for the next connection only, and beyond 599 nothing is
  * defined: each becomes a 502 that names it.
  */
-function publicStatus(status: number): { status: number; statusHeaders: Record<string, string> } {
+export function publicStatus(status: number): { status: number; statusHeaders: Record<string, string> } {
   const isFit = status !== 402 && status !== 407 && status <= 599
   if (isFit) return { status, statusHeaders: {} }
   return { status: 502, statusHeaders: { 'x-svc-backend-status': String(status) } }

@@ -7,9 +7,11 @@ import { decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
+import { renderPrepaid } from './render-prepaid.ts'
 import { renderRaw } from './render-raw.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
+import type { Peer } from './safeguards.ts'
 
 export interface RouteOptions {
   catalog: Catalog
@@ -22,13 +24,50 @@ export function createRouteServer(
   context: EndpointContext,
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
-  const { engine, dialects, limits, render, admit, catchFaults } = context
+  const { engine, dialects, limits, render, admit, catchFaults, credits } = context
 
-  function servePaid({ routeId, raw }: CatalogRoute): Endpoint {
+  /** A call by the holder of credits; undefined: the request brings no token or sign-in, and so may pay. */
+  function servePrepaid(
+    { routeId, raw }: CatalogRoute,
+    request: Request,
+    peer: Peer,
+    { spoken, asked }: ReturnType<typeof decodeCallHeaders>,
+  ): Promise<Reply | Response> | undefined {
+    if (!credits || asked instanceof GatewayError || asked.payment || request.method === 'HEAD')
+      return undefined
+    const reading = credits.readSpender(request, requestTarget(request).split('?')[0]!)
+    return (
+      reading &&
+      catchFaults(
+        async (): Promise<Reply | Response> => {
+          const spender = await reading
+          // Whoever cannot spend counts as a request without payment; whoever spends does not.
+          if (spender instanceof GatewayError) {
+            const headers = { 'www-authenticate': `Bearer error="invalid_token"` }
+            return admit(peer, spender, { headers, spoken })
+          }
+          const call = await callOf(request, true, spoken)
+          if ('status' in call) return call
+          delete call.headers.authorization
+          const idempotencyKey = asked.requestId
+          const outcome = await credits.spend({ transport: 'http', routeId, call, spender, idempotencyKey })
+          if (outcome.kind === 'reserved') throw new Error(`route ${routeId} is not embedded`)
+          return renderPrepaid(outcome, raw, render, spoken)
+        },
+        { spoken },
+      )
+    )
+  }
+
+  function servePaid(route: CatalogRoute): Endpoint {
+    const { routeId, raw } = route
     const rendered = (outcome: Outcome, spoken: Spoken) =>
       raw ? renderRaw(outcome, render, spoken) : render.outcome(outcome, spoken)
     return async (request, peer) => {
-      const { spoken, asked } = decodeCallHeaders(dialects, request)
+      const decoded = decodeCallHeaders(dialects, request)
+      const prepaid = route.credits > 0 ? servePrepaid(route, request, peer, decoded) : undefined
+      if (prepaid) return prepaid
+      const { spoken, asked } = decoded
       const admitted = admit(peer, asked, { spoken })
       if ('status' in admitted) return admitted
       // Without a payment nothing is called: only the terms are asked for, and the headers are not needed.

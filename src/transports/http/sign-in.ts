@@ -1,6 +1,6 @@
 import type { Siwx } from '../../dialects/siwx/create-siwx.ts'
 import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
-import type { Engine, Granted, Intent, OwnedAccess } from '../../engine/outcome.ts'
+import type { Engine, Granted, Intent, OwnedAccess, Wallet } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
@@ -9,17 +9,22 @@ import type { Reply } from './reply.ts'
 export interface SignIn {
   /** What the wallet that signed this proof owns; undefined: nothing of this kind. A proof that is not good is refused. */
   fetchAgain(proof: unknown, path: string, access: OwnedAccess): Promise<Granted | GatewayError | undefined>
+  /** Whose wallet signed this proof, for this path. A proof that is not good is refused. */
+  wallet(proof: unknown, path: string): Promise<Wallet | GatewayError>
   /** `extensions` of an answer that says how to sign in at this path. */
   offer(path: string): Record<string, unknown>
 }
 
 export function createSignIn(engine: Pick<Engine, 'signIn' | 'owned'>, siwx: Siwx): SignIn {
+  async function wallet(proof: unknown, path: string): Promise<Wallet | GatewayError> {
+    const read = siwx.read(proof, path)
+    return read instanceof GatewayError ? read : engine.signIn(read)
+  }
   return {
+    wallet,
     async fetchAgain(proof, path, access) {
-      const read = siwx.read(proof, path)
-      if (read instanceof GatewayError) return read
-      const wallet = await engine.signIn(read)
-      return wallet instanceof GatewayError ? wallet : engine.owned(wallet, access)
+      const signed = await wallet(proof, path)
+      return signed instanceof GatewayError ? signed : engine.owned(signed, access)
     },
     offer: (path) => ({ [SIGN_IN_WITH_X]: siwx.offer(path) }),
   }

@@ -49,6 +49,16 @@ const ERROR: Properties<ErrorBody> = {
     },
     required: ['state'],
   },
+  topUp: {
+    type: 'object',
+    description: 'the plan that fills an exhausted account again',
+    properties: {
+      planId: text,
+      credits: { type: 'integer' },
+      amount: { ...text, description: 'micro-dollars' },
+    },
+    required: ['planId', 'credits', 'amount'],
+  },
 }
 
 const SOLD_ON: Properties<SoldOnNetwork> = {

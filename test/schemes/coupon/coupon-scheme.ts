@@ -48,7 +48,7 @@ export function createCouponScheme(
     ...pureCouponScheme(chainId),
     async verify(coupon) {
       return isSealed(asAuthorization(coupon))
-        ? { signed: coupon }
+        ? { signed: coupon, byKey: true }
         : { invalid: 'the seal is not the holder’s' }
     },
     simulate: (coupons, sender) => chain.simulate(coupons.map(asAuthorization), sender),

@@ -18,6 +18,8 @@ const TABLES: readonly TableName[] = [
   'holds',
   'lots',
   'marks',
+  'credits',
+  'calls',
 ]
 
 /** The one store of a history, which survives every crash, and what happened to it. */

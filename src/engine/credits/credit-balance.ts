@@ -1,0 +1,54 @@
+import type { GatewayError } from '../../errors.ts'
+import { accountOf } from '../ownership/lots.ts'
+import type { Accounts } from './accounts.ts'
+import { freeOf, lapse, reservedOf } from './credit-rows.ts'
+import { ownRows, type Spender } from './spend-credits.ts'
+
+/** What an account has. `granted` and `spent` are of purchases that still run. */
+export interface CreditBalance {
+  planId: string
+  resourceId: string
+  granted: number
+  spent: number
+  reserved: number
+  remaining: number
+  /** When the last of them ends (ms); null: there are none. */
+  expiresAt: number | null
+  /** Each purchase, in the order in which they are spent. */
+  lots: Array<{ challengeId: string; granted: number; spent: number; remaining: number; expiresAt: number }>
+}
+
+export async function balanceOf(accounts: Accounts, spender: Spender): Promise<CreditBalance | GatewayError> {
+  const { account, planId, resourceId } = spender
+  const ref = accountOf(account, planId, resourceId)
+  // Another instance may have spent or added some.
+  accounts.forget(ref)
+  return accounts.change(ref, {
+    apply(view) {
+      const own = ownRows(view, spender)
+      if (!Array.isArray(own)) return own
+      const running = own
+        .filter((row) => !row.ended && view.now < row.expiresAt)
+        .map((row) => lapse(row, view.now))
+        .sort((one, other) => one.expiresAt - other.expiresAt)
+      const sum = (of: (row: (typeof running)[number]) => number) =>
+        running.reduce((all, row) => all + of(row), 0)
+      return {
+        planId,
+        resourceId,
+        granted: sum(({ granted }) => granted),
+        spent: sum(({ spent }) => spent),
+        reserved: sum(reservedOf),
+        remaining: sum((row) => freeOf(row, view.now)),
+        expiresAt: running.at(-1)?.expiresAt ?? null,
+        lots: running.map((row) => ({
+          challengeId: row.key,
+          granted: row.granted,
+          spent: row.spent,
+          remaining: freeOf(row, view.now),
+          expiresAt: row.expiresAt,
+        })),
+      }
+    },
+  })
+}

@@ -1,0 +1,114 @@
+import type { ChallengeRow, CreditRow, Put } from '../../ports.ts'
+import { MINUTE_MS } from '../../protocol/duration.ts'
+import type { Core } from '../core.ts'
+import { accountOf, LOT_KEPT_MS } from '../ownership/lots.ts'
+
+/** A reservation that lapsed is remembered so long: a call that ends late then knows that it must not be answered. */
+export const LAPSED_KEPT_MS = 10 * MINUTE_MS
+
+/** Reservations are looked at in steps of this length, so that the row's `dueAt` does not change with every call. */
+const DUE_STEP_MS = 30_000
+
+/** The credits that a challenge grants which is being delivered: none, unless it is a plan that has some. */
+export function creditsOf(core: Core, challenge: ChallengeRow, expiresAt: number | null): Put[] {
+  const { key, kind, itemId, resourceId, payer, txHash, network, requestId, paidByKey } = challenge
+  const granted = kind === 'plan' ? (core.config.catalog.plans.get(itemId)?.credits ?? 0) : 0
+  if (granted === 0 || payer === null || txHash === null || expiresAt === null) return []
+  const row: CreditRow = {
+    key,
+    version: 0,
+    ref: accountOf(payer, itemId, resourceId),
+    dueAt: expiresAt + LOT_KEPT_MS,
+    granted,
+    spent: 0,
+    reserved: [],
+    expiresAt,
+    network: paidByKey ? null : network,
+    paidOn: network,
+    txHash,
+    requestId,
+  }
+  return [{ table: 'credits', row }]
+}
+
+/** What is set aside for calls that are under way. */
+export function reservedOf({ reserved }: CreditRow): number {
+  return reserved.reduce((sum, { credits, lapsed }) => (lapsed ? sum : sum + credits), 0)
+}
+
+/** What can be reserved now. */
+export function freeOf(row: CreditRow, now: number): number {
+  return row.ended || now >= row.expiresAt ? 0 : row.granted - row.spent - reservedOf(row)
+}
+
+/** Reserves from what ends first. Undefined: these rows do not have so many. */
+export function reserve(
+  rows: readonly CreditRow[],
+  { id, credits, until, now }: { id: string; credits: number; until: number; now: number },
+): CreditRow[] | undefined {
+  const changed: CreditRow[] = []
+  let missing = credits
+  for (const row of [...rows].sort(firstToEnd)) {
+    const taken = Math.min(missing, freeOf(row, now))
+    if (taken <= 0) continue
+    changed.push({ ...row, reserved: [...row.reserved, { id, credits: taken, until }] })
+    missing -= taken
+    if (missing === 0) return changed
+  }
+  return undefined
+}
+
+const firstToEnd = (one: CreditRow, other: CreditRow): number =>
+  one.expiresAt - other.expiresAt || (one.key < other.key ? -1 : 1)
+
+/** The rows that hold this reservation, each changed by `change`, which returns what becomes of its part. */
+function changeReserved(
+  rows: readonly CreditRow[],
+  id: string,
+  change: (row: CreditRow, reserved: CreditRow['reserved'][number]) => CreditRow,
+): CreditRow[] {
+  return rows.flatMap((row) => {
+    const held = row.reserved.find((reserved) => reserved.id === id)
+    return held ? [change({ ...row, reserved: row.reserved.filter((other) => other !== held) }, held)] : []
+  })
+}
+
+/**
+ * The call was answered: what was reserved is spent. `lapsed`: the credits were given back meanwhile. Empty: nothing is
+ * reserved under this id; a lapsed reservation is kept for a while, so it was spent before.
+ */
+export function spend(rows: readonly CreditRow[], id: string): CreditRow[] | 'lapsed' {
+  if (rows.some(({ reserved }) => reserved.some((held) => held.id === id && held.lapsed))) return 'lapsed'
+  return changeReserved(rows, id, (row, { credits }) => ({ ...row, spent: row.spent + credits }))
+}
+
+/** The call failed. */
+export function giveBack(rows: readonly CreditRow[], id: string): CreditRow[] {
+  return changeReserved(rows, id, (row) => row)
+}
+
+/** The call takes longer. Empty: its credits were given back. */
+export function extend(rows: readonly CreditRow[], id: string, until: number): CreditRow[] {
+  const held = rows.filter(({ reserved }) => reserved.some((one) => one.id === id && !one.lapsed))
+  return changeReserved(held, id, (row, one) => ({ ...row, reserved: [...row.reserved, { ...one, until }] }))
+}
+
+/** Gives back what was reserved for calls that did not end in time, and forgets what lapsed long ago. */
+export function lapse(row: CreditRow, now: number): CreditRow {
+  const reserved = row.reserved.flatMap((held) => {
+    if (now >= held.until + LAPSED_KEPT_MS) return []
+    return now >= held.until ? [{ ...held, lapsed: true as const }] : [held]
+  })
+  return { ...row, reserved }
+}
+
+/**
+ * When a job must look at the row again. An earlier time that it has already is kept while it is ahead: looking once too
+ * often is cheaper than writing another time with every call.
+ */
+export function dueOf(row: CreditRow, now: number): number {
+  const ends = row.reserved.map(({ until, lapsed }) => (lapsed ? until + LAPSED_KEPT_MS : until))
+  const first = Math.min(row.expiresAt + LOT_KEPT_MS, ...ends)
+  const needed = ends.length === 0 ? first : Math.ceil(first / DUE_STEP_MS) * DUE_STEP_MS
+  return row.dueAt !== null && row.dueAt > now && row.dueAt <= needed ? row.dueAt : needed
+}

@@ -1,0 +1,57 @@
+import type { CreditRow } from '../../ports.ts'
+import type { Core } from '../core.ts'
+import { LOT_KEPT_MS } from '../ownership/lots.ts'
+import type { Accounts } from './accounts.ts'
+import { lapse } from './credit-rows.ts'
+
+/**
+ * A row that is due: gives back what was reserved for calls that did not end, and removes it a day after its end; what
+ * it granted and what was spent of it stays in the log.
+ */
+export async function reviewCredits(core: Core, accounts: Accounts, due: CreditRow): Promise<void> {
+  accounts.forget(due.ref!)
+  await accounts.change(due.ref!, {
+    apply(view) {
+      const row = view.rows.find(({ key }) => key === due.key)
+      if (!row) return
+      const current = lapse(row, view.now)
+      if (view.now < row.expiresAt + LOT_KEPT_MS || current.reserved.length > 0) {
+        // It was postponed when it was taken; from now on it is due when it needs to be.
+        view.put([{ ...current, dueAt: null }])
+        return
+      }
+      view.remove(row)
+      const { granted, spent, ended } = row
+      const details = { granted, spent, planId: row.ref!.split('/')[1]!, ...(ended && { ended }) }
+      view.also({ audit: [endedEntry(row, core.clock.now(), details)] })
+    },
+  })
+}
+
+function endedEntry(row: CreditRow, at: number, details: Record<string, string | number>) {
+  return {
+    at,
+    challengeId: row.key,
+    requestId: row.requestId,
+    event: 'credits-ended',
+    fromState: null,
+    toState: null,
+    actor: 'gateway' as const,
+    details,
+  }
+}
+
+/** At the start on a store that only this process uses: calls under way belonged to a process that has ended. */
+export async function voidReservations(core: Core, longestMs: number): Promise<void> {
+  const now = core.clock.now()
+  const taken = await core.store.takeDue('credits', longestMs, now, 100_000)
+  const held = taken.filter(({ reserved }) => reserved.length > 0)
+  await Promise.all(
+    held.map((row) =>
+      core.store.commit({
+        puts: [{ table: 'credits', row: { ...row, reserved: [] } }],
+        durability: 'deferred',
+      }),
+    ),
+  )
+}

@@ -1,0 +1,291 @@
+import { GatewayError } from '../../errors.ts'
+import type { CallRow, CreditRow } from '../../ports.ts'
+import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
+import { type Core, randomText } from '../core.ts'
+import { accountOf } from '../ownership/lots.ts'
+import { type Accounts, type AccountView, ReadAgain } from './accounts.ts'
+import { extend, freeOf, giveBack, lapse, reserve, spend } from './credit-rows.ts'
+
+/** Who spends: the holder of a purchase's token, or a wallet that signed in. */
+export interface Spender {
+  /** In lower case. */
+  account: string
+  planId: string
+  resourceId: string
+  /** The challengeId of the token's purchase. */
+  purchase?: string | undefined
+  /** Of a wallet that signed in: it has code, and is this wallet only there; null: its key signed. */
+  network?: string | null | undefined
+}
+
+/** Credits set aside for one call: end it with `commit` or `giveBack`. */
+export interface Reservation {
+  id: string
+  account: string
+  planId: string
+  resourceId: string
+  payer: string
+  credits: number
+  /** What is left beside it. */
+  remaining: number
+  /** The purchase that pays, or the first of them. */
+  purchase: Pick<CreditRow, 'key' | 'txHash' | 'paidOn' | 'requestId'>
+  callKey?: string
+}
+
+export type Reserved =
+  | { kind: 'reserved'; reservation: Reservation }
+  /** The same call was made and debited before. `result`: its sealed answer, if that is stored. */
+  | {
+      kind: 'done'
+      credits: number
+      remaining: number
+      callKey: string
+      result: string | null
+      purchase: Reservation['purchase']
+    }
+  /** The same call is under way. */
+  | { kind: 'busy' }
+  | { kind: 'exhausted'; remaining: number }
+  | { kind: 'refused'; error: GatewayError }
+
+export interface PrepaidCost {
+  credits: number
+  /** Of the call, if the buyer gave it one. */
+  idempotencyKey?: string | undefined
+  /** Of route, method, path and body. */
+  fingerprint: string
+}
+
+/** How long the answer of a call with an Idempotency-Key is kept. */
+const CALL_KEPT_MS = DAY_MS
+/** Calls per account and minute that may fail without any that is paid for. */
+const FAILED_PER_MINUTE = 60
+const COMMIT_TRIES = 3
+
+export type SpendCredits = ReturnType<typeof createSpending>
+
+/** Reserve, then commit or give back. */
+export function createSpending(core: Core, accounts: Accounts) {
+  const calls = createCallCount(core)
+
+  async function take(spender: Spender, cost: PrepaidCost): Promise<Reserved> {
+    const account = accountOf(spender.account, spender.planId, spender.resourceId)
+    const limited = calls.refusal(account)
+    if (limited) return { kind: 'refused', error: limited }
+    const callKey = cost.idempotencyKey === undefined ? undefined : `${account}/${cost.idempotencyKey}`
+    const id = randomText(core, 12)
+    return accounts.change(account, {
+      callKey,
+      apply: (view) => reserveIn(core, view, { ...spender, ...cost, id, account, callKey }),
+    })
+  }
+
+  return {
+    take,
+
+    /** The call was answered: debits it. An error: its answer must not go out. */
+    async commit(
+      reservation: Reservation,
+      result: string | null,
+    ): Promise<{ remaining: number } | GatewayError> {
+      for (let tries = 1; ; tries++) {
+        try {
+          const spent = await accounts.change(reservation.account, {
+            callKey: reservation.callKey,
+            apply: (view) => commitIn(view, reservation, result, tries > 1),
+          })
+          if (!(spent instanceof GatewayError)) calls.paid(reservation.account)
+          return spent
+        } catch (cause) {
+          // It is not known whether it was stored; asking again tells.
+          if (tries >= COMMIT_TRIES) throw cause
+        }
+      }
+    },
+
+    async giveBack(reservation: Reservation): Promise<void> {
+      calls.failed(reservation.account)
+      await accounts.change(reservation.account, {
+        callKey: reservation.callKey,
+        apply: (view) => {
+          view.put(giveBack(view.rows, reservation.id))
+          if (view.call?.reservation === reservation.id && !view.call.done) view.removeCall()
+        },
+      })
+    },
+
+    /** The call is still being made. False: its credits were given back. */
+    async renew(reservation: Reservation): Promise<boolean> {
+      return accounts.change(reservation.account, {
+        callKey: reservation.callKey,
+        apply: (view) => {
+          const until = view.now + core.config.deliveryLeaseMs
+          const held = extend(view.rows, reservation.id, until)
+          view.put(held)
+          const { call } = view
+          if (held.length > 0 && call?.reservation === reservation.id) view.putCall({ ...call, until })
+          return held.length > 0
+        },
+      })
+    },
+  }
+}
+
+interface Wanted extends Spender, PrepaidCost {
+  id: string
+  callKey: string | undefined
+}
+
+function reserveIn(core: Core, view: AccountView, wanted: Wanted & { account: string }): Reserved {
+  const own = ownRows(view, wanted)
+  if (own instanceof GatewayError) return { kind: 'refused', error: own }
+  const { id, credits, fingerprint, callKey } = wanted
+  const { now, call } = view
+  if (call && call.fingerprint !== fingerprint) return { kind: 'refused', error: otherCall() }
+  const free = (rows: readonly CreditRow[]) => rows.reduce((sum, row) => sum + freeOf(row, now), 0)
+  if (call?.done) {
+    const purchase = own.find(({ key }) => key === wanted.purchase) ?? own[0]!
+    return {
+      kind: 'done',
+      credits: call.credits,
+      remaining: free(own),
+      callKey: call.key,
+      result: call.result,
+      purchase,
+    }
+  }
+  if (call && now < call.until) return { kind: 'busy' }
+  const until = now + core.config.deliveryLeaseMs
+  const current = own.map((row) => lapse(row, now))
+  const changed = reserve(current, { id, credits, until, now })
+  if (!changed) {
+    // More may have been bought on another instance.
+    if (!view.fresh) throw new ReadAgain()
+    return { kind: 'exhausted', remaining: free(current) }
+  }
+  view.put(changed)
+  if (callKey !== undefined) view.putCall(openCall(call, callKey, { id, credits, fingerprint, until, now }))
+  const remaining = free(current) - credits
+  const { account, planId, resourceId } = wanted
+  const [purchase] = changed
+  const payer = wanted.account.split('/')[0]!
+  return {
+    kind: 'reserved',
+    reservation: {
+      ...{ id, account, planId, resourceId, payer, credits, remaining, purchase: purchase! },
+      ...(callKey !== undefined && { callKey }),
+    },
+  }
+}
+
+function openCall(
+  before: CallRow | undefined,
+  key: string,
+  {
+    id,
+    credits,
+    fingerprint,
+    until,
+    now,
+  }: Pick<Wanted, 'id' | 'credits' | 'fingerprint'> & { until: number; now: number },
+): CallRow {
+  const base = before ?? { key, version: 0, ref: null }
+  return {
+    ...base,
+    dueAt: now + CALL_KEPT_MS,
+    fingerprint,
+    reservation: id,
+    until,
+    credits,
+    done: false,
+    result: null,
+  }
+}
+
+/** The rows that the spender may use; an error that says why none. */
+export function ownRows(
+  view: AccountView,
+  { purchase, network = null, planId }: Spender,
+): CreditRow[] | GatewayError {
+  const rows = view.rows
+  if (purchase === undefined) return rows.filter((row) => network === null || row.network === network)
+  const own = rows.find(({ key }) => key === purchase)
+  if (!own) {
+    // It may have been bought a moment ago, on another instance.
+    if (!view.fresh) throw new ReadAgain()
+    return unauthorized(`The token's purchase grants no credits (plan ${planId}); buy a plan that does.`)
+  }
+  if (own.ended === 'lost')
+    return unauthorized("The payment of the token's purchase was taken back by the chain.")
+  if (own.ended) return unauthorized("The token's purchase was closed and its unspent credits refunded.")
+  return rows.filter((row) => own.network === null || row.network === own.network)
+}
+
+function commitIn(
+  view: AccountView,
+  { id, planId, callKey }: Reservation,
+  result: string | null,
+  again: boolean,
+): { remaining: number } | GatewayError {
+  const spent = spend(view.rows, id)
+  const gone = spent === 'lapsed' || (spent.length === 0 && !again)
+  if (gone) {
+    const message = `The call took so long that its credits were given back; its answer is withheld, and nothing was debited (plan ${planId}).`
+    return new GatewayError('SETTLEMENT_PENDING', message, { hint: 'send the same call again' })
+  }
+  view.put(spent)
+  const { call } = view
+  if (callKey !== undefined && call?.reservation === id && !call.done) {
+    view.putCall({ ...call, done: true, result, dueAt: view.now + CALL_KEPT_MS })
+  }
+  return { remaining: remainingOf(view, spent) }
+}
+
+function remainingOf({ rows, now }: AccountView, changed: readonly CreditRow[]): number {
+  const latest = new Map(changed.map((row) => [row.key, row]))
+  return rows.reduce((sum, row) => sum + freeOf(latest.get(row.key) ?? row, now), 0)
+}
+
+function unauthorized(message: string): GatewayError {
+  return new GatewayError('UNAUTHORIZED', message)
+}
+
+function otherCall(): GatewayError {
+  const message = 'This Idempotency-Key was used for another call; nothing was debited.'
+  return new GatewayError('IDEMPOTENCY_CONFLICT', message)
+}
+
+/**
+ * Counts the calls of each account, per minute and instance. A call that fails costs its caller nothing and the seller its
+ * work: as many may fail as are paid for, and some more.
+ */
+function createCallCount({ clock }: Core) {
+  let minute = 0
+  let counts = new Map<string, { paid: number; failed: number }>()
+  function of(account: string) {
+    const now = Math.floor(clock.now() / MINUTE_MS)
+    if (now !== minute) {
+      minute = now
+      counts = new Map()
+    }
+    let count = counts.get(account)
+    if (!count) {
+      count = { paid: 0, failed: 0 }
+      counts.set(account, count)
+    }
+    return count
+  }
+  return {
+    paid: (account: string) => void of(account).paid++,
+    failed: (account: string) => void of(account).failed++,
+    refusal(account: string): GatewayError | undefined {
+      const { paid, failed } = of(account)
+      if (failed < paid + FAILED_PER_MINUTE) return undefined
+      const retryAfterSeconds = Math.ceil(((minute + 1) * MINUTE_MS - clock.now()) / 1000)
+      return new GatewayError('RATE_LIMITED', 'Too many calls of this account failed within a minute.', {
+        retryAfterSeconds,
+      })
+    },
+  }
+}
