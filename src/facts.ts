@@ -313,7 +313,8 @@ export interface CreditRow extends RowBase {
 }
 
 /**
- * key = the account and the buyer's Idempotency-Key: a prepaid call that is debited once, however often it is sent.
+ * key = `<payer>/<resourceId>/<the buyer's Idempotency-Key>`; ref = the account that is debited. A prepaid call that is
+ * debited once, however often it is sent.
  */
 export interface CallRow extends RowBase {
   /** Of route, method, path and body. */

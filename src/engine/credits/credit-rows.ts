@@ -3,11 +3,14 @@ import { MINUTE_MS } from '../../protocol/duration.ts'
 import type { Core } from '../core.ts'
 import { accountOf, LOT_KEPT_MS } from '../ownership/lots.ts'
 
-/** A reservation that lapsed is remembered so long: a call that ends late then knows that it must not be answered. */
-export const LAPSED_KEPT_MS = 10 * MINUTE_MS
+/**
+ * A reservation that lapsed is remembered so long: a call that ends late then knows that it must not be answered. Longer
+ * than the clocks of two instances may differ, because one may see it lapse and another may forget it.
+ */
+export const LAPSED_KEPT_MS = 30 * MINUTE_MS
 
 /** Reservations are looked at in steps of this length, so that the row's `dueAt` does not change with every call. */
-const DUE_STEP_MS = 30_000
+export const DUE_STEP_MS = 30_000
 
 /** The credits that a challenge grants which is being delivered: none, unless it is a plan that has some. */
 export function creditsOf(core: Core, challenge: ChallengeRow, expiresAt: number | null): Put[] {
@@ -73,13 +76,23 @@ function changeReserved(
   })
 }
 
+/** Does a row hold credits for this call that were not given back? */
+export function isHeld(rows: readonly CreditRow[], id: string): boolean {
+  return rows.some(({ reserved }) => reserved.some((held) => held.id === id && !held.lapsed))
+}
+
 /**
- * The call was answered: what was reserved is spent. `lapsed`: the credits were given back meanwhile. Empty: nothing is
- * reserved under this id; a lapsed reservation is kept for a while, so it was spent before.
+ * The call was answered: what was reserved is spent, all or nothing. `lapsed`: credits were given back meanwhile. Empty:
+ * nothing is reserved under this id; a lapsed reservation is kept for a while, so it was spent before.
  */
-export function spend(rows: readonly CreditRow[], id: string): CreditRow[] | 'lapsed' {
-  if (rows.some(({ reserved }) => reserved.some((held) => held.id === id && held.lapsed))) return 'lapsed'
-  return changeReserved(rows, id, (row, { credits }) => ({ ...row, spent: row.spent + credits }))
+export function spend(
+  rows: readonly CreditRow[],
+  { id, credits }: { id: string; credits: number },
+): CreditRow[] | 'lapsed' {
+  const parts = rows.flatMap(({ reserved }) => reserved.filter((held) => held.id === id))
+  const missing = parts.reduce((left, part) => left - part.credits, credits)
+  if (parts.some(({ lapsed }) => lapsed) || (parts.length > 0 && missing !== 0)) return 'lapsed'
+  return changeReserved(rows, id, (row, part) => ({ ...row, spent: row.spent + part.credits }))
 }
 
 /** The call failed. */
@@ -87,17 +100,19 @@ export function giveBack(rows: readonly CreditRow[], id: string): CreditRow[] {
   return changeReserved(rows, id, (row) => row)
 }
 
-/** The call takes longer. Empty: its credits were given back. */
+/** The call takes longer. Empty: its credits, or some of them, were given back. */
 export function extend(rows: readonly CreditRow[], id: string, until: number): CreditRow[] {
-  const held = rows.filter(({ reserved }) => reserved.some((one) => one.id === id && !one.lapsed))
-  return changeReserved(held, id, (row, one) => ({ ...row, reserved: [...row.reserved, { ...one, until }] }))
+  const isGone = rows.some(({ reserved }) => reserved.some((one) => one.id === id && one.lapsed))
+  if (isGone) return []
+  return changeReserved(rows, id, (row, one) => ({ ...row, reserved: [...row.reserved, { ...one, until }] }))
 }
 
 /** Gives back what was reserved for calls that did not end in time, and forgets what lapsed long ago. */
 export function lapse(row: CreditRow, now: number): CreditRow {
   const reserved = row.reserved.flatMap((held) => {
-    if (now >= held.until + LAPSED_KEPT_MS) return []
-    return now >= held.until ? [{ ...held, lapsed: true as const }] : [held]
+    if (held.lapsed) return now >= held.until + LAPSED_KEPT_MS ? [] : [held]
+    // Remembered from now on, and not from its end: only who saw it lapse knows when that was.
+    return now >= held.until ? [{ ...held, until: now, lapsed: true as const }] : [held]
   })
   return { ...row, reserved }
 }

@@ -115,14 +115,11 @@ const creditPlans = ({ config }: Core): string[] =>
 async function answerAgain(
   core: Core,
   intent: PrepaidIntent,
-  { credits, remaining, callKey, result, purchase }: Extract<Reserved, { kind: 'done' }>,
+  { planId, credits, callKey, remaining, result, purchase }: Extract<Reserved, { kind: 'done' }>,
 ): Promise<PrepaidOutcome> {
-  const [payer = '', planId = ''] = callKey.split('/')
-  const { resourceId } = intent.spender
+  const { resourceId, account: payer } = intent.spender
   const debit = { planId, charged: credits, remaining }
-  const order = orderOf(core, intent, {
-    ...{ id: '', account: '', planId, resourceId, payer, credits, remaining, purchase, callKey },
-  })
+  const order = orderOf(core, intent, { planId, resourceId, payer, credits, purchase, callKey })
   const opened = result === null ? undefined : await core.backend?.open(order, result)
   if (opened) return { kind: 'prepaid', ...opened, debit, cached: true }
   const message =
@@ -162,7 +159,7 @@ const debitOf = ({ planId, remaining }: Reservation, charged: number) => ({ plan
 function orderOf(
   core: Core,
   { routeId, call, idempotencyKey }: PrepaidIntent,
-  reservation: Reservation,
+  reservation: Pick<Reservation, 'purchase' | 'planId' | 'resourceId' | 'payer' | 'credits' | 'callKey'>,
 ): Order {
   const { purchase, planId, resourceId, payer, credits, callKey } = reservation
   return {

@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
 import { type Core, randomText } from '../core.ts'
 import { accountOf } from '../ownership/lots.ts'
 import { type Accounts, type AccountView, ReadAgain } from './accounts.ts'
-import { extend, freeOf, giveBack, lapse, reserve, spend } from './credit-rows.ts'
+import { extend, freeOf, giveBack, isHeld, lapse, reserve, spend } from './credit-rows.ts'
 
 /** Who spends: the holder of a purchase's token, or a wallet that signed in. */
 export interface Spender {
@@ -30,6 +30,8 @@ export interface Reservation {
   remaining: number
   /** The purchase that pays, or the first of them. */
   purchase: Pick<CreditRow, 'key' | 'txHash' | 'paidOn' | 'requestId'>
+  /** The one network whose purchases may pay; null: all. */
+  network: string | null
   callKey?: string
 }
 
@@ -38,6 +40,8 @@ export type Reserved =
   /** The same call was made and debited before. `result`: its sealed answer, if that is stored. */
   | {
       kind: 'done'
+      /** The plan that it was debited to. */
+      planId: string
       credits: number
       remaining: number
       callKey: string
@@ -73,7 +77,7 @@ export function createSpending(core: Core, accounts: Accounts) {
     const account = accountOf(spender.account, spender.planId, spender.resourceId)
     const limited = calls.refusal(account)
     if (limited) return { kind: 'refused', error: limited }
-    const callKey = cost.idempotencyKey === undefined ? undefined : `${account}/${cost.idempotencyKey}`
+    const callKey = callKeyOf(spender, cost.idempotencyKey)
     const id = randomText(core, 12)
     return accounts.change(account, {
       callKey,
@@ -120,11 +124,11 @@ export function createSpending(core: Core, accounts: Accounts) {
       return accounts.change(reservation.account, {
         callKey: reservation.callKey,
         apply: (view) => {
+          if (isTakenOver(view, reservation)) return false
           const until = view.now + core.config.deliveryLeaseMs
           const held = extend(view.rows, reservation.id, until)
           view.put(held)
-          const { call } = view
-          if (held.length > 0 && call?.reservation === reservation.id) view.putCall({ ...call, until })
+          if (held.length > 0 && view.call) view.putCall({ ...view.call, until })
           return held.length > 0
         },
       })
@@ -140,22 +144,15 @@ interface Wanted extends Spender, PrepaidCost {
 function reserveIn(core: Core, view: AccountView, wanted: Wanted & { account: string }): Reserved {
   const own = ownRows(view, wanted)
   if (own instanceof GatewayError) return { kind: 'refused', error: own }
-  const { id, credits, fingerprint, callKey } = wanted
+  const { id, credits, callKey } = wanted
   const { now, call } = view
+  const network = networkOf(view, wanted)
+  // At an address with code there may be another owner on another network.
+  const fingerprint = network === null ? wanted.fingerprint : `${wanted.fingerprint}@${network}`
   if (call && call.fingerprint !== fingerprint) return { kind: 'refused', error: otherCall() }
   const free = (rows: readonly CreditRow[]) => rows.reduce((sum, row) => sum + freeOf(row, now), 0)
-  if (call?.done) {
-    const purchase = own.find(({ key }) => key === wanted.purchase) ?? own[0]!
-    return {
-      kind: 'done',
-      credits: call.credits,
-      remaining: free(own),
-      callKey: call.key,
-      result: call.result,
-      purchase,
-    }
-  }
-  if (call && now < call.until) return { kind: 'busy' }
+  if (call?.done) return doneBefore(call, own, wanted, free(own))
+  if (call && isUnderWay(view, call, wanted.account)) return { kind: 'busy' }
   const until = now + core.config.deliveryLeaseMs
   const current = own.map((row) => lapse(row, now))
   const changed = reserve(current, { id, credits, until, now })
@@ -165,7 +162,7 @@ function reserveIn(core: Core, view: AccountView, wanted: Wanted & { account: st
     return { kind: 'exhausted', remaining: free(current) }
   }
   view.put(changed)
-  if (callKey !== undefined) view.putCall(openCall(call, callKey, { id, credits, fingerprint, until, now }))
+  if (callKey !== undefined) view.putCall(openCall(call, callKey, { ...wanted, fingerprint, until, now }))
   const remaining = free(current) - credits
   const { account, planId, resourceId } = wanted
   const [purchase] = changed
@@ -173,10 +170,45 @@ function reserveIn(core: Core, view: AccountView, wanted: Wanted & { account: st
   return {
     kind: 'reserved',
     reservation: {
-      ...{ id, account, planId, resourceId, payer, credits, remaining, purchase: purchase! },
+      ...{ id, account, planId, resourceId, payer, credits, remaining, network, purchase: purchase! },
       ...(callKey !== undefined && { callKey }),
     },
   }
+}
+
+/**
+ * One name for all plans of a wallet: who signs in spends from any of them, and the call made again from another one.
+ * No id contains the separator, and the buyer's key is last.
+ */
+function callKeyOf({ account, resourceId }: Spender, key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `${account}/${resourceId}/${key}`
+}
+
+function doneBefore(
+  { ref, key: callKey, credits, result }: CallRow,
+  own: readonly CreditRow[],
+  { purchase: wanted, planId }: Spender,
+  remaining: number,
+): Reserved {
+  const purchase = own.find(({ key }) => key === wanted) ?? own[0]
+  // Its purchases ended long ago, and so nothing tells whose answer it was.
+  if (!purchase) return { kind: 'exhausted', remaining }
+  const paidBy = ref?.split('/')[1] ?? planId
+  return { kind: 'done', planId: paidBy, credits, remaining, callKey, result, purchase }
+}
+
+/** Not if its process ended and its credits were given back: then the call is made again at once. */
+function isUnderWay(view: AccountView, { until, ref, reservation }: CallRow, account: string): boolean {
+  if (view.now >= until) return false
+  if (ref !== account || isHeld(view.rows, reservation)) return true
+  // It may have begun on another instance since these rows were read.
+  if (!view.fresh) throw new ReadAgain()
+  return false
+}
+
+/** Another request has made the same call since, because this one took too long. */
+function isTakenOver({ call }: AccountView, { id, callKey }: Pick<Reservation, 'id' | 'callKey'>): boolean {
+  return callKey !== undefined && call?.reservation !== id
 }
 
 function openCall(
@@ -184,15 +216,17 @@ function openCall(
   key: string,
   {
     id,
+    account,
     credits,
     fingerprint,
     until,
     now,
-  }: Pick<Wanted, 'id' | 'credits' | 'fingerprint'> & { until: number; now: number },
+  }: Pick<Wanted, 'id' | 'account' | 'credits' | 'fingerprint'> & { until: number; now: number },
 ): CallRow {
-  const base = before ?? { key, version: 0, ref: null }
+  const base = before ?? { key, version: 0 }
   return {
     ...base,
+    ref: account,
     dueAt: now + CALL_KEPT_MS,
     fingerprint,
     reservation: id,
@@ -204,12 +238,12 @@ function openCall(
 }
 
 /** The rows that the spender may use; an error that says why none. */
-export function ownRows(
-  view: AccountView,
-  { purchase, network = null, planId }: Spender,
-): CreditRow[] | GatewayError {
-  const rows = view.rows
-  if (purchase === undefined) return rows.filter((row) => network === null || row.network === network)
+export function ownRows(view: AccountView, spender: Spender): CreditRow[] | GatewayError {
+  const { rows } = view
+  const { purchase, planId } = spender
+  const network = networkOf(view, spender)
+  const usable = () => rows.filter((row) => network === null || row.network === network)
+  if (purchase === undefined) return usable()
   const own = rows.find(({ key }) => key === purchase)
   if (!own) {
     // It may have been bought a moment ago, on another instance.
@@ -219,32 +253,43 @@ export function ownRows(
   if (own.ended === 'lost')
     return unauthorized("The payment of the token's purchase was taken back by the chain.")
   if (own.ended) return unauthorized("The token's purchase was closed and its unspent credits refunded.")
-  return rows.filter((row) => own.network === null || row.network === own.network)
+  return usable()
+}
+
+/** Where alone the spender is who it is; null: its key signed, so it is the same everywhere. */
+function networkOf({ rows }: AccountView, { purchase, network = null }: Spender): string | null {
+  return purchase === undefined ? network : (rows.find(({ key }) => key === purchase)?.network ?? null)
 }
 
 function commitIn(
   view: AccountView,
-  { id, planId, callKey }: Reservation,
+  reservation: Reservation,
   result: string | null,
   again: boolean,
 ): { remaining: number } | GatewayError {
-  const spent = spend(view.rows, id)
-  const gone = spent === 'lapsed' || (spent.length === 0 && !again)
+  const { planId, callKey, network } = reservation
+  const spent = spend(view.rows, reservation)
+  const gone = spent === 'lapsed' || (spent.length === 0 && !again) || isTakenOver(view, reservation)
   if (gone) {
     const message = `The call took so long that its credits were given back; its answer is withheld, and nothing was debited (plan ${planId}).`
     return new GatewayError('SETTLEMENT_PENDING', message, { hint: 'send the same call again' })
   }
   view.put(spent)
   const { call } = view
-  if (callKey !== undefined && call?.reservation === id && !call.done) {
+  if (callKey !== undefined && call && !call.done) {
     view.putCall({ ...call, done: true, result, dueAt: view.now + CALL_KEPT_MS })
   }
-  return { remaining: remainingOf(view, spent) }
+  return { remaining: remainingOf(view, spent, network) }
 }
 
-function remainingOf({ rows, now }: AccountView, changed: readonly CreditRow[]): number {
+function remainingOf(
+  { rows, now }: AccountView,
+  changed: readonly CreditRow[],
+  network: string | null,
+): number {
   const latest = new Map(changed.map((row) => [row.key, row]))
-  return rows.reduce((sum, row) => sum + freeOf(latest.get(row.key) ?? row, now), 0)
+  const usable = rows.filter((row) => network === null || row.network === network)
+  return usable.reduce((sum, row) => sum + freeOf(latest.get(row.key) ?? row, now), 0)
 }
 
 function unauthorized(message: string): GatewayError {
