@@ -170,8 +170,10 @@ class Draft {
   applyAll(together: readonly Waiting[]): Applied[] | 'read-again' {
     const results: Applied[] = []
     for (const { change } of together) {
+      const writes: Array<() => void> = []
       try {
-        results.push({ value: change.apply(this.#view(change.callKey)) })
+        results.push({ value: change.apply(this.#view(change.callKey, writes)) })
+        for (const write of writes) write()
       } catch (error) {
         if (error instanceof ReadAgain && !this.#fresh) return 'read-again'
         results.push({ error })
@@ -180,36 +182,42 @@ class Draft {
     return results
   }
 
-  #view(callKey: string | undefined): AccountView {
+  /** What the change writes is done once it has ended well: one that throws leaves nothing in the step of the others. */
+  #view(callKey: string | undefined, writes: Array<() => void>): AccountView {
     return {
       now: this.#now,
       fresh: this.#fresh,
       rows: [...this.#rows.values()],
       call: callKey === undefined ? undefined : this.#calls.get(callKey),
-      put: (rows) => {
-        for (const row of rows) {
-          this.#rows.set(row.key, { ...row, dueAt: dueOf(row, this.#now) })
-          this.#changed.add(row.key)
-        }
-      },
-      putCall: (row) => {
-        this.#calls.set(row.key, row)
-        this.#changedCalls.add(row.key)
-      },
+      put: (rows) => void writes.push(() => this.#put(rows)),
+      putCall: (row) => void writes.push(() => this.#setCall(row.key, row)),
       removeCall: () => {
-        if (callKey === undefined) return
-        this.#calls.delete(callKey)
-        this.#changedCalls.add(callKey)
+        if (callKey !== undefined) writes.push(() => this.#setCall(callKey, undefined))
       },
-      remove: ({ key }) => {
-        this.#rows.delete(key)
-        this.#changed.add(key)
-      },
-      also: ({ puts = [], audit = [] }) => {
-        this.#puts.push(...puts)
-        this.#audit.push(...audit)
-      },
+      remove: ({ key }) =>
+        void writes.push(() => {
+          this.#rows.delete(key)
+          this.#changed.add(key)
+        }),
+      also: ({ puts = [], audit = [] }) =>
+        void writes.push(() => {
+          this.#puts.push(...puts)
+          this.#audit.push(...audit)
+        }),
     }
+  }
+
+  #put(rows: readonly CreditRow[]): void {
+    for (const row of rows) {
+      this.#rows.set(row.key, { ...row, dueAt: dueOf(row, this.#now) })
+      this.#changed.add(row.key)
+    }
+  }
+
+  #setCall(key: string, row: CallRow | undefined): void {
+    if (row) this.#calls.set(key, row)
+    else this.#calls.delete(key)
+    this.#changedCalls.add(key)
   }
 
   /** Undefined: nothing has changed. */

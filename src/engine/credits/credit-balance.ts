@@ -1,6 +1,6 @@
 import type { GatewayError } from '../../errors.ts'
 import { accountOf } from '../ownership/lots.ts'
-import type { Accounts } from './accounts.ts'
+import { type Accounts, ReadAgain } from './accounts.ts'
 import { freeOf, lapse, reservedOf } from './credit-rows.ts'
 import { ownRows, type Spender } from './spend-credits.ts'
 
@@ -21,10 +21,10 @@ export interface CreditBalance {
 export async function balanceOf(accounts: Accounts, spender: Spender): Promise<CreditBalance | GatewayError> {
   const { account, planId, resourceId } = spender
   const ref = accountOf(account, planId, resourceId)
-  // Another instance may have spent or added some.
-  accounts.forget(ref)
   return accounts.change(ref, {
     apply(view) {
+      // Another instance may have spent or added some.
+      if (!view.fresh) throw new ReadAgain()
       const own = ownRows(view, spender)
       if (!Array.isArray(own)) return own
       const running = own
