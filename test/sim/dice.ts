@@ -21,6 +21,8 @@ export interface Streams {
   extraDice: Dice
   /** For what has to do with MPP, likewise. */
   mppDice: Dice
+  /** For what has to do with credits, likewise. */
+  creditDice: Dice
 }
 
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */

@@ -5,6 +5,7 @@ import { drawCrowd } from './buyers/crowd.ts'
 import { type Buyer, chainOf, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { firstBlockOf, useOf } from './chain/branch.ts'
 import { SimChain } from './chain/sim-chain.ts'
+import { closePurchases } from './close-purchases.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { createDice } from './dice.ts'
 import type { Instance } from './instance.ts'
@@ -62,9 +63,11 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const scheduler = createScheduler(START_MS)
   const extraDice = createDice(seed + 0x7fa7e)
   const mppDice = createDice(seed + 0x3bb00)
-  const drawn = drawWeather({ dice, extraDice, mppDice })
+  const creditDice = createDice(seed + 0xc4ed1)
+  const streams = { dice, extraDice, mppDice, creditDice }
+  const drawn = drawWeather(streams)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
-  const world = createWorld({ dice, extraDice, mppDice }, scheduler, weather, options.logging ?? false)
+  const world = createWorld(streams, scheduler, weather, options.logging ?? false)
   const mutation = { ...NO_MUTATION, ...options.mutation }
   const crowd = drawCrowd(world)
   const refundFunds = weather.refunds === 'poor' ? BigInt(dice.int(0, 2_000_000)) : 1_000_000_000n
@@ -90,6 +93,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     issuer: { calls: new Map() },
     signatures: { made: 0 },
     signed: recorded.signed,
+    credits: recorded.credits,
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,
@@ -109,6 +113,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     world,
     chains,
     ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
+    spend: (call) => overTheNetwork(world, cluster.pick, (instance) => instance.spend(call)),
     downFor: outside.outages.downFor,
     async judge(payment, sentAgoMs, reply) {
       checkAnswer(outside, payment, sentAgoMs, reply)
@@ -119,6 +124,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   }
   crowd.begin(shop)
   loseCommits(world, recorded, cluster)
+  closePurchases(world, recorded)
   if (weather.dearerAfterMs !== null) {
     scheduler.after(weather.dearerAfterMs, () => void raisePrices(outside), true)
   }

@@ -18,6 +18,7 @@ import { createStorePort } from './ports/recorded-store.ts'
 import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
 import { createSimSigner } from './ports/sim-receipts.ts'
+import { type PrepaidReply, servePrepaid, type WireCall } from './prepaid.ts'
 import { createSimRail, simMpp } from './rails.ts'
 import type { World } from './world.ts'
 
@@ -37,6 +38,7 @@ const HALF_LOST =
 export interface Instance extends Host {
   /** Undefined: the connection broke, and the buyer knows nothing. */
   ask(intent: WireIntent): Promise<WireOutcome | 'broken' | 'error'>
+  spend(call: WireCall): Promise<PrepaidReply | 'broken' | 'error'>
   cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
   retryRefund(challengeId: string): Promise<unknown>
   /** On how many rails it offers a plan now. */
@@ -100,6 +102,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     asleep: () => sleeps.count,
     stop,
     ask: (intent) => answered(() => serve(intent)),
+    spend: (call) => answered(() => servePrepaid(engine, outside, host, ports.clock.now, call)),
     cancel: (challengeId, offered) =>
       answered(() => engine.cancel(challengeId, 'buyer', offered && readOffered(outside.x402, offered))),
     retryRefund: (challengeId) => answered(() => engine.retryRefund(challengeId)),

@@ -9,6 +9,7 @@ import type { SimChain } from './chain/sim-chain.ts'
 import type { Outages } from './outages.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
 import type { Signatures } from './ports/sim-receipts.ts'
+import type { CreditLedger } from './ports/watch-credits.ts'
 import type { WatchedReceipts } from './ports/watch-receipts.ts'
 import type { World } from './world.ts'
 
@@ -23,6 +24,7 @@ export interface Outside {
   issuer: Issuer
   signatures: Signatures
   signed: WatchedReceipts
+  credits: CreditLedger
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation

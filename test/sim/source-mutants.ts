@@ -1,4 +1,5 @@
 import { CHAIN_MUTANTS } from './chain-mutants.ts'
+import { CREDIT_MUTANTS } from './credit-mutants.ts'
 import { MPP_MUTANTS } from './mpp-mutants.ts'
 import { RECEIPT_MUTANTS } from './receipt-mutants.ts'
 import type { SourceMutant } from './source-mutant.ts'
@@ -261,6 +262,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     to: "if (core.config.payerUndeliveredPerDay === undefined || challenge.kind !== 'plan')",
   },
   ...CHAIN_MUTANTS,
+  ...CREDIT_MUTANTS,
   ...MPP_MUTANTS,
   ...RECEIPT_MUTANTS,
 ]

@@ -218,4 +218,23 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       buyers: 4,
     },
   },
+  {
+    name: 'credits that are spent at once, by several instances, and stolen',
+    counts: 'debits',
+    weather: {
+      cast: ['spends', 'spends', 'credit-thief'],
+      rush: false,
+      team: false,
+      chains: 1,
+      buyers: 3,
+      closings: 2,
+      outages: 0,
+      inclusion: 1,
+      blockMs: 1_000,
+      deliveryFails: 0.2,
+      instant: true,
+      horizonMs: 150_000,
+      config: { challengeTtlMs: 300_000, deliveryLeaseMs: 5_000, settleWaitMs: 4_000 },
+    },
+  },
 ]

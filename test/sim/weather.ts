@@ -1,5 +1,7 @@
 import type { Streams } from './dice.ts'
 
+const DAY_MS = 86_400_000
+
 /** The settings of a history: drawn once, so that some are calm in one respect and full of faults in another. */
 export interface Weather {
   rush: boolean
@@ -49,6 +51,12 @@ export interface Weather {
   dearerAfterMs: number | null
   /** The share of those buyers who pay by MPP, of those who could. */
   mpp: number
+  /** The share of those buyers who spend credits, and of those who steal them. */
+  credits: number
+  /** How long what was bought runs. */
+  accessMs: number
+  /** How often the operator closes a purchase. */
+  closings: number
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   /** Kinds of buyers that take part; null: all. */
@@ -71,7 +79,7 @@ export interface Weather {
 }
 
 /** What is drawn from another stream than `dice` does not change the rest of a seed's history. */
-export function drawWeather({ dice, extraDice, mppDice }: Streams): Weather {
+export function drawWeather({ dice, extraDice, mppDice, creditDice }: Streams): Weather {
   const { pick, int, chance } = dice
   // Many buyers at the same moment, so that payments share a transaction.
   const rush = chance(0.15)
@@ -127,5 +135,8 @@ export function drawWeather({ dice, extraDice, mppDice }: Streams): Weather {
     coupons: extraDice.chance(0.4),
     railOutages: extraDice.pick([0, 0, 1, 3]),
     mpp: mppDice.pick([0, 0.3, 0.3, 0.8]),
+    credits: creditDice.pick([0, 0, 0.1, 0.3]),
+    accessMs: creditDice.pick([DAY_MS, DAY_MS, 40_000]),
+    closings: creditDice.pick([0, 0, 1]),
   }
 }

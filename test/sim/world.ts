@@ -24,11 +24,11 @@ export const SIM_NETWORKS: readonly Network[] = ['base-sepolia', 'base', 'ethere
 export const DEAR_CHAIN = 2
 const DEARER = 20
 export const PLANS = [
-  { planId: 'basic', unitAmount: '$1' },
-  { planId: 'pro', unitAmount: '$2.5' },
+  { planId: 'basic', unitAmount: '$1', credits: 5 },
+  { planId: 'pro', unitAmount: '$2.5', credits: 9 },
 ]
 export const ROUTES = [
-  { routeId: 'weather', method: 'GET' as const, path: '/weather/:city', unitAmount: '$0.5' },
+  { routeId: 'weather', method: 'GET' as const, path: '/weather/:city', unitAmount: '$0.5', credits: 2 },
 ]
 /** What gas costs on this chain, in wei. */
 export function gasPriceOn(network: Network): bigint {
@@ -38,7 +38,7 @@ export function gasPriceOn(network: Network): bigint {
 }
 
 /** The seller raises a price in the middle of some histories: open challenges keep the old one. */
-export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2' }, PLANS[1]!]
+export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2', credits: 5 }, PLANS[1]!]
 /** Micro-units, written out here so that no invariant depends on the catalog. */
 export const PRICES = new Map([
   ['basic', [1_000_000n, 1_200_000n]],

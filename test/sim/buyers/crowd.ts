@@ -17,6 +17,7 @@ import {
 import { buyByMpp, payInBothDialects, repeatInX402, tamperCredential } from './mpp.ts'
 import { buyCall, buyEmbedded, callAnother, callManyAtOnce } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
+import { type Loot, spendCredits, stealCredits } from './spenders.ts'
 import { answerStrangersChallenge, authorizationsIn, frontRun, intrude, type Public, steal } from './thief.ts'
 import { claimStrangersTransfer, payByTransfer, proveForTwo } from './transfers.ts'
 
@@ -86,6 +87,19 @@ function mppRoles(known: Public): Role[] {
   ]
 }
 
+/** Drawn beside the others, where there are credits. */
+function creditRoles(): Role[] {
+  const loot: Loot = { purchases: [], proofs: [] }
+  // Some buy a second plan, which honest buyers of this simulator never do.
+  const spender = { kind: 'spends', honest: false, speaksMpp: false, act: spendCredits(loot) }
+  return [
+    spender,
+    spender,
+    spender,
+    { kind: 'credit-thief', honest: false, speaksMpp: false, act: stealCredits(loot) },
+  ]
+}
+
 /** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */
 const X402_ONLY = ['tampers', 'one-for-two', 'other-chain', 'thief', 'transfers', 'one-proof', 'claims']
 
@@ -100,7 +114,7 @@ export interface Crowd {
 }
 
 export function drawCrowd(world: World): Crowd {
-  const { dice, mppDice, scheduler, weather } = world
+  const { dice, mppDice, creditDice, scheduler, weather } = world
   const buyers: Buyer[] = []
   const acts = new Map<Buyer, Role['act']>()
   const codes: Crowd['codes'] = new Map()
@@ -109,12 +123,15 @@ export function drawCrowd(world: World): Crowd {
   const known = publicKnowledge(() => shop!, buyers)
   const all = rolesFor(known, weather.chains > 1)
   const later = mppRoles(known)
+  const spenders = creditRoles()
   const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
-  const roles = cast ? [...all, ...later].filter(({ kind }) => cast.includes(kind)) : all
+  const roles = cast ? [...all, ...later, ...spenders].filter(({ kind }) => cast.includes(kind)) : all
   const teamPlan = dice.pick(PLANS).planId
   for (let index = 1; index <= weather.buyers; index++) {
     const drawn = dice.pick(roles)
-    const role = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
+    const byMpp = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
+    const spends = !weather.cast && creditDice.chance(weather.credits)
+    const role = spends ? creditDice.pick(spenders) : byMpp
     const name = `b${index}-${role.kind}`
     const buyer: Buyer = {
       name,

@@ -6,6 +6,7 @@ import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/
 import { COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import { signAuthorization } from '../keys.ts'
+import type { PrepaidReply, WireCall } from '../prepaid.ts'
 import { PAY_TO, type World } from '../world.ts'
 import { signCredential, type WirePayment } from './credential.ts'
 import type { WireIntent, WireOutcome, WireRequired, WireTerms } from './wire.ts'
@@ -19,6 +20,8 @@ export interface Shop {
   chains: readonly SimChain[]
   /** One request to some instance; the way there and back takes time and may lose either. */
   ask(intent: WireIntent): Promise<Reply>
+  /** One prepaid call to some instance, likewise. */
+  spend(call: WireCall): Promise<PrepaidReply | 'broken' | 'error'>
   /** For how long nothing could be settled on this chain (ms). */
   downFor(chain: SimChain): number
   /** Is this a right answer to a payment that was first sent so long ago? */

@@ -1,5 +1,6 @@
 import { checkBounds } from './bounds.ts'
 import { checkBuyers } from './buyers.ts'
+import { checkCredits } from './credits.ts'
 import { checkEnding } from './ending.ts'
 import { forgivenIn } from './forgiven.ts'
 import { incomeOf, transfersOf } from './ledger.ts'
@@ -35,6 +36,7 @@ export async function checkInvariants(ended: Ended): Promise<void> {
   checkSignedReceipts(scene)
   checkEnding(scene)
   await checkBounds(scene)
+  await checkCredits(scene)
   await checkSecrets(scene)
   await checkTransitions(scene)
 }

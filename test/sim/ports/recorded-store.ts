@@ -1,9 +1,10 @@
-import type { Committed, Step, Store, TableName, Tables } from '../../../src/ports.ts'
+import type { Committed, CreditRow, Step, Store, TableName, Tables } from '../../../src/ports.ts'
 import { createMemoryStore } from '../../../src/stores/memory.ts'
 import type { World } from '../world.ts'
 import { faultyCall, type Host } from './faulty-call.ts'
 import { createLosingStore } from './losing-store.ts'
 import { noteLost } from './lost-facts.ts'
+import { type CreditLedger, watchCredits } from './watch-credits.ts'
 import { type WatchedReceipts, watchReceipts } from './watch-receipts.ts'
 
 const TABLES: readonly TableName[] = [
@@ -31,6 +32,7 @@ export interface RecordedStore {
   /** Deleted once. An instance with a slow clock may take such an id for a new one: nothing had happened to it. */
   forgotten: Set<string>
   signed: WatchedReceipts
+  credits: CreditLedger
   /** How often something was written. */
   commits(): number
   /** Undoes what was committed since then; only in a history that has losses. */
@@ -51,17 +53,19 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const challengeIds = new Set<string>()
   const forgotten = new Set<string>()
   const signed = watchReceipts(world)
+  const credits = watchCredits(world)
   let waiting = 0
   let commits = 0
 
   /**
-   * Lots, marks, a released claim and a spent hold only wait to be deleted, and a refund without a key waits for the
+   * Lots, marks, calls, credits of which none is reserved, a released claim and a spent hold only wait to be deleted, and a refund without a key waits for the
    * operator.
    */
   function isIdle(table: TableName, row: object): boolean {
     const phase = 'phase' in row ? row.phase : undefined
     const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
-    if (table === 'lots' || table === 'marks') return true
+    if (table === 'lots' || table === 'marks' || table === 'calls') return true
+    if (table === 'credits') return !(row as CreditRow).reserved.some(({ lapsed }) => !lapsed)
     return phase === 'RELEASED' || waitsForKey || ('spent' in row && row.spent === true)
   }
 
@@ -115,6 +119,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
         commits++
         record(step)
         signed.watch(step)
+        credits.watch(step)
         await checkOneInFlight(step)
       } else world.count('conflicts')
       return result
@@ -138,6 +143,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     challengeIds,
     forgotten,
     signed,
+    credits,
     commits: () => commits,
     async lose(sinceMs) {
       const undone = losing?.lose(sinceMs) ?? []

@@ -7,7 +7,8 @@ import { type Host, never } from './faulty-call.ts'
 export function createSimBackend(world: World, host: Host, store: Store): Backend {
   const { dice, scheduler, weather } = world
 
-  async function refuseLateCalls({ challengeId }: Order): Promise<void> {
+  async function refuseLateCalls({ challengeId, prepaid }: Order): Promise<void> {
+    if (prepaid) return world.count('prepaid backend calls')
     const [challenge] = await store.get('challenges', [challengeId])
     // Where clocks differ, or the store forgot it, another instance may hold a lease for lapsed while this one still has it.
     const exact = world.calm || (weather.maxSkewMs === 0 && weather.losses === 0)
@@ -35,17 +36,19 @@ export function createSimBackend(world: World, host: Host, store: Store): Backen
       return { ok: false, response: answer(order, 500), reason: 'the backend answered 500' }
     },
     async open(order, sealed) {
-      if (sealed !== `sealed:${order.challengeId}`) {
-        world.violate('I7', `the answer of ${sealed} was opened for ${order.challengeId}`)
-      }
+      if (sealed !== sealedFor(order))
+        world.violate('I7', `the answer of ${sealed} was opened for ${sealedFor(order)}`)
       return { response: answer(order, 200) }
     },
   }
 }
 
 function good(order: Order): Called {
-  return { ok: true, response: answer(order, 200), sealed: `sealed:${order.challengeId}` }
+  return { ok: true, response: answer(order, 200), sealed: sealedFor(order) }
 }
+
+const sealedFor = ({ challengeId, prepaid, payer }: Order): string =>
+  prepaid ? `sealed:${payer}:${prepaid.sealedFor}` : `sealed:${challengeId}`
 
 function answer({ challengeId, requestId, itemId, txHash }: Order, status: number): ResourceResponse {
   const resource = { status, body: `data of ${challengeId}` }

@@ -8,12 +8,10 @@ export interface Issuer {
   calls: Map<string, number>
 }
 
-/** Credentials of a day. */
-const expiryOf = ({ paidAt }: Order): number => paidAt + 86_400_000
-
 export function createSimDelivery(world: World, host: Host, issuer: Issuer): Delivery {
   const { dice, scheduler, weather } = world
-  const { instant } = weather
+  const { instant, accessMs } = weather
+  const expiryOf = ({ paidAt }: Order): number => paidAt + accessMs
 
   function issue(order: Order): Delivered {
     issuer.calls.set(order.challengeId, (issuer.calls.get(order.challengeId) ?? 0) + 1)
