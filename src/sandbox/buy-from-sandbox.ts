@@ -145,6 +145,8 @@ function lineOf(step: BuyerStep, place: Place): [string, string] {
       return ['pending', `${step.reason}; asking again in ${step.retryInSeconds} s`]
     case 'granted':
       return ['settled', `in transaction ${step.txHash}${whereOf(place)}`]
+    case 'debited':
+      return ['debited', `${step.charged} credit of ${step.planId}; ${step.remaining} are left`]
     case 'refused':
       return step.code === 'REFUNDED'
         ? ['failed', step.message]
