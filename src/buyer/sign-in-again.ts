@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import type { AccessGrant } from '../protocol/access.ts'
-import { encodeJson } from '../protocol/base64.ts'
+import { decodeJsonObject, encodeJson } from '../protocol/base64.ts'
 import { signInText } from '../protocol/sign-in-text.ts'
-import { errorBodyOf } from './answers.ts'
 import { readDocument } from './capped-body.ts'
 import { grantOf } from './grant.ts'
 import type { CreditPlace } from './owned-credits.ts'
@@ -38,10 +37,12 @@ export async function signInAgain(
       body: JSON.stringify({ planId, resourceId }),
       redirect: 'manual',
     })
-  const terms = errorBodyOf((await readDocument(await ask({}))) ?? '') as {
+  const terms = await ask({})
+  await terms.body?.cancel()
+  const { extensions } = (decodeJsonObject(terms.headers.get('payment-required') ?? '') ?? {}) as {
     extensions?: Record<string, unknown>
   }
-  const offered = Offered.safeParse(terms.extensions?.['sign-in-with-x'])
+  const offered = Offered.safeParse(extensions?.['sign-in-with-x'])
   if (!offered.success) return undefined
   const { info, supportedChains } = offered.data
   // A text for another place would let this gateway sign in there as this wallet.
