@@ -2,6 +2,10 @@ import { decodeJsonObject } from '../protocol/base64.ts'
 import type { ErrorBody } from '../protocol/error-codes.ts'
 import type { SettleResponse } from '../protocol/payment.ts'
 
+/** Of every answer to a call that was made with credits: what it cost, and what is left. */
+export const CHARGED = 'x-svc-credits-charged'
+export const REMAINING = 'x-svc-credits-remaining'
+
 /** The gateway's error body; empty if there is none. */
 export function errorBodyOf(text: string): Partial<ErrorBody> {
   try {

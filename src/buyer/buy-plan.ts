@@ -4,6 +4,7 @@ import { errorBodyOf, receiptOf } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
 import { MAX_DOCUMENT_BYTES, readDocument } from './capped-body.ts'
 import { redirectTarget } from './follow-redirects.ts'
+import { grantOf } from './grant.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 
 export interface PlanOrder {
@@ -79,13 +80,6 @@ export async function buyPlan(context: SettleContext, order: PlanOrder): Promise
     payer: context.account.address,
   }
   return { grant, receipt, cached: response.headers.get('x-svc-code') === 'PROOF_ALREADY_REDEEMED' }
-}
-
-function grantOf(text: string): AccessGrant | undefined {
-  const value = errorBodyOf(text) as { type?: unknown; accessToken?: unknown }
-  return value.type === 'AccessGrant' && typeof value.accessToken === 'string'
-    ? (value as AccessGrant)
-    : undefined
 }
 
 function refusal(response: Response, text: string, requestId: string): BuyerError {

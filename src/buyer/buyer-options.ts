@@ -29,6 +29,14 @@ export interface BuyerOptions {
    * chain shows that it expired unused; a refund is not deducted. Default: no limit.
    */
   maxTotal?: string
+  /**
+   * What `fetch` does with credits. `"use"`: spends those that this buyer bought, and otherwise pays for the call.
+   * `"buy"`: where they are used up, or there are none, it buys the seller's plan of credits. `"off"`: neither. Default
+   * `"use"`.
+   */
+  credits?: 'use' | 'buy' | 'off'
+  /** With `credits: "buy"`: most that one plan may cost, for example `"$5.00"`. Default: `maxAmount`. `maxTotal` counts it too. */
+  maxPlanAmount?: string
   /** The only hosts that may be paid, for example `["api.example.com"]`; redirects among them are followed. Default: whichever the caller names. */
   allowedHosts?: readonly string[]
   /**

@@ -11,4 +11,6 @@ export type BuyerStep =
   | { step: 'send'; attempt: number; resumed: boolean }
   | { step: 'pending'; reason: string; retryInSeconds: number; statusUrl?: string }
   | { step: 'granted'; txHash: string; cached: boolean }
+  /** A call was made with credits: what it cost, and what is left. */
+  | { step: 'debited'; planId: string; charged: number; remaining: number }
   | { step: 'refused'; code: string; message: string }

@@ -13,10 +13,17 @@ const MAX_DECIMALS = 36
 /** Throws if a limit is malformed: a limit that does not mean what its author thinks protects nothing. */
 export function checkOptions(options: BuyerOptions): void {
   const refuse = (message: string) => new BuyerError('BAD_OPTION', message)
-  for (const name of ['maxAmount', 'maxTotal'] as const) {
+  for (const name of ['maxAmount', 'maxTotal', 'maxPlanAmount'] as const) {
     const price = options[name]
-    const fault = name === 'maxTotal' && price === undefined ? undefined : priceFault(String(price))
+    const fault = name !== 'maxAmount' && price === undefined ? undefined : priceFault(String(price))
     if (fault) throw refuse(`${name} ${fault}`)
+  }
+  const { credits = 'use', maxPlanAmount } = options
+  if (!['use', 'buy', 'off'].includes(credits)) {
+    throw refuse(`credits is ${JSON.stringify(credits)}; it can be "use", "buy" or "off"`)
+  }
+  if (maxPlanAmount !== undefined && credits !== 'buy') {
+    throw refuse('maxPlanAmount limits the plans that fetch buys, which it does with credits: "buy" alone')
   }
   for (const host of options.allowedHosts ?? []) {
     const read = URL.canParse(`https://${host}`) ? new URL(`https://${host}`).host : ''

@@ -1,19 +1,26 @@
 import { randomUUID } from 'node:crypto'
+import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { dollarsToMicro } from '../protocol/amount.ts'
 import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { errorBodyOf } from './answers.ts'
-import { buyPlan, orderKey, type Purchase } from './buy-plan.ts'
+import { askBalance, type CreditBalance } from './ask-balance.ts'
+import { buyPlan, orderKey, type PlanOrder, type Purchase } from './buy-plan.ts'
 import { BuyerError } from './buyer-error.ts'
 import { allowedNetworks } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { readDocument } from './capped-body.ts'
+import { rememberCatalogs } from './catalogs.ts'
 import { checkOptions } from './check-options.ts'
+import { memoryCreditLog } from './credit-log.ts'
 import { memoryStorage } from './memory-storage.ts'
+import { ownedCredits } from './owned-credits.ts'
 import { payingFetch } from './paying-fetch.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
+import { createSpending } from './spend-credits.ts'
+import { createTopUps } from './top-up.ts'
 
 /**
  * Buys plans and calls within its limits, and never pays twice for one request. What fails rejects with a {@link BuyerError}.
@@ -35,7 +42,9 @@ export interface Buyer {
     baseUrl: string,
     order: { planId: string; requestId?: string; resourceId?: string },
   ): Promise<Purchase & { requestId: string }>
-  /** Like the global fetch, but pays x402 v2 offers within the limit. */
+  /** What is left of the credits that this buyer bought from the gateway at this address: a balance per plan. */
+  credits(url: string): Promise<CreditBalance[]>
+  /** Like the global fetch, but spends the credits that it owns, and pays x402 v2 offers within the limit. */
   fetch: typeof fetch
 }
 
@@ -77,20 +86,49 @@ export function createBuyer(options: BuyerOptions): Buyer {
     onStep,
   }
   const running = new Map<string, Promise<Purchase>>()
+  /** Two calls for one order would race to sign, so the second call joins the first. */
+  async function purchase(within: SettleContext, order: PlanOrder): Promise<Purchase> {
+    const { planId, resourceId } = order
+    const key = JSON.stringify([orderKey(order, options.account.address), planId, resourceId])
+    const purchase = running.get(key) ?? buyPlan(within, order).finally(() => running.delete(key))
+    running.set(key, purchase)
+    try {
+      const bought = await purchase
+      onStep({ step: 'granted', txHash: bought.grant.txHash, cached: bought.cached })
+      return bought
+    } catch (error) {
+      const code = error instanceof BuyerError ? error.code : 'FAULT'
+      onStep({ step: 'refused', code, message: error instanceof Error ? error.message : String(error) })
+      throw error
+    }
+  }
+
+  async function ask(base: string): Promise<DiscoveryCatalog> {
+    const response = await fetchOnce(`${base}/discover`)
+    const catalog = errorBodyOf((await readDocument(response)) ?? '') as Partial<DiscoveryCatalog>
+    if (!response.ok || !Array.isArray(catalog.plans) || !Array.isArray(catalog.routes)) {
+      throw new BuyerError(
+        'UNEXPECTED_ANSWER',
+        `GET ${base}/discover answered HTTP ${response.status} and no catalog`,
+      )
+    }
+    return catalog as DiscoveryCatalog
+  }
+
+  const { credits: mode = 'use', maxPlanAmount = maxAmount } = options
+  const planContext = { ...context, maxMicro: dollarsToMicro(maxPlanAmount) }
+  const owned = ownedCredits(context.storage.credits ?? memoryCreditLog(), options.account.address)
+  const topUps = createTopUps(planContext, owned, (order) => purchase(planContext, order))
+  const catalogs = rememberCatalogs(ask, context.clock)
+  const spend = mode === 'off' ? undefined : createSpending(context, { mode, owned, topUps, catalogs })
 
   return {
     async discover(baseUrl) {
       const base = baseOf(baseUrl)
-      const response = await fetchOnce(`${base}/discover`)
-      const catalog = errorBodyOf((await readDocument(response)) ?? '') as Partial<DiscoveryCatalog>
-      if (!response.ok || !Array.isArray(catalog.plans) || !Array.isArray(catalog.routes)) {
-        throw new BuyerError(
-          'UNEXPECTED_ANSWER',
-          `GET ${base}/discover answered HTTP ${response.status} and no catalog`,
-        )
-      }
-      onStep({ step: 'discover', baseUrl: base, catalog: catalog as DiscoveryCatalog })
-      return catalog as DiscoveryCatalog
+      const catalog = await ask(base)
+      catalogs.learn(base, catalog)
+      onStep({ step: 'discover', baseUrl: base, catalog })
+      return catalog
     },
 
     async buy(baseUrl, { planId, resourceId, requestId = randomUUID() }) {
@@ -99,26 +137,27 @@ export function createBuyer(options: BuyerOptions): Buyer {
         if (!checked.success)
           throw new BuyerError('BAD_OPTION', `${name} ${checked.error.issues[0]!.message}`)
       }
-      const order = { baseUrl: baseOf(baseUrl), planId, requestId, resourceId }
-      // Two calls for one order would race to sign, so the second call joins the first.
-      const key = JSON.stringify([orderKey(order, options.account.address), planId, resourceId])
-      let purchase = running.get(key)
-      if (!purchase) {
-        purchase = buyPlan(context, order).finally(() => running.delete(key))
-        running.set(key, purchase)
-      }
-      try {
-        const bought = await purchase
-        onStep({ step: 'granted', txHash: bought.grant.txHash, cached: bought.cached })
-        return { ...bought, requestId }
-      } catch (error) {
-        const code = error instanceof BuyerError ? error.code : 'FAULT'
-        onStep({ step: 'refused', code, message: error instanceof Error ? error.message : String(error) })
-        throw error
-      }
+      const base = baseOf(baseUrl)
+      const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId })
+      const grant = { ...bought.grant, planId, resourceId: resourceId ?? DEFAULT_RESOURCE_ID }
+      // The plan is bought and its grant in hand; if the token cannot be kept, that is no reason to fail.
+      await topUps.own(base, grant, requestId).catch(() => {})
+      return { ...bought, requestId }
     },
 
-    fetch: payingFetch(context, options.maxResponseBytes ?? MAX_RESPONSE_BYTES),
+    async credits(url) {
+      const { origin } = new URL(baseOf(url))
+      const balances: CreditBalance[] = []
+      for (const account of await owned.at(origin)) {
+        const plans = account.owned && (await catalogs.of(account.base))?.plans
+        if (!plans?.some(({ planId, credits = 0 }) => planId === account.planId && credits > 0)) continue
+        const balance = await askBalance(fetchOnce, account, account.owned!)
+        if (balance) balances.push(balance)
+      }
+      return balances
+    },
+
+    fetch: payingFetch(context, options.maxResponseBytes ?? MAX_RESPONSE_BYTES, spend),
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { fileCreditLog } from './credit-log.ts'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
 import { spendingLog } from './spending-log.ts'
 
@@ -16,7 +17,8 @@ const StoredPaymentSchema = z.object({
 
 /**
  * Keeps payments in a folder, one file each, readable by its owner only. Several processes may share it. Files of
- * payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`.
+ * payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`,
+ * `credits.log` has the tokens of plans that were bought.
  *
  * @example
  * import { createBuyer } from 'paystile/buyer'
@@ -76,7 +78,13 @@ export function fileStorage(folder: string): PaymentStorage {
     }
   }
 
-  return { get, claim, forget, ...spendingLog(join(folder, 'spent.log')) }
+  return {
+    get,
+    claim,
+    forget,
+    ...spendingLog(join(folder, 'spent.log')),
+    credits: fileCreditLog(join(folder, 'credits.log')),
+  }
 }
 
 /** A file that cannot be read may be a payment under way: continuing without it could pay twice. */

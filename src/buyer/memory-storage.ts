@@ -1,3 +1,4 @@
+import { memoryCreditLog } from './credit-log.ts'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
 
 /**
@@ -16,6 +17,7 @@ export function memoryStorage(maxPayments = 10_000): PaymentStorage {
   const reserved = new Map<string, bigint>()
   let totalMicro = 0n
   return {
+    credits: memoryCreditLog(maxPayments),
     async get(key) {
       return payments.get(key)
     },

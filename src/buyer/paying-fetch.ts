@@ -3,14 +3,25 @@ import { BuyerError } from './buyer-error.ts'
 import { capResponse } from './capped-body.ts'
 import { followRedirects, type Outgoing, send, withoutCredentials } from './follow-redirects.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
+import type { PrepaidCall, Spent } from './spend-credits.ts'
+
+/** Headers by which the caller says itself who calls. */
+const OWN_CREDENTIALS = ['authorization', 'sign-in-with-x']
+const MAX_KEPT_KEYS = 10_000
 
 /**
- * A fetch that pays any x402 v2 offer within the limits and returns the seller's answer. Failures of the unpaid
- * request, and other kinds of 402, are returned unchanged. With an `Idempotency-Key` the payment survives a crash:
- * the same call under the same key sends the same payment.
+ * A fetch that spends credits, or pays any x402 v2 offer within the limits, and returns the seller's answer. Failures
+ * of the unpaid request, and other kinds of 402, are returned unchanged. With an `Idempotency-Key` the payment survives
+ * a crash: the same call under the same key sends the same payment, or is debited once.
  */
-export function payingFetch(context: SettleContext, maxResponseBytes: number): typeof fetch {
+export function payingFetch(
+  context: SettleContext,
+  maxResponseBytes: number,
+  /** Absent: the buyer wants no credits. */
+  spendCredits?: (prepaid: PrepaidCall) => Promise<Spent>,
+): typeof fetch {
   const takeName = nameCalls()
+  const prepaidKeys = keepKeys()
 
   return async (input, init) => {
     const request = new Request(input, init)
@@ -30,12 +41,42 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
     const original: Outgoing = { url, method, headers, body }
     /** The request after redirects, which is the one that is paid. */
     let at = original
+    /** An answer to the unpaid request that is there already. */
+    let terms: Response | undefined
+    let planRefused: BuyerError | undefined
+    const askUnpaid = async (wait: AbortSignal): Promise<Response> => {
+      const { allowedHosts } = context
+      const followed = await followRedirects(context.fetch, original, {
+        redirect,
+        allowedHosts,
+        signal: wait,
+      })
+      at = followed.at
+      return followed.response
+    }
     /** Drops a decided payment whose key was generated here: no later call can ask for it. */
     const drop = async () => {
       const kept = name && (await context.storage.get(key))
       if (kept) await context.storage.forget(key, kept)
     }
     try {
+      // What was signed for this call before comes first; the caller's own credentials are used as they are.
+      if (
+        spendCredits &&
+        !OWN_CREDENTIALS.some((one) => headers.has(one)) &&
+        !(await context.storage.get(key))
+      ) {
+        const spent = await spendCredits({
+          call: original,
+          key: given ?? prepaidKeys.of(name!.id),
+          signal,
+          ask: async () => ({ response: await askUnpaid(signal), isHere: at.url === url }),
+        })
+        if (name) prepaidKeys.drop(name.id)
+        if (spent.kind === 'answered') return capResponse(spent.response, maxResponseBytes)
+        terms = spent.terms
+        planRefused = spent.planRefused
+      }
       const { response } = await settleExchange(context, {
         key,
         subject: JSON.stringify([method, url]),
@@ -45,26 +86,21 @@ export function payingFetch(context: SettleContext, maxResponseBytes: number): t
         url: () => at.url,
         async send(payment, attempt) {
           if (payment) return send(context.fetch, paidRequest(payment), 'manual', attempt)
-          const { allowedHosts } = context
-          const followed = await followRedirects(context.fetch, original, {
-            redirect,
-            allowedHosts,
-            signal: attempt,
-          })
-          at = followed.at
-          if (followed.response.status === 402 && at.method !== method) {
-            await followed.response.body?.cancel()
+          const response = terms ?? (await askUnpaid(attempt))
+          terms = undefined
+          if (response.status === 402 && at.method !== method) {
+            await response.body?.cancel()
             const message = `${method} ${url} was redirected to ${at.url}; call that address to pay there`
             throw new BuyerError('OFFER_REFUSED', message)
           }
-          return followed.response
+          return response
         },
       })
       await drop()
       return capResponse(response, maxResponseBytes)
     } catch (error) {
       if (error instanceof BuyerError && error.code === 'ALREADY_USED') await drop()
-      throw error
+      throw planRefused ? withPlan(error, planRefused) : error
     } finally {
       name?.giveBack()
     }
@@ -98,6 +134,33 @@ function nameCalls(): (kind: string) => { id: string; giveBack(): void } {
     taken.add(mark)
     return { id: `${own} ${mark}`, giveBack: () => void taken.delete(mark) }
   }
+}
+
+/**
+ * Keys for calls with credits that bring none of their own. A call that failed leaves its key to the next one of the
+ * same name, so that what may have been debited is not debited again.
+ */
+function keepKeys(): { of(name: string): string; drop(name: string): void } {
+  const keys = new Map<string, string>()
+  return {
+    of(name) {
+      const key = keys.get(name) ?? randomUUID()
+      keys.set(name, key)
+      if (keys.size > MAX_KEPT_KEYS) keys.delete(keys.keys().next().value!)
+      return key
+    },
+    drop: (name) => void keys.delete(name),
+  }
+}
+
+/** Neither the plan nor the single call could be paid for: the caller wants to know both. */
+function withPlan(error: unknown, plan: BuyerError): unknown {
+  if (!(error instanceof BuyerError)) return error
+  const { requestId, statusUrl, gateway, retryAt } = error
+  return new BuyerError(error.code, `${error.message}. Nor was credit bought: ${plan.message}`, {
+    ...{ requestId, statusUrl, gateway, retryAt },
+    cause: error,
+  })
 }
 
 function digest(body: ArrayBuffer | undefined): string {

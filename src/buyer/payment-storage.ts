@@ -1,3 +1,5 @@
+import type { CreditLog } from './credit-log.ts'
+
 /** A signed payment, stored before it is first sent. It can be used as money until `validBefore`. */
 export interface StoredPayment {
   /** Value of the `payment-signature` header. */
@@ -30,4 +32,6 @@ export interface PaymentStorage {
   reserve(id: string, amountMicro: bigint, limitMicro: bigint): Promise<boolean>
   /** Takes a reservation back: its payment was never sent, or expired unused. */
   release(id: string): Promise<void>
+  /** Which credits were bought, with their tokens. Without it they are known only while the process lives. */
+  credits?: CreditLog
 }

@@ -1,4 +1,4 @@
-import { errorBodyOf, receiptOf } from './answers.ts'
+import { CHARGED, errorBodyOf, receiptOf } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { readDocument } from './capped-body.ts'
@@ -18,6 +18,8 @@ export interface Waiting {
 }
 
 interface Sending {
+  /** What the caller of a request that is repeated without a payment should do if time is up. */
+  advice?: string
   requestId?: string | undefined
   send(payment: StoredPayment | undefined, signal: AbortSignal): Promise<Response>
   retryUnpaid: boolean
@@ -102,8 +104,8 @@ async function sendOnce(
 }
 
 function isUndecided(response: Response): boolean {
-  // With the receipt of a confirmed payment, this is the seller's own answer, even if it is a 500.
-  if (receiptOf(response)?.success) return false
+  // With the receipt of a confirmed payment, or with what was debited, this is the seller's own answer, even if it is a 500.
+  if (receiptOf(response)?.success || response.headers.has(CHARGED)) return false
   if (response.status === 502) return response.headers.get('x-svc-code') !== 'DELIVERY_FAILED'
   return [408, 425, 429, 500, 503, 504].includes(response.status)
 }
@@ -118,10 +120,14 @@ function retryAfterOf(response: Response, nowMs: number): number | undefined {
 
 function stillPending(
   reason: string,
-  details: { paid: boolean; requestId?: string | undefined; statusUrl: string | undefined; cause: unknown },
+  details: Pick<Sending, 'requestId' | 'advice'> & {
+    paid: boolean
+    statusUrl: string | undefined
+    cause: unknown
+  },
 ): BuyerError {
   const advice = details.paid
     ? 'The payment is kept: buy again with the same requestId, and the same payment is sent again'
-    : 'Nothing was signed'
+    : (details.advice ?? 'Nothing was signed')
   return new BuyerError('STILL_PENDING', `${reason}. ${advice}`, details)
 }

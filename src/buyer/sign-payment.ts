@@ -14,6 +14,8 @@ import type { Offer } from './read-offer.ts'
 export interface BuyerAccount {
   address: Hex
   signTypedData(data: AuthorizationTypedData): Promise<Hex>
+  /** If it is there, the buyer fetches the token of a plan that it still owns by signing in, before it buys another. */
+  signMessage?(text: { message: string }): Promise<Hex>
 }
 
 export const newNonce = (): Hex => `0x${randomBytes(32).toString('hex')}`

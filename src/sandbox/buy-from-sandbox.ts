@@ -1,15 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { parseArgs, styleText } from 'node:util'
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type BuyerError, type BuyerStep, createBuyer } from '../buyer/index.ts'
+import { type BuyerStep, createBuyer } from '../buyer/index.ts'
 import type { ChallengeStatus, ResourceResponse } from '../protocol/access.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Hex } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { printableLine } from '../protocol/printable.ts'
-import { BROKEN_PLAN } from './demo-backend.ts'
+import { BROKEN_PATH } from './demo-backend.ts'
+import { CREDIT_PLAN } from './demo-catalog.ts'
 import { chosenNetwork } from './sandbox-networks.ts'
 import { findSandboxes, type SandboxState } from './sandbox-state.ts'
 
@@ -17,7 +17,7 @@ const tick = styleText('green', '✓')
 const say = (step: string, text: string, mark = tick): void =>
   console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${printableLine(text)}`)
 
-/** What `npm run buy` runs: buys a plan, a paid call and a plan that is refunded from the sandbox, and prints each step. */
+/** What `npm run buy` runs: buys a plan, a paid call, credits and a call that is refunded from the sandbox, and prints each step. */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: { network: { type: 'string' } },
@@ -61,15 +61,25 @@ async function main(): Promise<void> {
   say('answer', `GET ${path} answers ${resource.status}: ${JSON.stringify(resource.body)}`)
   await balances()
 
-  heading('A delivery that fails, and the refund')
-  const requestId = randomUUID()
-  const failure = await buyer.buy(state.baseUrl, { planId: BROKEN_PLAN, requestId }).then(
-    () => undefined,
-    (error: BuyerError) => error,
-  )
-  if (!failure?.statusUrl) throw failure ?? new Error('the broken plan was delivered')
+  heading('Credits: one payment, then calls without any')
+  const prepaid = await buyer.buy(state.baseUrl, { planId: CREDIT_PLAN })
+  for (const city of ['oslo', 'rome', 'lima']) {
+    const startedAt = performance.now()
+    const answered = await buyer.fetch(`${state.baseUrl}/forecast/${city}`)
+    const { resource } = (await answered.json()) as ResourceResponse
+    const ms = (performance.now() - startedAt).toFixed(0)
+    say('answer', `GET /forecast/${city} answers ${resource.status} after ${ms} ms, without the chain`)
+  }
+  console.log(`    the rest is for you: export TOKEN=${prepaid.grant.accessToken}`)
   await balances()
-  const refunded = await followRefund(failure.statusUrl)
+
+  heading('A delivery that fails, and the refund')
+  const failed = (await (await buyer.fetch(`${state.baseUrl}${BROKEN_PATH}`)).json()) as ResourceResponse
+  quiet()
+  if (failed.statusUrl === undefined) throw new Error('the broken call was delivered')
+  say('failed', `paid, and the seller's API answered ${failed.resource.status}`, styleText('red', '✗'))
+  await balances()
+  const refunded = await followRefund(failed.statusUrl)
   say('refund', `is there, without asking, in transaction ${refunded.refundTxHash}${whereOf(place)}`)
   await balances()
   console.log(`\nAll of it is on the dashboard: ${styleText('bold', state.dashboardUrl)}\n`)
@@ -145,6 +155,8 @@ function lineOf(step: BuyerStep, place: Place): [string, string] {
       return ['pending', `${step.reason}; asking again in ${step.retryInSeconds} s`]
     case 'granted':
       return ['settled', `in transaction ${step.txHash}${whereOf(place)}`]
+    case 'debited':
+      return ['debited', `${step.charged} credit of the plan ${step.planId}; ${step.remaining} are left`]
     case 'refused':
       return step.code === 'REFUNDED'
         ? ['failed', step.message]
@@ -154,7 +166,10 @@ function lineOf(step: BuyerStep, place: Place): [string, string] {
 
 function pricesOf({ plans, routes }: DiscoveryCatalog): string[] {
   return [
-    ...plans.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`),
+    ...plans.map(
+      ({ planId, unitAmount, credits }) =>
+        `${planId} ${unitAmount}${credits === undefined ? '' : ` for ${credits} credits`}`,
+    ),
     ...routes.map(({ path, unitAmount }) => `${path} ${unitAmount}`),
   ]
 }

@@ -41,18 +41,28 @@ function rowsOf({ networks, ...facts }: SandboxFacts): Array<[string, string]> {
     ...(several
       ? [['gas wallet', `${facts.gasWallet.address} holds coins for gas on each chain`] as [string, string]]
       : []),
-    ['plans', PLANS.map(({ planId, unitAmount }) => `${planId} ${unitAmount}`).join('  ·  ')],
-    [
-      'paid calls',
-      ROUTES.map(({ method, path, unitAmount }) => `${method} ${path} ${unitAmount}`).join('  ·  '),
-    ],
+    ['plans', PLANS.map(planLine).join('  ·  ')],
+    ['paid calls', ROUTES.map(routeLine).join('  ·  ')],
     ['buyer', `${facts.buyer.address} holds $100 of test USDC${several ? ' on each chain' : ''}`],
     ['buyer key', `${facts.buyer.privateKey} (worthless anywhere else)`],
   ]
 }
 
+const planLine = ({
+  planId,
+  unitAmount,
+  credits,
+}: {
+  planId: string
+  unitAmount: string
+  credits?: number
+}) => `${planId} ${unitAmount}${credits === undefined ? '' : ` for ${credits} credits`}`
+
+const routeLine = (route: { method: string; path: string; unitAmount: string; credits?: number }) =>
+  `${route.method} ${route.path} ${route.unitAmount}${route.credits === undefined ? '' : ` or ${route.credits} credit`}`
+
 function commandsOf({ networks, port, baseUrl }: SandboxFacts): Array<[string, string]> {
-  const steps = 'watch a plan, a paid call and a refund, step by step'
+  const steps = 'watch a plan, a paid call, credits and a refund, step by step'
   const place = port === 3000 ? '' : ` ${port}`
   const buying: Array<[string, string]> =
     networks.length === 1
@@ -65,6 +75,10 @@ function commandsOf({ networks, port, baseUrl }: SandboxFacts): Array<[string, s
     ...buying,
     [`curl ${baseUrl}/skills.md`, 'how an agent buys here'],
     [`curl ${baseUrl}/discover`, 'what there is to buy'],
+    [
+      `curl -i -H "authorization: Bearer $TOKEN" ${baseUrl}/forecast/oslo`,
+      'a call with credits; $TOKEN is the token that npm run buy prints',
+    ],
     [`curl -i ${baseUrl}/forecast/oslo`, 'what an unpaid call is answered: 402, with the terms'],
   ]
 }

@@ -49,8 +49,7 @@ async function main(): Promise<void> {
     PLANS: JSON.stringify(PLANS),
     ROUTES: JSON.stringify(ROUTES),
     PROXY_TO_BASE_URL: backend.url,
-    ISSUE_TOKEN_API: `${backend.url}/issue-token`,
-    RESOURCE_ENDPOINT: `${backend.url}/data/{resourceId}`,
+    TOKEN_SECRET: randomBytes(32).toString('hex'),
     AGENT_NAME: 'Sandbox weather',
     AGENT_DESCRIPTION: 'A demo seller on a local chain',
     DATA_DIR: sandbox.dataDir,
@@ -59,6 +58,7 @@ async function main(): Promise<void> {
     MCP_ENABLED: 'true',
     POLL_INTERVAL_MS: '100',
     REFUND_INTERVAL_SECONDS: '2',
+    REFUND_MIN_AGE_SECONDS: '2',
   })
 
   let stopping: Promise<void> | undefined

@@ -54,7 +54,7 @@ async function startSandbox(port: number, ...words: string[]): Promise<string> {
   return text()
 }
 
-test('beside a second sandbox the first one still sells: a plan, a call, a refund that is waited for, and its dashboard', async () => {
+test('beside a second sandbox the first one still sells: a plan, a call, credits, a refund that is waited for, and its dashboard', async () => {
   const port = await freePort()
   const first = await startSandbox(port)
   const second = await startSandbox(port)
@@ -68,6 +68,7 @@ test('beside a second sandbox the first one still sells: a plan, a call, a refun
   const places = [
     'answers 200: {"plan"',
     '/forecast/oslo',
+    '1 credit of the plan calls; 17 are left',
     'refund is on its way',
     'is there, without asking',
     'dashboard',
@@ -77,6 +78,7 @@ test('beside a second sandbox the first one still sells: a plan, a call, a refun
   const [, dashboard] = /dashboard: (\S+)\s*$/.exec(told)!
   expect(dashboard).toMatch(new RegExp(`^http://localhost:${port}/admin\\?token=`))
   expect(told).toContain('buyer $99.74   seller $0.26')
+  expect(told.trimEnd()).toMatch(/buyer \$99\.64 {3}seller \$0\.36\n\nAll of it/)
 }, 120_000)
 
 test('on two networks each sells on its own chain; a purchase says where it paid and why, and a poor buyer why nowhere', async () => {
@@ -96,13 +98,13 @@ test('on two networks each sells on its own chain; a purchase says where it paid
   expect(second.text).toMatch(/settled .* in transaction 0x\w+ on Arbitrum Sepolia/)
   expect(second.text).toMatch(/refund .* in transaction 0x\w+ on Arbitrum Sepolia/)
   expect(second.text.trimEnd()).toMatch(
-    /buyer \$100\.00 {3}seller \$0\.00 {3}on Base Sepolia\n.*buyer \$99\.74 {3}seller \$0\.26 {3}on Arbitrum Sepolia/,
+    /buyer \$100\.00 {3}seller \$0\.00 {3}on Base Sepolia\n.*buyer \$99\.64 {3}seller \$0\.36 {3}on Arbitrum Sepolia/,
   )
 
   const first = await finish('buy-from-sandbox', [])
   expect(first).toMatchObject({ code: 0 })
   expect(first.text).toMatch(/pay \$0\.25 to 0x\w+ on Base Sepolia: it holds enough, 100\.00 USDC/)
-  expect(first.text).toContain('buyer $99.74   seller $0.26   on Base Sepolia')
+  expect(first.text).toContain('buyer $99.64   seller $0.36   on Base Sepolia')
 
   const other = await finish('buy-from-sandbox', ['--network', 'celo-sepolia'])
   expect(other).toEqual({

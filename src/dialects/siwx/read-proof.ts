@@ -6,7 +6,7 @@ import { MINUTE_MS } from '../../protocol/duration.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { SignatureSchema } from '../../protocol/hex.ts'
 import { nameFault } from '../../protocol/name-fault.ts'
-import { signInText } from './sign-in-text.ts'
+import { signInText } from '../../protocol/sign-in-text.ts'
 
 /** The request header, and the key in MCP's `_meta`, that carry a proof; also the extension's name. */
 export const SIGN_IN_WITH_X = 'sign-in-with-x'

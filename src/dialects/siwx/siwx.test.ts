@@ -6,8 +6,8 @@ import { MAINNET, offeredOn, SELLER, TESTNET, testRail } from '../../../test/eng
 import { createRandomPool } from '../../delivery/random-pool.ts'
 import { GatewayError } from '../../errors.ts'
 import { encodeJson } from '../../protocol/base64.ts'
+import { signInText } from '../../protocol/sign-in-text.ts'
 import { createSiwx, type Siwx } from './create-siwx.ts'
-import { signInText } from './sign-in-text.ts'
 
 const BASE_URL = 'https://api.example.com:8443/pay'
 const PATH = '/pay/x402/access'

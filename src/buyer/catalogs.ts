@@ -1,0 +1,72 @@
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import type { BuyerClock } from './send-until-decided.ts'
+
+type Route = DiscoveryCatalog['routes'][number]
+type Plan = DiscoveryCatalog['plans'][number]
+
+/** What gateways sell changes seldom; a seller that has none may become one. */
+const REMEMBERED_MS = 3_600_000
+
+/** What gateways say in `/discover`, asked once and remembered. */
+export interface Catalogs {
+  /** Undefined: it cannot be asked, or is no gateway. */
+  of(base: string): Promise<DiscoveryCatalog | undefined>
+  learn(base: string, catalog: DiscoveryCatalog): void
+  /** It turned out to be out of date. */
+  forget(base: string): void
+  /** Gateways of this origin that were asked. */
+  basesAt(origin: string): string[]
+}
+
+export function rememberCatalogs(
+  ask: (base: string) => Promise<DiscoveryCatalog>,
+  clock: BuyerClock,
+): Catalogs {
+  const known = new Map<string, { catalog: Promise<DiscoveryCatalog | undefined>; until: number }>()
+  const keep = (base: string, catalog: Promise<DiscoveryCatalog | undefined>) => {
+    known.set(base, { catalog, until: clock.now() + REMEMBERED_MS })
+    return catalog
+  }
+  return {
+    of(base) {
+      const found = known.get(base)
+      if (found && clock.now() < found.until) return found.catalog
+      return keep(
+        base,
+        ask(base).catch(() => undefined),
+      )
+    },
+    learn: (base, catalog) => void keep(base, Promise.resolve(catalog)),
+    forget: (base) => void known.delete(base),
+    basesAt: (origin) => [...known.keys()].filter((base) => new URL(base).origin === origin),
+  }
+}
+
+/** The route that this call is of, if it takes credits. Its path is below the gateway's, or beside it in the seller's app. */
+export function creditRoute(
+  { routes }: DiscoveryCatalog,
+  base: string,
+  { method, url }: { method: string; url: string },
+): Route | undefined {
+  const { pathname } = new URL(url)
+  const prefix = new URL(base).pathname.replace(/\/$/, '')
+  const paths = [pathname, ...(pathname.startsWith(`${prefix}/`) ? [pathname.slice(prefix.length)] : [])]
+  return routes.find(
+    (route) =>
+      (route.credits ?? 0) > 0 && route.method === method && paths.some((path) => isAt(route.path, path)),
+  )
+}
+
+/** The plan to buy for such calls: the one that is wanted, otherwise the first that grants enough for one. */
+export function creditPlan({ plans }: DiscoveryCatalog, route: Route, wanted?: string): Plan | undefined {
+  const enough = plans.filter(({ credits = 0 }) => credits > 0 && credits >= (route.credits ?? 0))
+  return enough.find(({ planId }) => planId === wanted) ?? enough[0]
+}
+
+function isAt(pattern: string, path: string): boolean {
+  const [wanted, given] = [pattern.split('/'), path.split('/')]
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
+  )
+}
