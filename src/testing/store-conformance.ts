@@ -1,5 +1,6 @@
 import type { Store } from '../ports.ts'
 import type { Bench } from './store-bench.ts'
+import { creditChecks } from './store-credit-checks.ts'
 import { compareWithModel } from './store-model.ts'
 import { readChecks } from './store-read-checks.ts'
 import { stepChecks } from './store-step-checks.ts'
@@ -41,6 +42,7 @@ export function storeConformance(
   const all = {
     ...readChecks,
     ...stepChecks,
+    ...creditChecks,
     [`${runs} random command sequences answer as a plain map does`]: random,
   }
   return Object.entries(all).map(([name, check]) => ({

@@ -70,8 +70,8 @@ export const CREDIT_MUTANTS: readonly SourceMutant[] = [
     name: 'credits: a call whose credits were given back is answered',
     storm,
     file: 'engine/credits/credit-rows',
-    from: "if (parts.some(({ lapsed }) => lapsed) || (parts.length > 0 && missing !== 0)) return 'lapsed'",
-    to: "if (missing < 0) return 'lapsed'",
+    from: 'if (parts.some(({ lapsed }) => lapsed) || (parts.length > 0 && missing !== 0))',
+    to: 'if (missing < 0)',
   },
   {
     name: 'credits: whatever is reserved no more counts as debited',
@@ -105,7 +105,7 @@ export const CREDIT_MUTANTS: readonly SourceMutant[] = [
     name: 'whoever names a wallet is signed in as it',
     storm,
     file: 'engine/ownership/prove-wallet',
-    from: 'if (!signed) return',
-    to: 'if (signed === null) return',
+    from: 'if (!signed)',
+    to: 'if (signed === null)',
   },
 ]
