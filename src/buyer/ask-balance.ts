@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorBodyOf } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
-import { readDocument } from './capped-body.ts'
+import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import type { CreditAccount, OwnedToken } from './owned-credits.ts'
 
 const when = z.union([z.number(), z.string()]).transform((at) => new Date(at))
@@ -48,7 +48,11 @@ export async function askBalance(
   { token }: OwnedToken,
 ): Promise<CreditBalance | undefined> {
   const url = `${base}/x402/credits`
-  const response = await fetchOnce(url, { headers: { authorization: `Bearer ${token}` }, redirect: 'manual' })
+  const response = await fetchOnce(url, {
+    headers: { authorization: `Bearer ${token}` },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+  })
   const body = errorBodyOf((await readDocument(response)) ?? '')
   if (response.status === 401) return undefined
   const balance = BalanceSchema.safeParse(body)

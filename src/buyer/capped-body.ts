@@ -6,6 +6,9 @@ export const MAX_DOCUMENT_BYTES = 1024 * 1024
 /** Enough for a document of that size on a slow line; a seller that sends a byte a minute is given up. */
 const READ_TIMEOUT_MS = 30_000
 
+/** For documents that a gateway has at hand: beyond it, the gateway counts as unreachable. */
+export const ANSWER_TIMEOUT_MS = 30_000
+
 /** The body as text; undefined as soon as it is longer, or takes longer, than allowed. The rest is never downloaded. */
 export async function readDocument(response: Response): Promise<string | undefined> {
   if (!response.body) return ''

@@ -4,8 +4,10 @@ import type { BuyerClock } from './send-until-decided.ts'
 type Route = DiscoveryCatalog['routes'][number]
 type Plan = DiscoveryCatalog['plans'][number]
 
-/** What gateways sell changes seldom; a seller that has none may become one. */
+/** What gateways sell changes seldom. */
 const REMEMBERED_MS = 3_600_000
+/** Who could not be asked is asked again soon: credits may lie there. */
+const FAILURE_REMEMBERED_MS = 60_000
 
 /** What gateways say in `/discover`, asked once and remembered. */
 export interface Catalogs {
@@ -24,17 +26,22 @@ export function rememberCatalogs(
 ): Catalogs {
   const known = new Map<string, { catalog: Promise<DiscoveryCatalog | undefined>; until: number }>()
   const keep = (base: string, catalog: Promise<DiscoveryCatalog | undefined>) => {
-    known.set(base, { catalog, until: clock.now() + REMEMBERED_MS })
-    return catalog
+    const kept = { catalog, until: clock.now() + REMEMBERED_MS }
+    known.set(base, kept)
+    return kept
   }
   return {
     of(base) {
       const found = known.get(base)
       if (found && clock.now() < found.until) return found.catalog
-      return keep(
+      const kept = keep(
         base,
-        ask(base).catch(() => undefined),
+        ask(base).catch(() => {
+          kept.until = clock.now() + FAILURE_REMEMBERED_MS
+          return undefined
+        }),
       )
+      return kept.catalog
     },
     learn: (base, catalog) => void keep(base, Promise.resolve(catalog)),
     forget: (base) => void known.delete(base),

@@ -10,7 +10,7 @@ import { BuyerError } from './buyer-error.ts'
 import { allowedNetworks } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
-import { readDocument } from './capped-body.ts'
+import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import { rememberCatalogs } from './catalogs.ts'
 import { checkOptions } from './check-options.ts'
 import { memoryCreditLog } from './credit-log.ts'
@@ -104,7 +104,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   async function ask(base: string): Promise<DiscoveryCatalog> {
-    const response = await fetchOnce(`${base}/discover`)
+    const response = await fetchOnce(`${base}/discover`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
     const catalog = errorBodyOf((await readDocument(response)) ?? '') as Partial<DiscoveryCatalog>
     if (!response.ok || !Array.isArray(catalog.plans) || !Array.isArray(catalog.routes)) {
       throw new BuyerError(

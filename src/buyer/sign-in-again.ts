@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AccessGrant } from '../protocol/access.ts'
 import { decodeJsonObject, encodeJson } from '../protocol/base64.ts'
 import { signInText } from '../protocol/sign-in-text.ts'
-import { readDocument } from './capped-body.ts'
+import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import { grantOf } from './grant.ts'
 import type { CreditPlace } from './owned-credits.ts'
 import type { BuyerAccount } from './sign-payment.ts'
@@ -36,6 +36,7 @@ export async function signInAgain(
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ planId, resourceId }),
       redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })
   const terms = await ask({})
   await terms.body?.cancel()
