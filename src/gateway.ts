@@ -172,6 +172,7 @@ export async function createGateway(
     spend: engine.spend,
     balance: engine.balance,
     readSpender: createSpenderReader(verifyBearer, signIn, clock.now),
+    planIds: config.plans.flatMap((plan) => (plan.credits === undefined ? [] : plan.planId)),
   }
   const http = createHttpHandler({
     engine,
@@ -234,6 +235,7 @@ export async function createGateway(
       routes: config.routes,
       extensions: receipts.extensions,
       leaseMs: deliveryLeaseMs,
+      ...(credits && { credits: { ...engine, readSpender: credits.readSpender }, signIn }),
       ...safeguards,
     }),
     verifyBearer,

@@ -14,6 +14,8 @@ import { answerBodyFaults } from './express-body-faults.ts'
 import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressErrorHandler, ExpressHandler } from './express-types.ts'
 import { faultResponse } from './fault-response.ts'
+import { holdAnswer } from './hold-answer.ts'
+import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
 export type { AccessClaims, EmbeddedGateway, ExpressErrorHandler, ExpressHandler, RequiredAccess, SvcPayment }
@@ -34,7 +36,8 @@ export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErro
 }
 
 /**
- * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
+ * Sells one call of a route: the handlers behind it run once the payment is settled, or its credits are set aside, and their
+ * answer goes out as it is.
  *
  * @example
  * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => {
@@ -53,8 +56,13 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     if (charged.kind === 'respond') return charged.response
     req.svcPayment = charged.payment
     for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
-    addAtHead(res, charged.headersFor)
-    watchHead(res, finisher(charged))
+    const finish = finisher(charged)
+    if (charged.payment.credits) {
+      holdAnswer(res, { ...charged, finish, refusal: (error) => undebited(error, req.headers) })
+    } else {
+      addAtHead(res, charged.headersFor)
+      watchHead(res, finish)
+    }
     return undefined
   })
 }

@@ -1,35 +1,22 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Engine, Intent, Offer, Outcome, SignedReceipt } from '../../engine/outcome.ts'
-import type { SvcPayment } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
+import { createSpenderAdmission } from './admit-spender.ts'
 import type { OfferExtension } from './challenge-extensions.ts'
+import { type CreditCharging, createCreditCharge, type EmbeddedCall } from './charge-credits.ts'
+import type { Charged } from './charged.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import { undeliveredHeaders } from './headers.ts'
+import { keepLease } from './keep-lease.ts'
+import type { ReadSpender } from './read-spender.ts'
 import { createOutcomeRenderer, type Dialects, receiptHeader } from './render-outcome.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
+import type { SignIn } from './sign-in.ts'
 
-/** What charging for an embedded route came to. */
-export type Charged =
-  /** Not paid: send this and do not run the handler. */
-  | { kind: 'respond'; response: Response }
-  /** Paid: run the handler, put these headers on its answer, and say how it ended. */
-  | {
-      kind: 'paid'
-      payment: SvcPayment
-      /** Of every answer. */
-      headers: Record<string, string>
-      /** Of an answer with this status: one that is no delivery also says that the payment goes back, and when. */
-      headersFor(status: number): Record<string, string>
-      /**
-       * Call it once the head is ready, before body bytes: a client that goes away later is not refunded. Whether the
-       * status is a delivery is decided by the route's `delivered`. Rejects when a delivery cannot be recorded: it then counts as none, so
-       * that answer must not go out.
-       */
-      finish(status: number): Promise<void>
-    }
+export type { Charged }
 
 /**
  * Charges for one call of a route that the seller's own handler answers.
@@ -56,6 +43,10 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   extensions?: readonly OfferExtension[]
   /** As the seller gave them: `delivered` is no part of the discovery. */
   routes?: readonly Route[]
+  /** Absent: no plan grants credits. */
+  credits?: CreditCharging['engine'] & { readSpender: ReadSpender }
+  /** How a wallet spends without its token. */
+  signIn?: SignIn
 }
 
 type Paid = Extract<Outcome, { kind: 'paid' }>
@@ -91,24 +82,31 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     }
   }
 
-  async function charge(
-    request: Request,
-    routeId: string,
-    peer: Peer,
-  ): Promise<(Paid & { spoken: Spoken }) | Reply> {
-    const { spoken, asked } = decodeCallHeaders(dialects, request)
-    const admitted = admit(peer, asked, { spoken })
-    if ('status' in admitted) return admitted
+  const { credits, signIn } = options
+  const takesCredits = new Set(
+    credits && options.routes?.flatMap((route) => (route.credits === undefined ? [] : route.routeId)),
+  )
+  const admission = credits && createSpenderAdmission(credits.readSpender, { admit, render, signIn })
+  const chargeCredits =
+    credits &&
+    admission &&
+    createCreditCharge({
+      ...{ engine: credits, admission, leaseMs: options.leaseMs, isDelivered, catchFaults, report },
+    })
+
+  function calledBy(request: Request, routeId: string, peer: Peer): EmbeddedCall {
     const target = requestTarget(request)
     const path = belowBasePath(target, basePath) ?? target
     const call = { method: soldMethod(request.method), path, headers: {}, body: null }
+    return { request, peer, routeId, call, url: origin + target, ...decodeCallHeaders(dialects, request) }
+  }
+
+  async function charge(called: EmbeddedCall): Promise<(Paid & { spoken: Spoken }) | Reply> {
+    const { request, peer, routeId, call, url, spoken, asked } = called
+    const admitted = admit(peer, asked, { spoken })
+    if ('status' in admitted) return admitted
     const intent: Intent = {
-      transport: 'http',
-      routeId,
-      call,
-      embedded: true,
-      url: origin + target,
-      address: peer.address,
+      ...{ transport: 'http', routeId, call, embedded: true, url, address: peer.address },
       ...admitted,
     }
     const challengeId = admitted.payment?.echo.challengeId
@@ -116,18 +114,25 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       async () => {
         const outcome = await engine.purchase(intent)
         if (outcome.kind === 'paid') return { ...outcome, spoken }
-        return render.outcome(withUrl(outcome, intent.url!), spoken)
+        const reply = render.outcome(withUrl(outcome, url), spoken)
+        const mayBePrepaid = outcome.kind === 'challenge' && takesCredits.has(routeId)
+        return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
       },
       { challengeId, spoken },
     )
   }
 
+  function respond(request: Request, reply: Reply): Charged {
+    const shown = request.method === 'HEAD' ? { ...reply, body: null } : reply
+    return { kind: 'respond', response: toResponse(shown, request) }
+  }
+
   return async (request, routeId, peer = {}) => {
-    const charged = await charge(request, routeId, peer)
-    if (!('kind' in charged)) {
-      const reply = request.method === 'HEAD' ? { ...charged, body: null } : charged
-      return { kind: 'respond', response: toResponse(reply, request) }
-    }
+    const called = calledBy(request, routeId, peer)
+    const prepaid = takesCredits.has(routeId) ? await chargeCredits?.(called) : undefined
+    if (prepaid) return 'kind' in prepaid ? prepaid : respond(request, prepaid)
+    const charged = await charge(called)
+    if (!('kind' in charged)) return respond(request, charged)
     const { payment, settled, lease, notice, spoken, signReceipt } = charged
     const { challengeId } = payment
     const responseWith = (receipt?: string) =>
@@ -167,20 +172,6 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     }
     return { kind: 'paid', payment, headers, headersFor, finish }
   }
-}
-
-/** A handler that has not answered after so many renewals is given up. */
-const MAX_RENEWALS = 60
-
-/** A slow handler must not be run again, or its payment sent back, while it works. */
-function keepLease(renew: () => Promise<boolean>, leaseMs: number): () => void {
-  let renewals = 0
-  const timer = setInterval(async () => {
-    // A store that is away keeps the lease as it is; the next turn asks again.
-    const held = await renew().catch(() => true)
-    if (!held || ++renewals >= MAX_RENEWALS) clearInterval(timer)
-  }, leaseMs / 3).unref()
-  return () => clearInterval(timer)
 }
 
 /** The seller's own route may lie beside the gateway's base path: the 402 names where the call was made. */

@@ -21,6 +21,7 @@ import { createOutcomeRenderer, type Dialects } from './render-outcome.ts'
 import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, publicFault, type SafeguardOptions } from './safeguards.ts'
+import { createBalanceEndpoint } from './serve-balance.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
 import { createAccessAgain, type SignIn } from './sign-in.ts'
 
@@ -216,6 +217,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     const document = published(receipts.didDocument, 300)
     for (const path of receipts.didPaths) endpoints[path] = { GET: () => document }
   }
+  if (context.credits) endpoints['/x402/credits'] = { GET: createBalanceEndpoint(context, context.credits) }
   for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(context))
   const listed = [
     ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),

@@ -32,4 +32,6 @@ export interface EndpointContext extends Safeguards {
 export interface Credits extends Pick<Engine, 'spend' | 'balance'> {
   /** Who spends. */
   readSpender: ReadSpender
+  /** The ids of the plans that grant credits. */
+  planIds: readonly string[]
 }

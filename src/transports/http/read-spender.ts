@@ -1,8 +1,6 @@
-import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
 import type { PrepaidIntent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
-import { headerOf } from './native-request.ts'
 import type { SignIn } from './sign-in.ts'
 
 /** What of a token says whose credits it spends. */
@@ -18,10 +16,22 @@ export interface SpenderClaims {
 
 export type Spending = PrepaidIntent['spender']
 
-/** Who spends, or why nobody; undefined: the request brings neither a token nor a sign-in. */
-export type ReadSpender = (request: Request, path: string) => Promise<Spending | GatewayError> | undefined
+/** What a request brings to say who spends. */
+export interface SpenderHead {
+  /** The header of this name. */
+  authorization: string | null
+  /** A wallet's sign-in: the header's text, or JSON where it travels in a body. */
+  proof?: unknown
+}
+
+/** Who spends, or why nobody; undefined: the request brings neither a token nor a sign-in. `path`: where it was sent. */
+export type ReadSpender = (head: SpenderHead, path: string) => Promise<Spending | GatewayError> | undefined
 
 const BEARER = /^Bearer /i
+
+export const isBearer = (authorization: string | null): authorization is string =>
+  authorization !== null && BEARER.test(authorization)
+
 /** Tokens that were checked a moment ago, so that a thousand calls with one token check it once. */
 const MAX_KNOWN = 10_000
 
@@ -47,15 +57,13 @@ export function createSpenderReader(
     return spender
   }
 
-  async function byWallet(proof: string, path: string, from: Pick<SignIn, 'wallet'>) {
+  async function byWallet(proof: unknown, path: string, from: Pick<SignIn, 'wallet'>) {
     const wallet = await from.wallet(proof, path)
     return wallet instanceof GatewayError ? wallet : { ...wallet, resourceId: DEFAULT_RESOURCE_ID }
   }
 
-  return (request, path) => {
-    const authorization = headerOf(request, 'authorization')
-    if (authorization !== null && BEARER.test(authorization)) return byToken(authorization)
-    const proof = signIn && headerOf(request, SIGN_IN_WITH_X)
-    return proof ? byWallet(proof, path, signIn) : undefined
+  return ({ authorization, proof }, path) => {
+    if (isBearer(authorization)) return byToken(authorization)
+    return signIn && proof !== undefined && proof !== null ? byWallet(proof, path, signIn) : undefined
   }
 }

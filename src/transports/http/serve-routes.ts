@@ -3,7 +3,8 @@ import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome
 import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
-import { decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
+import { createSpenderAdmission } from './admit-spender.ts'
+import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
@@ -25,6 +26,7 @@ export function createRouteServer(
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
   const { engine, dialects, limits, render, admit, catchFaults, credits } = context
+  const admission = credits && createSpenderAdmission(credits.readSpender, context)
 
   /** A call by the holder of credits; undefined: the request brings no token or sign-in, and so may pay. */
   function servePrepaid(
@@ -33,25 +35,20 @@ export function createRouteServer(
     peer: Peer,
     { spoken, asked }: ReturnType<typeof decodeCallHeaders>,
   ): Promise<Reply | Response> | undefined {
-    if (!credits || asked instanceof GatewayError || asked.payment || request.method === 'HEAD')
-      return undefined
-    const reading = credits.readSpender(request, requestTarget(request).split('?')[0]!)
+    const entering = admission?.admitSpender(request, peer, { spoken, asked })
     return (
-      reading &&
+      entering &&
       catchFaults(
         async (): Promise<Reply | Response> => {
-          const spender = await reading
-          // Whoever cannot spend counts as a request without payment; whoever spends does not.
-          if (spender instanceof GatewayError) {
-            const headers = { 'www-authenticate': `Bearer error="invalid_token"` }
-            return admit(peer, spender, { headers, spoken })
-          }
+          const spender = await entering
+          if ('status' in spender) return spender
           const call = await callOf(request, true, spoken)
           if ('status' in call) return call
           delete call.headers.authorization
-          const idempotencyKey = asked.requestId
-          const outcome = await credits.spend({ transport: 'http', routeId, call, spender, idempotencyKey })
+          const { requestId: idempotencyKey } = asked as CallHeaders
+          const outcome = await credits!.spend({ transport: 'http', routeId, call, spender, idempotencyKey })
           if (outcome.kind === 'reserved') throw new Error(`route ${routeId} is not embedded`)
+          if (outcome.kind === 'failed') return admission!.refuse(request, peer, outcome, spoken)
           return renderPrepaid(outcome, raw, render, spoken)
         },
         { spoken },
@@ -75,7 +72,11 @@ export function createRouteServer(
       if ('status' in call) return call
       const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...admitted }
       const offered = engine.offer(intent)
-      if (offered) return render.outcome(offered, spoken)
+      if (offered) {
+        const reply = render.outcome(offered, spoken)
+        const mayBePrepaid = route.credits > 0 && offered.kind === 'challenge'
+        return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
+      }
       const challengeId = admitted.payment?.echo.challengeId
       return catchFaults(async () => rendered(await engine.purchase(intent), spoken), { challengeId, spoken })
     }

@@ -4,8 +4,10 @@ import type { Intent, Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { EndpointContext } from '../http/endpoint.ts'
 import { readRequestId } from '../http/read-request-id.ts'
+import type { Spending } from '../http/read-spender.ts'
 import { createResultRenderer, errorResult, textResult } from './render-result.ts'
 import { createToolSignIn } from './sign-in.ts'
+import type { ToolSpending } from './spend-credits.ts'
 import type { McpTool } from './tool.ts'
 
 export interface ToolCall {
@@ -13,6 +15,8 @@ export interface ToolCall {
   args: unknown
   meta: Record<string, unknown> | undefined
   paying: CallPayment
+  /** Whose token the HTTP request brings, if the tool takes credits. */
+  bearer: Spending | GatewayError | undefined
   /** Of the caller. */
   address: string | undefined
 }
@@ -25,13 +29,14 @@ export function createToolCaller(
   context: EndpointContext,
   baseUrl: string,
   tools: readonly McpTool[],
+  spending: ToolSpending,
 ): ToolCaller {
   const { engine, dialects, render, catchFaults } = context
-  const signIn = createToolSignIn(context)
+  const signIn = createToolSignIn(context, spending.takesCredits)
   const byName = new Map(tools.map((tool) => [tool.listing.name, tool]))
   const results = createResultRenderer(dialects, render, baseUrl)
 
-  return async ({ name, args, meta, paying: { payment, paysByMpp }, address }) => {
+  return async ({ name, args, meta, paying: { payment, paysByMpp }, bearer, address }) => {
     const tool = byName.get(name)
     if (!tool) return undefined
     if (tool.kind === 'free') return textResult(tool.text())
@@ -42,7 +47,9 @@ export function createToolCaller(
     if (intent instanceof GatewayError) return errorResult(render.failure(intent))
     const answer = await catchFaults(
       async () => {
-        const owned = payment ? undefined : await signIn.outcomeOf(meta, intent)
+        const prepaid = payment ? undefined : await spending.resultOf(bearer, meta, intent)
+        if (prepaid && 'content' in prepaid) return { result: prepaid }
+        const owned = prepaid ?? (payment ? undefined : await signIn.outcomeOf(meta, intent))
         const outcome = owned ?? (await engine.purchase({ ...intent, address }))
         return { result: signIn.offering(outcome, results(outcome, paysByMpp)) }
       },

@@ -17,6 +17,7 @@ import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
 import { rewriteInternalError } from './rewrite-internal-error.ts'
 import { routeTools } from './route-tool.ts'
+import { createToolSpending } from './spend-credits.ts'
 
 /** What MCP needs of the configuration. */
 export interface McpConfig {
@@ -52,7 +53,9 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }:
 
   return (context) => {
     const { limits, admit, report } = context
-    const exchange = createExchange(card, tools, createToolCaller(context, config.baseUrl, tools))
+    const spending = createToolSpending(context, tools)
+    const callTool = createToolCaller(context, config.baseUrl, tools, spending)
+    const exchange = createExchange(card, tools, callTool)
 
     const post: Endpoint = async (request, peer) => {
       const foreign = refuseForeign(request.headers)
@@ -70,11 +73,16 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }:
       // Something that is no payment must not be a way around the limit of requests without one.
       const paying = payingOf(context.dialects, message, request.headers)
       const { payment } = paying
-      const admitted = admit(peer, { payment: payment instanceof GatewayError ? undefined : payment })
-      if ('status' in admitted) return asRpcError(admitted, message)
-      const reply = await replyOf(
-        await exchange(detached(request), message, { paying, address: peer.address }),
-      )
+      const bearer = payment
+        ? undefined
+        : await spending.bearerOf(message, request.headers.get('authorization'))
+      // Whoever spends does not count as a request without payment; a token that is not good does.
+      if (!bearer || bearer instanceof GatewayError) {
+        const admitted = admit(peer, { payment: payment instanceof GatewayError ? undefined : payment })
+        if ('status' in admitted) return asRpcError(admitted, message)
+      }
+      const caller = { paying, bearer, address: peer.address }
+      const reply = await replyOf(await exchange(detached(request), message, caller))
       return { ...reply, body: rewriteInternalError(reply.body, report) }
     }
 

@@ -24,7 +24,7 @@ function instructionsFor(tools: readonly McpTool[]): string {
 }
 
 /** What is known of a call before the protocol's library reads it. */
-export type Caller = Pick<ToolCall, 'paying' | 'address'>
+export type Caller = Pick<ToolCall, 'paying' | 'bearer' | 'address'>
 
 /** Serves one message of either generation of the protocol, by a fresh server, and always answers JSON. */
 export function createExchange(

@@ -40,7 +40,7 @@ export function createResultRenderer(
       ...(receipt && { [RECEIPT_KEY]: receipt }),
     }
     const paymentInstructions = instructions(offer, resource, x402PaymentUrl)
-    const text = { ...structured, ...(reason && { code: reason.code }), x402PaymentUrl, paymentInstructions }
+    const text = { ...structured, ...(reason && whyOf(reason)), x402PaymentUrl, paymentInstructions }
     return {
       isError: true,
       structuredContent: structured,
@@ -92,6 +92,11 @@ export function createResultRenderer(
     }
   }
 }
+
+const whyOf = ({ code, message, details: { topUp } }: GatewayError) => ({
+  code,
+  ...(topUp && { message, topUp }),
+})
 
 function instructions(
   { kind, itemId, rails }: Offer,

@@ -56,11 +56,13 @@ function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
       description:
         `${route.description}. ${method} ${path}, ${price} per call (x402 or MPP). Without a payment it answers the ` +
         'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] ' +
-        '(MPP: _meta["org.paymentauth/credential"]) it answers a ResourceResponse with the data.',
+        '(MPP: _meta["org.paymentauth/credential"]) it answers a ResourceResponse with the data.' +
+        prepaidBy(route),
       inputSchema: inputSchema(Arguments),
       annotations: { readOnlyHint: false, destructiveHint: method === 'DELETE' },
     },
     kind: 'sold',
+    ...(route.credits > 0 && { prepaidRoute: routeId }),
     intentOf(args) {
       const asked = parseArguments(name, Arguments, args) as Record<string, unknown> | GatewayError
       if (asked instanceof GatewayError) return asked
@@ -70,6 +72,14 @@ function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
       return { transport: 'mcp', routeId, call, ...(named !== undefined && { requestId: named }) }
     },
   }
+}
+
+function prepaidBy({ credits }: CatalogRoute): string {
+  if (credits === 0) return ''
+  return (
+    ` Or it costs ${credits} ${credits === 1 ? 'credit' : 'credits'} of a plan and no payment: send that plan's token as ` +
+    'Authorization: Bearer on the HTTP request, or its wallet\'s sign-in in _meta["sign-in-with-x"]; the same requestId is debited once.'
+  )
 }
 
 function uniqueName(routeId: string, names: Set<string>): string {

@@ -8,14 +8,15 @@ import type { EndpointContext } from '../http/endpoint.ts'
 export interface ToolSignIn {
   /** The outcome of a call that brings a proof: what the wallet owns, or why not. Undefined: it may buy. */
   outcomeOf(meta: Record<string, unknown> | undefined, asked: Intent): Promise<Outcome | undefined>
-  /** The same result; one that asks for the payment of a plan also says what to sign instead. */
+  /** The same result; one that asks for a payment where a wallet may sign in also says what to sign instead. */
   offering(outcome: Outcome, result: CallToolResult): CallToolResult
 }
 
-export function createToolSignIn({
-  signIn,
-  basePath,
-}: Pick<EndpointContext, 'signIn' | 'basePath'>): ToolSignIn {
+/** `takesCredits`: the route can be called by a wallet that holds credits. */
+export function createToolSignIn(
+  { signIn, basePath }: Pick<EndpointContext, 'signIn' | 'basePath'>,
+  takesCredits: (routeId: string) => boolean,
+): ToolSignIn {
   const path = `${basePath}/mcp`
   return {
     async outcomeOf(meta, { planId, resourceId }) {
@@ -25,7 +26,10 @@ export function createToolSignIn({
       return found instanceof GatewayError ? { kind: 'failed', error: found } : found
     },
     offering(outcome, result) {
-      if (!signIn || outcome.kind !== 'challenge' || outcome.offer.kind !== 'plan') return result
+      const offer = outcome.kind === 'challenge' || outcome.kind === 'failed' ? outcome.offer : undefined
+      const mayBeOwned =
+        offer?.kind === 'plan' ? outcome.kind === 'challenge' : offer && takesCredits(offer.itemId)
+      if (!signIn || !mayBeOwned) return result
       return { ...result, _meta: { ...result._meta, ...signIn.offer(path) } }
     },
   }

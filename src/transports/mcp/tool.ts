@@ -8,7 +8,12 @@ import { nameFault } from '../../protocol/name-fault.ts'
 export type McpTool = { listing: Tool } & (
   | { kind: 'free'; text(): string }
   /** Arguments are checked before anything is asked of the buyer, or of the engine. */
-  | { kind: 'sold'; intentOf(args: unknown): Intent | GatewayError }
+  | {
+      kind: 'sold'
+      intentOf(args: unknown): Intent | GatewayError
+      /** The route that it calls, if that takes credits. */
+      prepaidRoute?: string
+    }
 )
 
 /** The JSON Schema of a tool's arguments. */
