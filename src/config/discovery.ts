@@ -12,20 +12,25 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
     chainId: network.chainId,
     asset: network.token.address,
     ...(config.networks.length > 1 && { networks: config.networks.map(describeNetwork) }),
-    plans: config.plans.map(({ planId, unitAmount, description }) => ({
+    plans: config.plans.map(({ planId, unitAmount, credits, description }) => ({
       planId,
       unitAmount,
+      ...(credits !== undefined && { credits }),
       ...(description && { description }),
     })),
-    routes: config.routes.map(({ routeId, method, path, unitAmount, free, raw, description }) => ({
-      routeId,
-      method,
-      path,
-      ...(unitAmount && { unitAmount }),
-      ...(free && { free }),
-      ...(raw && { raw }),
-      ...(description && { description }),
-    })),
+    routes: config.routes.map(
+      ({ routeId, method, path, unitAmount, maxAmount, free, raw, credits, description }) => ({
+        routeId,
+        method,
+        path,
+        ...(typeof unitAmount === 'string' && { unitAmount }),
+        ...(maxAmount !== undefined && { maxAmount }),
+        ...(free && { free }),
+        ...(raw && { raw }),
+        ...(credits !== undefined && { credits }),
+        ...(description && { description }),
+      }),
+    ),
     refunds: refundTerms(config),
   }
 }
