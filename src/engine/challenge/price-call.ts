@@ -40,7 +40,11 @@ export async function currentPrice(
 
 /** The reason may name the seller's servers, so buyers are not told it. */
 function unavailable(core: Core, routeId: string, reason: string): GatewayError {
-  tellSeller(core, routeId, `route ${routeId} is not sold, because its price cannot be had: ${reason}`)
+  tellSeller(
+    core,
+    `${routeId}/none`,
+    `route ${routeId} is not sold, because its price cannot be had: ${reason}`,
+  )
   const message = `The price of route ${routeId} cannot be had now; nothing was charged.`
   return new GatewayError('PRICE_UNAVAILABLE', message, { retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
@@ -48,13 +52,13 @@ function unavailable(core: Core, routeId: string, reason: string): GatewayError 
 function tooHigh(core: Core, routeId: string, price: string, { amount }: CatalogItem): GatewayError {
   const most = microToDollars(BigInt(amount))
   const why = `price ${price} of a call is above its maxAmount ${most}`
-  tellSeller(core, routeId, `route ${routeId} is not sold, because the ${why}`)
+  tellSeller(core, `${routeId}/high`, `route ${routeId} is not sold, because the ${why}`)
   const message = `This call of route ${routeId} would cost more than the route's most of ${most}, so it is not sold; nothing was charged.`
   return new GatewayError('PRICE_TOO_HIGH', message)
 }
 
-/** Once an hour and route: whoever asks for offers must not fill the log. */
-function tellSeller(core: Core, routeId: string, message: string): void {
+/** Once an hour, route and reason: whoever asks for offers must not fill the log. */
+function tellSeller(core: Core, about: string, message: string): void {
   const hour = Math.floor(core.clock.now() / HOUR_MS)
-  alertOnce(core, `price/${routeId}/${hour}`, 'price-refused', message)
+  alertOnce(core, `price/${about}/${hour}`, 'price-refused', message)
 }
