@@ -29,6 +29,7 @@ import { createSpenderReader } from './transports/http/read-spender.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
+import { buildPrices } from './wiring/build-prices.ts'
 import { balancesOn, buildRail, connectChain } from './wiring/build-rail.ts'
 import { buildReceipts } from './wiring/build-receipts.ts'
 import { buildRoutes } from './wiring/build-routes.ts'
@@ -36,6 +37,7 @@ import { buildSecretKeys } from './wiring/build-secret-keys.ts'
 import { buildSignIn } from './wiring/build-sign-in.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
 import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
+import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { Gateway }
 
@@ -69,6 +71,7 @@ export async function createGateway(
   instruments: Instruments = {},
 ): Promise<Gateway> {
   const config = resolveConfig(options, source)
+  warnOfCatalog(config, source)
   instruments.conceal?.(secretValues(config))
   const alerts = buildAlerts(config, instruments)
   const connected = await Promise.all(config.networks.map((on) => connectChain(on, { alerts, clock })))
@@ -102,6 +105,7 @@ export async function createGateway(
   const receipts = buildReceipts(config, keys)
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
   const served = await buildRoutes(config, seal, alerts)
+  const prices = await buildPrices(config)
   // A retry must not call the backend while the first call may still be running.
   const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
@@ -112,6 +116,7 @@ export async function createGateway(
       rails,
       delivery,
       ...(served && { backend: served.backend }),
+      ...(prices && { askPrice: prices.ask }),
       clock,
       random,
       alerts,
@@ -266,6 +271,7 @@ export async function createGateway(
       await idle()
       await engine.stop()
       await served?.close()
+      await prices?.close()
       turns?.close()
       await store.close()
     },

@@ -45,6 +45,7 @@ export type AlertKind =
   | 'rail-withdrawn'
   | 'rail-returned'
   | 'rail-missing'
+  | 'price-refused'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -206,6 +207,12 @@ export interface Backend {
   /** The stored answer of an earlier call; undefined when no key opens it. */
   open(order: Order, sealed: string): Promise<RouteAnswer | undefined>
 }
+
+/**
+ * Asks the seller's code or server what a call of a route with a computed price costs, and returns its answer unchecked.
+ * Rejects with the reason, for the operator, if there is none.
+ */
+export type AskPrice = (routeId: string, call: Omit<RouteCall, 'headers'>) => Promise<unknown>
 
 /**
  * The result of forwarding a call: the backend's own answer as a stream, or the status that says why there is none.

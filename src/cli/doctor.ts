@@ -3,7 +3,7 @@ import { liveChecks } from '../checks/live-checks.ts'
 import { type Check, type Finding, runChecks } from '../checks/run-checks.ts'
 import { standingChecks } from '../checks/standing-checks.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
-import { variableFault } from '../config/variable-fault.ts'
+import { variableFault, variableWarnings } from '../config/variable-fault.ts'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import type { Loaded } from '../server/load-configuration.ts'
@@ -52,7 +52,15 @@ async function diagnose(terminal: Terminal, json: boolean): Promise<Finding[]> {
   const reached = placed.every(({ level }) => level === 'ok')
   const agents = reached ? await runChecks(checkAgents(config)) : []
   const good: Finding = { name: 'configuration', level: 'ok', message: wordsOf(config) }
-  return [...(told.length > 0 ? told : [good]), ...asked, ...refundKey(config), ...placed, ...agents]
+  const warnings = variableWarnings(config).map((line) => ({ ...faultFinding(line), level: 'warn' as const }))
+  return [
+    ...(told.length > 0 ? told : [good]),
+    ...warnings,
+    ...asked,
+    ...refundKey(config),
+    ...placed,
+    ...agents,
+  ]
 }
 
 function faultFinding(line: string): Finding {

@@ -4,6 +4,7 @@ import { durationWords } from '../protocol/duration.ts'
 import { MAX_TOKEN_TTL_SECONDS } from './check-limits.ts'
 import { nearest } from './did-you-mean.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
+import { urlFault } from './url-fault.ts'
 
 const EXAMPLES: Record<string, string> = {
   planId: '"basic"',
@@ -15,12 +16,16 @@ const EXAMPLES: Record<string, string> = {
   tokenTtlSeconds: '3600',
   free: 'true',
   raw: 'true',
+  credits: '1000',
+  maxAmount: '"$1.00"',
+  priceFrom: '"http://localhost:8080/price"',
 }
 
 const KINDS: Record<string, string> = {
   tokenTtlSeconds: 'a number of seconds',
   free: 'true or false',
   raw: 'true or false',
+  credits: 'a whole number from 1 to 1000000000',
 }
 
 // Other names for a price, too different from "unitAmount" for the spelling check.
@@ -52,6 +57,12 @@ export function readPlans(reader: OptionReader): Plan[] {
 
 export function readRoutes(reader: OptionReader): Route[] {
   const routes = readList(reader, 'routes', RouteSchema)
+  routes.forEach(({ priceFrom }, index) => {
+    const fault = priceFrom === undefined ? undefined : urlFault(priceFrom)
+    if (fault === undefined) return
+    const where = `${reader.label('routes')}[${index}].priceFrom`
+    reader.faults.push(`${where} ${fault}, for example priceFrom: ${EXAMPLES.priceFrom}.`)
+  })
   refuseTwins(
     reader,
     'routes',
@@ -115,6 +126,8 @@ function describe(
   const example = EXAMPLES[name] ?? ''
   const value = (item as Record<string, unknown>)[name]
   if (value === undefined) return [`${where} has no ${name}; for example ${name}: ${example}.`]
+  if (issue.code === 'invalid_type' && issue.expected === 'int' && typeof value === 'number')
+    return [`${where}.${name} is ${value}; it must be a whole number, for example ${name}: ${example}.`]
   if (issue.code === 'invalid_type')
     return [
       `${where}.${name} is ${kindOf(value)}; it must be ${KINDS[name] ?? 'a text'}, for example ${name}: ${example}.`,

@@ -45,6 +45,11 @@ const faultsOf = (change: Record<string, unknown>) => {
 const plan = (change: Record<string, unknown>) => ({
   plans: [{ planId: 'basic', unitAmount: '$1.00', ...change }],
 })
+const computed = (change: Record<string, unknown>) => ({
+  routes: [
+    { ...route, unitAmount: undefined, priceFrom: 'http://a.example/price', maxAmount: '$1.00', ...change },
+  ],
+})
 
 describe('one fault, one line', () => {
   test.each<[Record<string, unknown>, string]>([
@@ -111,6 +116,53 @@ describe('one fault, one line', () => {
       plan({ tokenTtlSeconds: 1e15 }),
       'plans[0].tokenTtlSeconds is 1000000000000000; it may be at most 315360000',
     ],
+    // credits
+    ...[0, -1, 1e18].map((credits): [Record<string, unknown>, string] => [
+      plan({ credits }),
+      `plans[0].credits ${credits} must be a whole number from 1 to 1000000000, for example 1000.`,
+    ]),
+    [
+      plan({ credits: 1.5 }),
+      'plans[0].credits is 1.5; it must be a whole number, for example credits: 1000.',
+    ],
+    [
+      plan({ credits: '50' }),
+      'plans[0].credits is a text; it must be a whole number from 1 to 1000000000, for example credits: 1000.',
+    ],
+    [{ routes: [{ ...route, credits: 0 }] }, 'routes[0].credits 0 must be a whole number from 1 to'],
+    [{ routes: [{ ...route, credits: '1' }] }, 'routes[0].credits is a text; it must be a whole number'],
+    [
+      { routes: [{ ...route, unitAmount: undefined, free: true, credits: 1 }] },
+      'routes[0] has both free: true and credits; keep one',
+    ],
+    [
+      { ...plan({ credits: 50 }), tokenSecret: undefined, fetchResourceCredentials: () => 'x' },
+      'plans[0].credits: plan basic grants credits, which are spent with the built-in token, and fetchResourceCredentials makes another. Set tokenSecret or tokenPrivateKey instead',
+    ],
+    [
+      { ...plan({ credits: 50 }), tokenSecret: undefined, issueTokenApi: 'https://a.example/issue' },
+      'plans[0].credits: plan basic grants credits, which are spent with the built-in token, and issueTokenApi makes another.',
+    ],
+    // computed prices
+    [computed({ maxAmount: undefined }), 'routes[0] has no maxAmount for its computed price'],
+    [computed({ unitAmount: () => '$1', priceFrom: undefined, maxAmount: undefined }), 'has no maxAmount'],
+    [computed({ priceFrom: undefined }), 'routes[0] has no priceFrom for its maxAmount'],
+    [computed({ unitAmount: '$0.01' }), 'routes[0] has both unitAmount and priceFrom; keep one'],
+    [
+      computed({ unitAmount: '$0.01', priceFrom: undefined }),
+      'has a maxAmount, but its price is not computed',
+    ],
+    [computed({ free: true }), 'routes[0] has both free: true and priceFrom; keep one'],
+    [
+      computed({ unitAmount: 5, priceFrom: undefined }),
+      'routes[0].unitAmount is a number; it must be a text',
+    ],
+    [computed({ maxAmount: '$0' }), 'routes[0].maxAmount "$0" must be more than zero'],
+    [computed({ maxAmount: 1 }), 'routes[0].maxAmount is a number; it must be a text, for example'],
+    [computed({ priceFrom: 8080 }), 'routes[0].priceFrom is a number; it must be a text, for example'],
+    [computed({ priceFrom: 'price' }), 'routes[0].priceFrom is not a URL, for example priceFrom: "http'],
+    [computed({ priceFrom: 'ftp://a.example' }), 'routes[0].priceFrom begins with ftp:; it must be an http'],
+    [computed({ priceFrom: 'http://u:p@a.example' }), 'routes[0].priceFrom carries a user name or password'],
     [{ plans: [good.plans![0], good.plans![0]] }, 'plans has the planId "basic" more than once'],
     // routes
     [{ routes: [{ ...route, unitAmount: undefined }] }, 'routes[0] has no unitAmount; give a price'],

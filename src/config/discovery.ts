@@ -18,16 +18,19 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
       ...(credits !== undefined && { credits }),
       ...(description && { description }),
     })),
-    routes: config.routes.map(({ routeId, method, path, unitAmount, free, raw, credits, description }) => ({
-      routeId,
-      method,
-      path,
-      ...(unitAmount && { unitAmount }),
-      ...(free && { free }),
-      ...(raw && { raw }),
-      ...(credits !== undefined && { credits }),
-      ...(description && { description }),
-    })),
+    routes: config.routes.map(
+      ({ routeId, method, path, unitAmount, maxAmount, free, raw, credits, description }) => ({
+        routeId,
+        method,
+        path,
+        ...(typeof unitAmount === 'string' && { unitAmount }),
+        ...(maxAmount !== undefined && { maxAmount }),
+        ...(free && { free }),
+        ...(raw && { raw }),
+        ...(credits !== undefined && { credits }),
+        ...(description && { description }),
+      }),
+    ),
     refunds: refundTerms(config),
   }
 }

@@ -3,6 +3,7 @@ import { readAgents } from './check-agents.ts'
 import { readBackend } from './check-backend.ts'
 import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
+import { checkCredits } from './check-credits.ts'
 import { readLimits } from './check-limits.ts'
 import { readChain, readGasShare, readWallet } from './check-network-settings.ts'
 import { checkPaths } from './check-paths.ts'
@@ -56,6 +57,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   // Faulty routes count as routes: a seller who sells only calls is not asked for what plans need.
   const sellsPlans = reader.isGiven('plans') || !reader.isGiven('routes')
   const credential = readCredential(reader, sellsPlans)
+  checkCredits(reader, plans, credential)
   const settlements = places.map(readSettlement)
   const refundKeys = places.map((place) => readRefundKey(place.reader))
   const allowedWalletFactories = readFactories(reader)

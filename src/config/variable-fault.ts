@@ -1,5 +1,7 @@
-import { VARIABLES } from './from-env.ts'
+import { catalogWarnings } from './catalog-warnings.ts'
+import { VARIABLE_LABELS, VARIABLES } from './from-env.ts'
 import { networkVariable } from './network-variables.ts'
+import type { ResolvedConfig } from './resolved-config.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
 
 /** A fault and the variable that it is about; null if it is about no single variable. */
@@ -17,4 +19,9 @@ export function variableFault(message: string): Fault {
     networkVariable(name) !== undefined
   const name = [word, word.replace(/_FILE$/, '')].find(known)
   return { name: name ?? null, message }
+}
+
+/** What is allowed, but sells nothing as it stands; each line begins with the name of its variable. */
+export function variableWarnings(catalog: Pick<ResolvedConfig, 'plans' | 'routes'>): string[] {
+  return catalogWarnings(catalog, (list) => VARIABLE_LABELS[list] ?? list)
 }

@@ -1,6 +1,7 @@
 import type {
   AlertKind,
   Alerts,
+  AskPrice,
   Backend,
   ChallengeRow,
   Clock,
@@ -72,6 +73,8 @@ export interface Ports {
   delivery: Delivery
   /** Needed for routes, unless they are all embedded. */
   backend?: Backend
+  /** Needed if the price of a route is computed. */
+  askPrice?: AskPrice
   clock: Clock
   random: Random
   alerts: Alerts

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { PriceString } from './amount.ts'
+import { PriceString, priceFault } from './amount.ts'
+import type { PriceOfCall } from './computed-price.ts'
 
 /**
  * Ids that are used in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a
@@ -40,6 +41,8 @@ export const DiscoveredRouteSchema = z.strictObject({
     .pipe(z.enum(HTTP_METHODS)),
   path: z.string().startsWith('/', 'must start with "/"'),
   unitAmount: PriceString.optional(),
+  /** The price differs from call to call and is told by the 402; it is never more than this. */
+  maxAmount: PriceString.optional(),
   free: z.boolean().optional(),
   /** The backend's own answer is sent, not wrapped in a ResourceResponse. */
   raw: z.boolean().optional(),
@@ -48,10 +51,26 @@ export const DiscoveredRouteSchema = z.strictObject({
   description: z.string().max(1024).optional(),
 })
 
+export type DiscoveredRoute = z.infer<typeof DiscoveredRouteSchema>
+
 const NO_FUNCTION =
   'must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there'
 
+/** A price, or the function that says it. */
+const RoutePrice = z
+  .custom<string | PriceOfCall>((value) => value !== undefined)
+  .superRefine((price, context) => {
+    if (typeof price === 'function') return
+    const fault = typeof price === 'string' ? priceFault(price) : undefined
+    if (fault) context.addIssue({ code: 'custom', message: fault })
+    if (typeof price !== 'string') context.addIssue({ code: 'invalid_type', expected: 'string' })
+  })
+
 export const RouteSchema = DiscoveredRouteSchema.extend({
+  /** In JSON always a price. A function is asked for every offer, and needs `maxAmount`. */
+  unitAmount: RoutePrice.optional(),
+  /** Asked what each call costs, instead of `unitAmount`; needs `maxAmount`. */
+  priceFrom: z.string().optional(),
   /**
    * Embedded routes: which answers of the handler count as delivered. The payment of any other is refunded. Default:
    * 2xx.
@@ -61,10 +80,25 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
     .optional(),
 }).superRefine((route, context) => {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  const { free, unitAmount, priceFrom, maxAmount } = route
+  const isComputed = typeof unitAmount === 'function' || priceFrom !== undefined
   // A forgotten price must never make a route free.
-  if (route.free && route.unitAmount !== undefined) refuse('has both free: true and a unitAmount; keep one')
-  if (!route.free && route.unitAmount === undefined) {
-    refuse('has no unitAmount; give a price such as "$0.01" or say free: true')
+  if (free && unitAmount !== undefined) refuse('has both free: true and a unitAmount; keep one')
+  if (free && priceFrom !== undefined) refuse('has both free: true and priceFrom; keep one')
+  if (unitAmount !== undefined && priceFrom !== undefined)
+    refuse('has both unitAmount and priceFrom; keep one')
+  if (!free && unitAmount === undefined && priceFrom === undefined) {
+    refuse(
+      maxAmount === undefined
+        ? 'has no unitAmount; give a price such as "$0.01" or say free: true'
+        : 'has no priceFrom for its maxAmount; say where the price is asked, for example priceFrom: "http://localhost:8080/price"',
+    )
+  } else if (isComputed && maxAmount === undefined) {
+    refuse(
+      'has no maxAmount for its computed price; say the most that a call costs, for example maxAmount: "$1.00"',
+    )
+  } else if (maxAmount !== undefined && !isComputed && (free || typeof unitAmount === 'string')) {
+    refuse('has a maxAmount, but its price is not computed; take maxAmount out')
   }
   if (route.free && route.credits !== undefined) refuse('has both free: true and credits; keep one')
   if (route.free && route.delivered) refuse('has both free: true and delivered; what is free is not refunded')
@@ -123,7 +157,10 @@ export interface DiscoveryCatalog {
   networks?: SoldOnNetwork[]
   plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'credits' | 'description'> & NotSoldOn>
   routes: Array<
-    Pick<Route, 'routeId' | 'method' | 'path' | 'unitAmount' | 'free' | 'raw' | 'credits' | 'description'> &
+    Pick<
+      DiscoveredRoute,
+      'routeId' | 'method' | 'path' | 'unitAmount' | 'maxAmount' | 'free' | 'raw' | 'credits' | 'description'
+    > &
       NotSoldOn
   >
   refunds?: RefundTerms

@@ -174,6 +174,22 @@ export const ERROR_CODES = {
     when: 'the payment is confirmed but what it bought could not be delivered; a refund is on its way',
     fix: 'follow statusUrl until the refund is there',
   },
+  PRICE_TOO_HIGH: {
+    httpStatus: 502,
+    retryable: false,
+    a2a: { state: 'failed', code: 'PRICE_TOO_HIGH' },
+    mcp: 'error',
+    when: "the computed price of the call is above the route's maxAmount, so it is not sold; nothing was charged",
+    fix: 'ask for something smaller, or tell the seller',
+  },
+  PRICE_UNAVAILABLE: {
+    httpStatus: 503,
+    retryable: true,
+    a2a: { state: 'working', code: 'PRICE_UNAVAILABLE' },
+    mcp: 'error',
+    when: 'the price of the call is computed and cannot be had now; nothing was charged',
+    fix: 'send the same request again after Retry-After seconds',
+  },
   SETTLEMENT_PENDING: {
     httpStatus: 503,
     retryable: true,

@@ -8,8 +8,10 @@ import { matchPattern, parsePattern, type RoutePattern } from './route-pattern.t
 import { bodyHashOf } from './terms.ts'
 
 export interface CatalogItem {
-  /** Micro-units. */
+  /** Micro-units. Of a computed price it is the most that a call may cost. */
   amount: string
+  /** The price differs from call to call, and is asked for every offer. */
+  isComputed?: true
   description: string
 }
 
@@ -52,6 +54,7 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
           method,
           path,
           unitAmount,
+          maxAmount,
           free = false,
           raw = false,
           credits = 0,
@@ -67,7 +70,8 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
             raw,
             credits,
             description,
-            amount: unitAmount ? amount(unitAmount) : '0',
+            amount: typeof unitAmount === 'string' ? amount(unitAmount) : maxAmount ? amount(maxAmount) : '0',
+            ...(maxAmount !== undefined && { isComputed: true as const }),
           },
         ],
       ),

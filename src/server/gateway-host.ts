@@ -3,7 +3,7 @@ import { configFilePath, type SavedValues, writeConfigFile } from '../config/con
 import type { Configuration } from '../config/read-configuration.ts'
 import { isSet } from '../config/read-variable.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
-import { variableFault } from '../config/variable-fault.ts'
+import { variableFault, variableWarnings } from '../config/variable-fault.ts'
 import { ConfigError, UnavailableError } from '../errors.ts'
 import { holdsRecords } from '../stores/holds-records.ts'
 import type { TokenRefusal } from './auth/create-auth.ts'
@@ -76,6 +76,7 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
     } catch (error) {
       warn(`${dataDir} cannot remember which store is in use: ${messageOf(error)}`)
     }
+    if (configuration.config) for (const line of variableWarnings(configuration.config)) warn(line)
     parts.onChange(configuration)
   }
 

@@ -26,10 +26,10 @@ function catalogOf(discovery: DiscoveryCatalog, rails: readonly RailState[]): Di
   const least = rails
     .map(({ network, leastAmount }) => ({ network: network.id, micro: BigInt(leastAmount) }))
     .filter(({ micro }) => micro > 0n)
-  const on = <T extends { unitAmount?: string }>(item: T) => {
-    const { unitAmount } = item
-    if (unitAmount === undefined) return item
-    const price = dollarsToMicro(unitAmount)
+  const on = <T extends { unitAmount?: string; maxAmount?: string }>(item: T) => {
+    const most = item.unitAmount ?? item.maxAmount
+    if (most === undefined) return item
+    const price = dollarsToMicro(most)
     const notOn = least.filter(({ micro }) => price < micro).map(({ network }) => network)
     return notOn.length === 0 ? item : { ...item, notOn }
   }

@@ -9,6 +9,7 @@ export interface PlanRow {
   price: string
   description: string
   ttl: string
+  credits: string
 }
 
 export interface RouteRow {
@@ -17,6 +18,11 @@ export interface RouteRow {
   method: string
   path: string
   price: string
+  /** The price is asked at `priceFrom`, and `maxPrice` is the most. */
+  computed: boolean
+  priceFrom: string
+  maxPrice: string
+  credits: string
   free: boolean
   raw: boolean
   description: string
@@ -63,7 +69,14 @@ export const isDuration = (name: string): boolean => name.endsWith('_SECONDS')
 let lastKey = 0
 const nextKey = (): number => ++lastKey
 
-export const blankPlan = (): PlanRow => ({ key: nextKey(), planId: '', price: '', description: '', ttl: '' })
+export const blankPlan = (): PlanRow => ({
+  key: nextKey(),
+  planId: '',
+  price: '',
+  description: '',
+  ttl: '',
+  credits: '',
+})
 
 export const blankRoute = (): RouteRow => ({
   key: nextKey(),
@@ -71,6 +84,10 @@ export const blankRoute = (): RouteRow => ({
   method: 'GET',
   path: '',
   price: '',
+  computed: false,
+  priceFrom: '',
+  maxPrice: '',
+  credits: '',
   free: false,
   raw: false,
   description: '',
@@ -100,6 +117,7 @@ const planRow = (plan: Plan): PlanRow => ({
   price: String(plan.unitAmount ?? '').replace(/^\$/, ''),
   description: plan.description ?? '',
   ttl: plan.tokenTtlSeconds === undefined ? '' : durationFrom(String(plan.tokenTtlSeconds)),
+  credits: String(plan.credits ?? ''),
 })
 
 const routeRow = (route: Route): RouteRow => ({
@@ -108,6 +126,10 @@ const routeRow = (route: Route): RouteRow => ({
   method: String(route.method ?? 'GET'),
   path: String(route.path ?? ''),
   price: String(route.unitAmount ?? '').replace(/^\$/, ''),
+  computed: route.priceFrom !== undefined || route.maxAmount !== undefined,
+  priceFrom: String(route.priceFrom ?? ''),
+  maxPrice: String(route.maxAmount ?? '').replace(/^\$/, ''),
+  credits: String(route.credits ?? ''),
   free: route.free === true,
   raw: route.raw === true,
   description: route.description ?? '',
@@ -125,10 +147,13 @@ function choicesOf(state: SetupState): Choices {
 
 /** The rows that are sent, with their position on the screen: messages of the server count the rows sent. */
 export const filledPlans = (rows: PlanRow[]): PlanRow[] =>
-  rows.filter((row) => row.planId + row.price + row.description + row.ttl !== '')
+  rows.filter((row) => row.planId + row.price + row.description + row.ttl + row.credits !== '')
 
 export const filledRoutes = (rows: RouteRow[]): RouteRow[] =>
-  rows.filter((row) => row.routeId + row.path + row.price + row.description !== '')
+  rows.filter(
+    ({ routeId, path, price, priceFrom, maxPrice, credits, description }) =>
+      routeId + path + price + priceFrom + maxPrice + credits + description !== '',
+  )
 
 /** What is sent to the server to be checked or saved, without the settings of the environment. */
 export function inputOf(form: FormState, state: SetupState): SetupInput {
@@ -175,29 +200,40 @@ export function unwantedNames(choices: Choices): ReadonlySet<string> {
   )
 }
 
-const planOf = ({ planId, price, description, ttl }: PlanRow): Record<string, unknown> => ({
+const planOf = ({ planId, price, description, ttl, credits }: PlanRow): Record<string, unknown> => ({
   ...(planId.trim() !== '' && { planId: planId.trim() }),
   ...(price.trim() !== '' && { unitAmount: dollars(price) }),
   ...(description.trim() !== '' && { description: description.trim() }),
   ...(ttl.trim() !== '' && { tokenTtlSeconds: secondsOf(ttl) ?? ttl }),
+  ...creditsOf(credits),
 })
 
-const routeOf = ({
-  routeId,
-  method,
-  path,
-  price,
-  free,
-  raw,
-  description,
-}: RouteRow): Record<string, unknown> => ({
-  ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
-  method,
-  ...(path.trim() !== '' && { path: path.trim() }),
-  ...(free ? { free: true } : price.trim() !== '' && { unitAmount: dollars(price) }),
-  ...(raw && { raw: true }),
-  ...(description.trim() !== '' && { description: description.trim() }),
-})
+const routeOf = (row: RouteRow): Record<string, unknown> => {
+  const { routeId, method, path, free, raw, credits, description } = row
+  return {
+    ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
+    method,
+    ...(path.trim() !== '' && { path: path.trim() }),
+    ...(free ? { free: true } : { ...priceOf(row), ...creditsOf(credits) }),
+    ...(raw && { raw: true }),
+    ...(description.trim() !== '' && { description: description.trim() }),
+  }
+}
+
+const priceOf = ({ price, computed, priceFrom, maxPrice }: RouteRow): Record<string, unknown> =>
+  computed
+    ? {
+        ...(priceFrom.trim() !== '' && { priceFrom: priceFrom.trim() }),
+        ...(maxPrice.trim() !== '' && { maxAmount: dollars(maxPrice) }),
+      }
+    : { ...(price.trim() !== '' && { unitAmount: dollars(price) }) }
+
+/** What is no number is sent as it was typed, so that the server says what is wrong with it. */
+function creditsOf(typed: string): Record<string, unknown> {
+  const text = typed.trim()
+  if (text === '') return {}
+  return { credits: /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text }
+}
 
 /** The dollar sign is shown before the box; if it is typed too, the meaning is the same. */
 const dollars = (price: string): string => `$${price.trim().replace(/^\$/, '')}`

@@ -6,6 +6,7 @@ import { type Core, getOne } from '../core.ts'
 import type { EchoedIds, Intent, Payment } from '../outcome.ts'
 import { alreadyRedeemed, otherPurchase, settlementPending } from '../refusals.ts'
 import { challengeOfRequest, draftChallenge, requestPointer } from './open-challenge.ts'
+import { currentPrice } from './price-call.ts'
 import { provenDraft, type Sold } from './proven-draft.ts'
 import {
   generateRequestId,
@@ -198,8 +199,9 @@ async function byRequestId(
   core: Core,
   intent: PaidIntent,
   requestId: string | undefined,
-  { subject, item }: Sold,
+  sold: Sold,
 ): Promise<Found> {
+  const { subject } = sold
   const { paymentId } = intent.payment
   if (requestId !== undefined && paymentId !== undefined && requestId !== paymentId) {
     return twoNames(paymentId, requestId)
@@ -209,6 +211,8 @@ async function byRequestId(
     if (known.fingerprint !== subjectFingerprint(subject)) return fail(otherPurchase(known))
     return open(known)
   }
+  const item = await currentPrice(core, sold, intent.call)
+  if (item instanceof GatewayError) return fail(item)
   const id = requestId ?? nameOfPayment(intent) ?? generateRequestId(core)
   return insertNamed(core, intent, draftChallenge(core, intent, subject, item, id))
 }

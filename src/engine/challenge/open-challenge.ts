@@ -9,6 +9,7 @@ import type { Intent, Outcome } from '../outcome.ts'
 import { railTermsOf } from '../rails.ts'
 import { otherPurchase, refunded, settlementPending } from '../refusals.ts'
 import { endingEntries } from './log-unpaid.ts'
+import { currentPrice } from './price-call.ts'
 import { generateRequestId } from './request-names.ts'
 import { subjectFingerprint } from './subject-fingerprint.ts'
 
@@ -59,15 +60,22 @@ export function requestPointer(challenge: ChallengeRow, previous?: RequestRow): 
 }
 
 /**
- * Terms that are not stored: the id proves them when the buyer repeats it. Undefined: this challenge must be stored.
+ * Terms that are not stored: the id proves them when the buyer repeats it. Undefined: this challenge must be stored, or
+ * its price must be asked first, and `openChallenge` does it.
  */
 export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
-  if (intent.payment || intent.proof || intent.requestId !== undefined || intent.transport === 'a2a')
-    return undefined
+  if (intent.payment || intent.proof || isStored(intent)) return undefined
   const sold = findSubject(core.config.catalog, intent)
   if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  return sold.item.isComputed ? undefined : unstoredOffer(core, intent, sold.subject, sold.item)
+}
+
+/** The buyer may return by the requestId or the task alone. */
+const isStored = ({ requestId, transport }: Intent): boolean => requestId !== undefined || transport === 'a2a'
+
+function unstoredOffer(core: Core, { transport }: Intent, subject: Subject, item: CatalogItem): Outcome {
   const requestId = generateRequestId(core)
-  const { terms, key, expiresAt } = draftTerms(core, intent.transport, sold.subject, sold.item, requestId)
+  const { terms, key, expiresAt } = draftTerms(core, transport, subject, item, requestId)
   const { kind, itemId, resourceId, resource } = terms
   const challenge = { key, requestId, kind, itemId, resourceId, resource, expiresAt }
   return {
@@ -76,17 +84,31 @@ export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
   }
 }
 
-/** Terms for a buyer that may return by requestId or task, so the challenge is stored. */
+/**
+ * Terms for a buyer that may return by requestId or task, so the challenge is stored; and all terms whose price is
+ * computed.
+ */
 export async function openChallenge(core: Core, intent: Intent): Promise<Outcome> {
   const sold = findSubject(core.config.catalog, intent)
   if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
-  const { subject, item } = sold
+  const { subject } = sold
+  let item: CatalogItem | undefined
+  if (!isStored(intent)) {
+    const priced = await currentPrice(core, sold, intent.call)
+    if (priced instanceof GatewayError) return { kind: 'failed', error: priced }
+    return unstoredOffer(core, intent, subject, priced)
+  }
   const requestId = intent.requestId ?? generateRequestId(core)
   for (let race = 0; race < MAX_RACES; race++) {
     const known = await challengeOfRequest(core, requestId)
     const existing = known?.challenge
     const answer = existing && answerExisting(core, existing, subject)
     if (answer) return answer
+    if (!item) {
+      const priced = await currentPrice(core, sold, intent.call)
+      if (priced instanceof GatewayError) return { kind: 'failed', error: priced }
+      item = priced
+    }
     const draft = draftChallenge(core, intent, subject, item, requestId)
     const at = core.clock.now()
     const puts = [putChallenge(draft), requestPointer(draft, known?.pointer)]

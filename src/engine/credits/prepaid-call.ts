@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Order } from '../../ports.ts'
 import type { TopUp } from '../../protocol/error-codes.ts'
 import { type CatalogRoute, findSubject } from '../../rules/catalog.ts'
-import { offerTerms } from '../challenge/open-challenge.ts'
+import { offerTerms, openChallenge } from '../challenge/open-challenge.ts'
 import { type Core, paymentOf } from '../core.ts'
 import type { Intent, PrepaidIntent, PrepaidOutcome } from '../outcome.ts'
 import { accountOf } from '../ownership/lots.ts'
@@ -144,7 +144,12 @@ async function answerAgain(
 }
 
 /** 402: sells the single call, and names the plan that tops up. Opens no challenge by name. */
-function exhausted(core: Core, intent: PrepaidIntent, remaining: number, cost: number): PrepaidOutcome {
+async function exhausted(
+  core: Core,
+  intent: PrepaidIntent,
+  remaining: number,
+  cost: number,
+): Promise<PrepaidOutcome> {
   const topUp = topUpOf(core, intent.spender.planId)
   const message = `The call costs ${cost} credits and ${remaining} are left; nothing was debited.`
   const error = new GatewayError('CREDITS_EXHAUSTED', message, { ...(topUp && { topUp }) })
@@ -156,8 +161,8 @@ function exhausted(core: Core, intent: PrepaidIntent, remaining: number, cost: n
     ...(embedded && { embedded }),
     ...(url !== undefined && { url }),
   }
-  const offered = offerTerms(core, single)
-  return { kind: 'failed', error, ...(offered?.kind === 'challenge' && { offer: offered.offer }) }
+  const offered = offerTerms(core, single) ?? (await openChallenge(core, single))
+  return { kind: 'failed', error, ...(offered.kind === 'challenge' && { offer: offered.offer }) }
 }
 
 /** The plan of the token, or the first that has credits. */

@@ -1,7 +1,7 @@
 import { liveChecks } from '../../checks/live-checks.ts'
 import { type Finding, runChecks } from '../../checks/run-checks.ts'
 import type { Configuration } from '../../config/read-configuration.ts'
-import { type Fault, variableFault } from '../../config/variable-fault.ts'
+import { type Fault, variableFault, variableWarnings } from '../../config/variable-fault.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { previewPayment } from './preview-payment.ts'
 import { type Snippets, snippetsOf } from './snippets.ts'
@@ -33,7 +33,11 @@ export async function checkCandidate(
     else if (level === known.level) known.message += ` ${message}`
   }
   for (const { name, message } of faults) if (name) tell(name, 'error', message)
-  const { options } = configuration
+  const { options, config } = configuration
+  for (const line of config ? variableWarnings(config) : []) {
+    const { name, message } = variableFault(line)
+    if (name) tell(name, 'warn', message)
+  }
   const [findings, tooSmall] = await Promise.all([runChecks(liveChecks(options)), findTooSmall(options)])
   for (const { name, level, message, fix } of findings) {
     tell(name, level, fix ? `${sentence(message)} ${fix}` : sentence(message))

@@ -35,8 +35,16 @@ export async function findTooSmall(options: GatewayOptions): Promise<TooSmall[]>
     const gasPriceWei = await askGasPrice(network, LIMIT_MS)
     if (gasPriceWei === undefined) return []
     const least = leastPriceMicro(network, gasPriceWei, share)
-    const isTooSmall = ({ unitAmount }: { unitAmount?: string | undefined }) =>
-      unitAmount !== undefined && Number(dollarsToMicro(unitAmount)) < least
+    const isTooSmall = ({
+      unitAmount,
+      maxAmount,
+    }: {
+      unitAmount?: unknown
+      maxAmount?: string | undefined
+    }) => {
+      const price = typeof unitAmount === 'string' ? unitAmount : maxAmount
+      return price !== undefined && Number(dollarsToMicro(price)) < least
+    }
     const planIds = plans.filter(isTooSmall).map(({ planId }) => planId)
     const routeIds = routes.filter(isTooSmall).map(({ routeId }) => routeId)
     if (planIds.length + routeIds.length === 0) return []

@@ -5,6 +5,7 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
 import type { Catalog, CatalogRoute } from '../../rules/catalog.ts'
 import { paidIn } from '../name-networks.ts'
+import { priceWords } from '../price-words.ts'
 import { RequestId } from './request-access-tool.ts'
 import { inputSchema, type McpTool, parseArguments } from './tool.ts'
 
@@ -33,7 +34,7 @@ export function routeTools(
   return [...routes.values()]
     .filter(({ free }) => !free)
     .map((route) => {
-      const price = discovery.routes.find(({ routeId }) => routeId === route.routeId)?.unitAmount ?? ''
+      const price = priceWords(discovery.routes.find(({ routeId }) => routeId === route.routeId)!)
       return routeTool(route, `${price} in ${money}`, uniqueName(route.routeId, names))
     })
 }

@@ -1,4 +1,5 @@
 import { paidIn } from '../name-networks.ts'
+import { creditGuidance } from './credit-words.ts'
 import { type Offer, paidRoutes } from './offer.ts'
 
 /** What an agent must know to buy, in a paragraph: `info["x-guidance"]` of openapi.json. */
@@ -12,6 +13,7 @@ export function guidance(offer: Offer): string {
       `A plan: POST ${baseUrl}/x402/access with {"planId": "${plan.planId}", "requestId": "<new UUID>"}; the answer has a bearer token and the URL that it opens.`,
     paidRoutes(offer).length > 0 &&
       'A route: call it directly with the header Idempotency-Key: <new UUID>; each call is paid.',
+    creditGuidance(offer),
     'Use one requestId (or Idempotency-Key) per purchase, the same for every retry. On 503 send the same payment again, never a new one.',
     refundsOf(offer),
     `With code: ${baseUrl}/skills.md`,

@@ -1,4 +1,5 @@
 import { paidIn } from '../name-networks.ts'
+import { creditLines, granted, prepaid } from './credit-words.ts'
 import { MPP_TOO, refundsOf } from './guidance.ts'
 import { code, link, plain } from './markdown.ts'
 import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
@@ -34,17 +35,18 @@ export function llmsTxt(offer: Offer): string {
     [
       'Plans: one payment, then a bearer token',
       plans.map(
-        ({ planId, unitAmount, description: text }) =>
-          `- ${link(code(planId), at('/x402/access'))}: ${unitAmount}, POST ${code(JSON.stringify({ planId, requestId: '<new UUID>' }))}${note(text)}`,
+        ({ planId, unitAmount, credits, description: text }) =>
+          `- ${link(code(planId), at('/x402/access'))}: ${unitAmount}${granted(credits)}, POST ${code(JSON.stringify({ planId, requestId: '<new UUID>' }))}${note(text)}`,
       ),
     ],
     [
       'Routes: one payment per call',
       routes.map(
-        ({ routeId, method, path, unitAmount, description: text }) =>
-          `- ${link(code(routeId), base + path)}: ${unitAmount}, ${code(`${method} ${path}`)}${note(text)}`,
+        ({ routeId, method, path, price, credits, description: text }) =>
+          `- ${link(code(routeId), base + path)}: ${price}${prepaid(credits)}, ${code(`${method} ${path}`)}${note(text)}`,
       ),
     ],
+    ['Credits: calls that a plan has paid for', creditLines(offer).map((line) => `- ${line}`)],
     [
       'Free routes',
       free.map(

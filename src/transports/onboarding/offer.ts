@@ -1,5 +1,6 @@
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
+import { priceWords } from '../price-words.ts'
 
 /** All that the documents tell. What is switched off is false here, and no document mentions it. */
 export interface Offer {
@@ -29,10 +30,21 @@ export function payToOn({ walletAddress, networks }: DiscoveryCatalog, networkId
 
 export type Plan = DiscoveryCatalog['plans'][number]
 export type Route = DiscoveryCatalog['routes'][number]
-export type PaidRoute = Route & { unitAmount: string }
+export type PaidRoute = Route & {
+  /** In words: a fixed price, or the most that a computed one may be. */
+  price: string
+  /** The most that a call costs. */
+  most: string
+}
 
 export function paidRoutes({ discovery }: Offer): PaidRoute[] {
-  return discovery.routes.filter((route): route is PaidRoute => route.unitAmount !== undefined)
+  return discovery.routes.flatMap((route) => paidRoute(route) ?? [])
+}
+
+/** Undefined: it is free. */
+export function paidRoute(route: Route): PaidRoute | undefined {
+  const most = route.unitAmount ?? route.maxAmount
+  return most === undefined ? undefined : { ...route, price: priceWords(route), most }
 }
 
 /**

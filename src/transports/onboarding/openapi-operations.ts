@@ -11,6 +11,8 @@ export interface Operation {
   [more: string]: unknown
 }
 
+export type Paths = Record<string, Record<string, unknown>>
+
 /** Nobody needs a credential; what costs money says so in `x-payment-info`, as directories of paid APIs want it. */
 export const OPEN: Operation['security'] = []
 /** Directories know a bearer by this name only. */

@@ -1,10 +1,13 @@
-import type { Offer, PaidRoute, Route } from './offer.ts'
-import { routeBase } from './offer.ts'
+import { prepaid, sellsCredits } from './credit-words.ts'
+import type { Offer, Route } from './offer.ts'
+import { paidRoute, routeBase } from './offer.ts'
+import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
 import {
   failures,
   json,
   OPEN,
   type Operation,
+  type Paths,
   paidFailures,
   paymentInfo,
   RECEIPT,
@@ -13,7 +16,8 @@ import {
   WITH_TOKEN,
 } from './openapi-operations.ts'
 
-export type Paths = Record<string, Record<string, unknown>>
+/** Of a dynamic price: no call costs less. */
+const LEAST = '$0.000001'
 
 /** Every route. `/a/:x` and `/a/:y` with other methods are one path in OpenAPI, named as the first names it. */
 export function routePaths(offer: Offer): Paths {
@@ -51,26 +55,29 @@ function routeOperation(offer: Offer, route: Route): Operation {
     ...(!['GET', 'DELETE'].includes(method) && { requestBody: { content: { '*/*': { schema: {} } } } }),
   }
   const anything = { description: "the seller's own answer", content: { '*/*': { schema: {} } } }
-  if (!isPaid(route)) {
+  const paid = paidRoute(route)
+  if (!paid) {
     const responses = { '200': anything, ...failures(404, 429) }
     return { ...shared, summary: `${method} ${path}, free`, security: OPEN, responses }
   }
-  const wrapped = json("the backend's answer, in an envelope", schemaRef('ResourceResponse'), RECEIPT)
+  const isPrepaid = route.credits !== undefined && sellsCredits(offer)
+  const headers = isPrepaid ? { ...RECEIPT, ...DEBIT } : RECEIPT
+  const wrapped = json("the backend's answer, in an envelope", schemaRef('ResourceResponse'), headers)
   return {
     ...shared,
-    summary: `${method} ${path} for ${route.unitAmount} a call`,
-    security: OPEN,
+    summary: `${method} ${path} for ${paid.price} a call${isPrepaid ? prepaid(route.credits) : ''}`,
+    security: isPrepaid ? PAID_OR_PREPAID : OPEN,
+    ...(isPrepaid && { 'x-credits': route.credits }),
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
-    ...paymentInfo([route.unitAmount], offer.networks),
+    ...paymentInfo(route.maxAmount === undefined ? [paid.most] : [LEAST, paid.most], offer.networks),
     responses: {
-      '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers: RECEIPT },
+      '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers },
       ...paidFailures(),
-      ...(route.raw && { default: { ...anything, headers: { ...RECEIPT, ...REFUND } } }),
+      ...(isPrepaid && failures(401)),
+      ...(route.raw && { default: { ...anything, headers: { ...headers, ...REFUND } } }),
     },
   }
 }
-
-const isPaid = (route: Route): route is PaidRoute => route.unitAmount !== undefined
 
 /** Where a plan's token is used: below the base URL, or on the seller's own server. */
 export function resourcePath({ resourceEndpoint, baseUrl }: Offer): Paths {

@@ -7,9 +7,12 @@ import {
   type RefundTerms,
   type SoldOnNetwork,
 } from '../../protocol/catalog.ts'
-import { ERROR_CODES, type ErrorBody } from '../../protocol/error-codes.ts'
+import type { ErrorBody } from '../../protocol/error-codes.ts'
 import { PaymentPayloadSchema, type PaymentRequired } from '../../protocol/payment.ts'
 import { accessSchemas } from '../http/access-schemas.ts'
+import { computesPrices, sellsCredits } from './credit-words.ts'
+import { errorCodesOf } from './error-codes-of.ts'
+import type { Offer } from './offer.ts'
 
 type Properties<T> = Record<keyof T, object>
 
@@ -32,7 +35,7 @@ const STATUS: Properties<ChallengeStatus> = {
 
 const ERROR: Properties<ErrorBody> = {
   type: { const: 'Error' },
-  code: { ...text, enum: Object.keys(ERROR_CODES) },
+  code: text,
   message: text,
   httpStatus: { type: 'integer' },
   retryable: { type: 'boolean', description: 'sending the very same request again can succeed' },
@@ -97,8 +100,8 @@ const CATALOG: Properties<Omit<DiscoveryCatalog, 'networks'>> = {
   network: { ...text, description: 'CAIP-2' },
   chainId: { type: 'integer' },
   asset: { ...text, description: 'the USDC contract' },
-  plans: { type: 'array', items: wire(PlanSchema) },
-  routes: { type: 'array', items: wire(DiscoveredRouteSchema) },
+  plans: { type: 'array', items: {} },
+  routes: { type: 'array', items: {} },
   refunds: {
     type: 'object',
     description: 'what becomes of a payment for something that is not delivered',
@@ -115,8 +118,6 @@ const CATALOG_OF_SEVERAL = {
     description: 'every network that is sold on; network, chainId and asset name the preferred one',
     items: { type: 'object', properties: SOLD_ON },
   },
-  plans: { type: 'array', items: withNotOn(PlanSchema) },
-  routes: { type: 'array', items: withNotOn(DiscoveredRouteSchema) },
 }
 
 const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
@@ -157,8 +158,15 @@ const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
 }
 
 /** `components.schemas`. */
-export function openApiSchemas(baseUrl: string, several: boolean): Record<string, object> {
-  const catalog = several ? CATALOG_OF_SEVERAL : CATALOG
+export function openApiSchemas(offer: Offer): Record<string, object> {
+  const { baseUrl, networks } = offer
+  const several = networks.length > 1
+  const items = (schema: z.ZodType) => ({ type: 'array', items: itemSchema(schema, offer, several) })
+  const catalog = {
+    ...(several ? CATALOG_OF_SEVERAL : CATALOG),
+    plans: items(PlanSchema),
+    routes: items(DiscoveredRouteSchema),
+  }
   const { plan, route } = accessSchemas(baseUrl)
   return {
     AccessRequest: wire(AccessRequestSchema),
@@ -171,7 +179,7 @@ export function openApiSchemas(baseUrl: string, several: boolean): Record<string
       catalog,
       Object.keys(catalog).filter((name) => name !== 'refunds'),
     ),
-    Error: object(ERROR, ['type', 'code', 'message', 'httpStatus']),
+    Error: object(errorProperties(offer), ['type', 'code', 'message', 'httpStatus']),
   }
 }
 
@@ -179,9 +187,25 @@ function object(properties: Record<string, object>, required: string[]): object 
   return { type: 'object', properties, required }
 }
 
-function withNotOn(schema: z.ZodType): object {
-  const { properties, ...rest } = wire(schema) as { properties: object }
-  return { ...rest, properties: { ...properties, notOn } }
+/** Of a plan or route, with the members that this seller uses. */
+function itemSchema(schema: z.ZodType, offer: Offer, several: boolean): object {
+  const { properties, ...rest } = wire(schema) as { properties: Record<string, object> }
+  const { credits, maxAmount, ...usual } = properties
+  return {
+    ...rest,
+    properties: {
+      ...usual,
+      ...(credits && sellsCredits(offer) && { credits }),
+      ...(maxAmount && computesPrices(offer) && { maxAmount }),
+      ...(several && { notOn }),
+    },
+  }
+}
+
+function errorProperties(offer: Offer): Record<string, object> {
+  const { topUp, ...usual } = ERROR
+  const code = { ...text, enum: errorCodesOf(offer) }
+  return { ...usual, code, ...(sellsCredits(offer) && { topUp }) }
 }
 
 function wire(schema: z.ZodType): object {

@@ -1,19 +1,22 @@
+import { granted } from './credit-words.ts'
 import { guidance } from './guidance.ts'
 import { iconPaths } from './icon.ts'
 import { type Offer, paidRoutes } from './offer.ts'
+import { creditPaths, creditSchemas } from './openapi-credits.ts'
 import {
   failureResponses,
   failures,
   json,
   OPEN,
   type Operation,
+  type Paths,
   paidFailures,
   paymentInfo,
   RECEIPT,
   SECURITY_SCHEMES,
   schemaRef,
 } from './openapi-operations.ts'
-import { type Paths, resourcePath, routePaths } from './openapi-routes.ts'
+import { resourcePath, routePaths } from './openapi-routes.ts'
 import { openApiSchemas } from './openapi-schemas.ts'
 
 /** `/openapi.json`: every endpoint and every route, with prices. */
@@ -39,9 +42,10 @@ export function openApi(offer: Offer): object {
       ...routePaths(offer),
       ...(discovery.plans.length > 0 && resourcePath(offer)),
       ...ownPaths(offer),
+      ...creditPaths(offer),
     },
     components: {
-      schemas: openApiSchemas(baseUrl, networks.length > 1),
+      schemas: { ...openApiSchemas(offer), ...creditSchemas(offer) },
       responses: failureResponses(networks),
       parameters: {
         IdempotencyKey: {
@@ -132,13 +136,13 @@ function access(offer: Offer): Operation {
   const prices = plans.map(({ unitAmount }) => unitAmount)
   const requestId = 'a-new-uuid-for-every-purchase'
   const examples = Object.fromEntries([
-    ...plans.map(({ planId, unitAmount, description = planId }) => [
+    ...plans.map(({ planId, unitAmount, credits, description = planId }) => [
       `plan.${planId}`,
-      { summary: `${unitAmount}: ${description}`, value: { planId, requestId } },
+      { summary: `${unitAmount}${granted(credits)}: ${description}`, value: { planId, requestId } },
     ]),
-    ...routes.map(({ routeId, method, path, unitAmount, description = routeId }) => [
+    ...routes.map(({ routeId, method, path, price, description = routeId }) => [
       `route.${routeId}`,
-      { summary: `${unitAmount}: ${description}`, value: { routeId, requestId, resource: { method, path } } },
+      { summary: `${price}: ${description}`, value: { routeId, requestId, resource: { method, path } } },
     ]),
   ])
   const results = [

@@ -142,12 +142,12 @@ if (values.length !== ${names.length}) throw new Error(${js(`usage: ${command}`)
 
 /** Pays for one call of a route. */
 export function routeCode(offer: Offer, route: PaidRoute): string {
-  const { method, unitAmount } = route
+  const { method, most } = route
   const { url, values } = routeTarget(offer, route, routeCommand(route))
   return `${head}
 ${values}
 const url = ${url}
-const maxMicro = ${limit(unitAmount)}
+const maxMicro = ${limit(most)}
 const init = { method: ${js(method)}, headers: { 'idempotency-key': requestId } }${bodyHint(method)}
 
 const answer = await payFor(url, init, { requestId, maxMicro })

@@ -2,6 +2,8 @@ import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { Network } from '../../protocol/network.ts'
 import { paidIn } from '../name-networks.ts'
+import { creditLines, sellsCredits } from './credit-words.ts'
+import { errorCodesOf } from './error-codes-of.ts'
 import { MPP_TOO, refundsOf } from './guidance.ts'
 import { code, fenced, link, oneLine, plain } from './markdown.ts'
 import { type Offer, paidRoutes, routeBase } from './offer.ts'
@@ -17,6 +19,7 @@ export function skillsMd(offer: Offer): string {
   const [plan] = plans
   const [route] = routes
   const title = plain(discovery.agentName)
+  const credits = sellsCredits(offer)
   return `${[
     frontMatter(offer),
     `# Buy from ${title}`,
@@ -26,21 +29,23 @@ export function skillsMd(offer: Offer): string {
     plans.length > 0 &&
       table(
         '## Plans: one payment, then a bearer token',
-        ['planId', 'price', ''],
-        plans.map(({ planId, unitAmount, description = '' }) => [
+        ['planId', 'price', ...(credits ? ['credits granted'] : []), ''],
+        plans.map(({ planId, unitAmount, credits: grants = 0, description = '' }) => [
           code(planId),
           unitAmount,
+          ...(credits ? [String(grants)] : []),
           plain(description),
         ]),
       ),
     routes.length > 0 &&
       table(
         '## Routes: one payment per call',
-        ['routeId', 'call', 'price', ''],
-        routes.map(({ routeId, method, path, unitAmount, description = '' }) => [
+        ['routeId', 'call', 'price', ...(credits ? ['or credits'] : []), ''],
+        routes.map(({ routeId, method, path, price, credits: cost, description = '' }) => [
           code(routeId),
           code(`${method} ${routeBase(offer)}${path}`),
-          unitAmount,
+          price,
+          ...(credits ? [cost === undefined ? '–' : String(cost)] : []),
           plain(description),
         ]),
       ),
@@ -59,7 +64,7 @@ export function skillsMd(offer: Offer): string {
     ],
     route && [
       '## Pay for one call',
-      `This pays ${route.unitAmount} for ${code(`${route.method} ${route.path}`)}. ${
+      `This pays ${route.price} for ${code(`${route.method} ${route.path}`)}. ${
         offer.servesRoutes && !route.raw
           ? `The answer is a ResourceResponse: the seller's answer is in its ${code('resource')}.`
           : "The answer is the seller's own."
@@ -67,9 +72,15 @@ export function skillsMd(offer: Offer): string {
       fenced('js', routeCode(offer, route)),
       fenced('sh', routeCommand(route)),
     ],
+    credits && [
+      '## Spend credits',
+      creditLines(offer)
+        .map((line) => `- ${line}`)
+        .join('\n'),
+    ],
     rules(offer),
     officialClients(offer),
-    errors(),
+    errors(offer),
     more(offer),
   ]
     .flat()
@@ -124,9 +135,10 @@ function rules(offer: Offer): string {
 }
 
 function officialClients(offer: Offer): string {
-  const sold = [...offer.discovery.plans, ...paidRoutes(offer)]
-  const [first] = sold
-  const prices = sold.map(({ unitAmount }) => unitAmount)
+  const { plans } = offer.discovery
+  const routes = paidRoutes(offer)
+  const first = plans[0] ?? routes[0]
+  const prices = [...plans.map(({ unitAmount }) => unitAmount), ...routes.map(({ most }) => most)]
   const micro = (price: string) => dollarsToMicro(price)
   const highest = prices.reduce((one, other) => (micro(other) > micro(one) ? other : one), '$1.00')
   const above = micro(highest) > MICRO_PER_DOLLAR ? ` The highest price here is ${highest}.` : ''
@@ -145,13 +157,11 @@ function officialClients(offer: Offer): string {
   ].join('\n\n')
 }
 
-function errors(): string {
-  const rows = Object.entries(ERROR_CODES).map(([name, { httpStatus, when, fix }]) => [
-    String(httpStatus),
-    code(name),
-    when,
-    fix,
-  ])
+function errors(offer: Offer): string {
+  const rows = errorCodesOf(offer).map((name) => {
+    const { httpStatus, when, fix } = ERROR_CODES[name]
+    return [String(httpStatus), code(name), when, fix]
+  })
   return table('## Errors', ['HTTP', 'code', 'when', 'what to do'], rows)
 }
 

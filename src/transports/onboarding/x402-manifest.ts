@@ -6,7 +6,8 @@ import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
 
 /**
  * `/.well-known/x402`. Crawlers read `version` and `resources`, the plain list of URLs that answer 402; `items` adds terms
- * and input per plan and route. Terms are advisory: those of the live 402 count.
+ * and input per plan and route. Terms are advisory, and
+ * of a dynamic price the most: those of the live 402 count.
  */
 export function x402Manifest(offer: Offer): object {
   const { discovery, baseUrl, networks } = offer
@@ -44,7 +45,8 @@ export function x402Manifest(offer: Offer): object {
       ...routes.map((route) => ({
         resource: resource(base + route.path, route.description ?? route.routeId),
         type: 'http',
-        accepts: accepts(route.unitAmount),
+        accepts: accepts(route.most),
+        ...(route.maxAmount !== undefined && { maxAmount: route.maxAmount }),
         ...bazaarOfRoute(route, place).info,
       })),
     ],

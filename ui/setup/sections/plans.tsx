@@ -17,7 +17,7 @@ export function PlansSection(): JSX.Element {
   return (
     <Section
       id="plans"
-      intro="Subscriptions: one payment, then a token that works until it expires. Leave this empty if you only sell single calls."
+      intro="Subscriptions: one payment, then a token that works until it expires. With credits, the token also pays for calls of routes that take them. Leave this empty if you only sell single calls."
     >
       <ListFrame
         name="PLANS"
@@ -65,6 +65,16 @@ export function PlansSection(): JSX.Element {
                     onInput={(ttl) => change(row.key, { ttl })}
                   />
                   <Cell
+                    id={id('credits')}
+                    cell="credits"
+                    label="Credits"
+                    placeholder="none"
+                    inputMode="numeric"
+                    value={row.credits}
+                    messages={own}
+                    onInput={(credits) => change(row.key, { credits })}
+                  />
+                  <Cell
                     id={id('description')}
                     cell="description"
                     label="Description"
@@ -81,6 +91,7 @@ export function PlansSection(): JSX.Element {
                     planId: { id: id('planId'), label: 'Plan id' },
                     unitAmount: { id: id('price'), label: 'Price' },
                     tokenTtlSeconds: { id: id('ttl'), label: 'Valid for' },
+                    credits: { id: id('credits'), label: 'Credits' },
                     description: { id: id('description'), label: 'Description' },
                   }}
                 />

@@ -57,17 +57,42 @@ export function RouteItem({
             mono
             onInput={(path) => onChange({ path })}
           />
+          {row.computed && !row.free ? (
+            <Cell
+              id={id('max')}
+              cell="maxAmount"
+              label="At most per call"
+              prefix="$"
+              placeholder="1.00"
+              inputMode="decimal"
+              value={row.maxPrice}
+              messages={messages}
+              onInput={(maxPrice) => onChange({ maxPrice })}
+            />
+          ) : (
+            <Cell
+              id={id('price')}
+              cell="unitAmount"
+              label="Price per call"
+              prefix="$"
+              placeholder="0.01"
+              inputMode="decimal"
+              value={row.free ? '' : row.price}
+              disabled={row.free}
+              messages={messages}
+              onInput={(price) => onChange({ price })}
+            />
+          )}
           <Cell
-            id={id('price')}
-            cell="unitAmount"
-            label="Price per call"
-            prefix="$"
-            placeholder="0.01"
-            inputMode="decimal"
-            value={row.free ? '' : row.price}
+            id={id('credits')}
+            cell="credits"
+            label="Credits"
+            placeholder="none"
+            inputMode="numeric"
+            value={row.free ? '' : row.credits}
             disabled={row.free}
             messages={messages}
-            onInput={(price) => onChange({ price })}
+            onInput={(credits) => onChange({ credits })}
           />
           <Cell
             id={id('description')}
@@ -92,6 +117,28 @@ export function RouteItem({
           <label class="inline-check">
             <input
               type="checkbox"
+              checked={row.computed}
+              onChange={(event) => onChange({ computed: event.currentTarget.checked })}
+            />
+            Computed price: your server is asked what each call costs
+          </label>
+        )}
+        {row.computed && !row.free && (
+          <Cell
+            id={id('priceFrom')}
+            cell="priceFrom"
+            label="Where the price is asked"
+            placeholder="http://backend:8080/price"
+            value={row.priceFrom}
+            messages={messages}
+            mono
+            onInput={(priceFrom) => onChange({ priceFrom })}
+          />
+        )}
+        {!row.free && (
+          <label class="inline-check">
+            <input
+              type="checkbox"
               checked={row.raw}
               onChange={(event) => onChange({ raw: event.currentTarget.checked })}
             />
@@ -105,6 +152,9 @@ export function RouteItem({
             method: { id: id('method'), label: 'Method' },
             path: { id: id('path'), label: 'Path' },
             unitAmount: { id: id('price'), label: 'Price per call' },
+            maxAmount: { id: id('max'), label: 'At most per call' },
+            priceFrom: { id: id('priceFrom'), label: 'Where the price is asked' },
+            credits: { id: id('credits'), label: 'Credits' },
             description: { id: id('description'), label: 'Description' },
           }}
         />

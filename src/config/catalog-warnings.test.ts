@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { catalogWarnings } from './catalog-warnings.ts'
+import { resolveConfig } from './resolve-config.ts'
+import { variableWarnings } from './variable-fault.ts'
+
+const catalog = (plans: Array<number | undefined>, routes: Array<number | undefined>) =>
+  resolveConfig({
+    walletAddress: '0x71C7656EC7ab88b098defB751B7401B5f6d8976F',
+    tokenSecret: 's'.repeat(32),
+    plans: plans.map((credits, index) => ({ planId: `p${index}`, unitAmount: '$1.00', credits })),
+    routes: routes.map((credits, index) => ({
+      ...{ routeId: `r${index}`, method: 'GET', path: `/r${index}`, unitAmount: '$0.01', credits },
+    })),
+  })
+const warningsOf = (...args: Parameters<typeof catalog>) => catalogWarnings(catalog(...args), (list) => list)
+
+test('a catalog without credits, or whose credits can be spent, gets no warning', () => {
+  expect(warningsOf([undefined], [undefined])).toEqual([])
+  expect(warningsOf([50, 5], [undefined, 50, 1])).toEqual([])
+})
+
+test('a route that costs more credits than any plan grants is told', () => {
+  expect(warningsOf([5, 50], [51, 50])).toEqual([
+    'routes[0] (r0) costs 51 credits, and no plan grants more than 50: one purchase does not pay for a call. Lower it, or let a plan grant more.',
+  ])
+})
+
+test('a route that takes credits which nobody can have is told', () => {
+  expect(warningsOf([undefined], [1])).toEqual([
+    'routes[0] (r0) costs 1 credit, and no plan grants any: nobody can spend them. Give a plan credits, or take them out.',
+  ])
+})
+
+test('a plan whose credits buy nothing is told', () => {
+  expect(warningsOf([undefined, 50], [undefined])).toEqual([
+    'plans[1] (p1) grants 50 credits, and no route takes any: they buy nothing. Give a route credits, or take them out.',
+  ])
+})
+
+test('the standalone server names its variables', () => {
+  expect(variableWarnings(catalog([50], []))[0]).toMatch(/^PLANS\[0\] \(p0\) grants 50 credits/)
+})

@@ -1,0 +1,27 @@
+import type { Plan, Route } from '../protocol/catalog.ts'
+
+/** What is allowed, but sells nothing as it stands: a line each, in the words of `label`. */
+export function catalogWarnings(
+  { plans, routes }: { plans: readonly Plan[]; routes: readonly Route[] },
+  label: (list: 'plans' | 'routes') => string,
+): string[] {
+  const most = Math.max(0, ...plans.map(({ credits = 0 }) => credits))
+  const spends = routes.some(({ credits }) => credits !== undefined)
+  const ofRoutes = routes.flatMap(({ routeId, credits }, index) => {
+    if (credits === undefined || credits <= most) return []
+    const where = `${label('routes')}[${index}] (${routeId}) costs ${count(credits)}`
+    return most === 0
+      ? [`${where}, and no plan grants any: nobody can spend them. Give a plan credits, or take them out.`]
+      : [
+          `${where}, and no plan grants more than ${most}: one purchase does not pay for a call. Lower it, or let a plan grant more.`,
+        ]
+  })
+  const ofPlans = plans.flatMap(({ planId, credits }, index) => {
+    if (credits === undefined || spends) return []
+    const where = `${label('plans')}[${index}] (${planId}) grants ${count(credits)}`
+    return [`${where}, and no route takes any: they buy nothing. Give a route credits, or take them out.`]
+  })
+  return [...ofRoutes, ...ofPlans]
+}
+
+const count = (credits: number): string => `${credits} ${credits === 1 ? 'credit' : 'credits'}`
