@@ -253,6 +253,7 @@ export async function createGateway(
     },
     retryRefund: (challengeId) => orReject(engine.retryRefund(challengeId)),
     proveRefund: (challengeId, txHash) => orReject(engine.proveRefund(challengeId, txHash)),
+    closeCredits: (challengeId) => orReject(engine.closeCredits(challengeId)),
     backstage: {
       networks: config.networks.map(({ network }) => network),
       store,

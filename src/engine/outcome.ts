@@ -22,10 +22,11 @@ import type {
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import type { ClosedCredits } from './credits/close-credits.ts'
 import type { CreditBalance } from './credits/credit-balance.ts'
 import type { Reservation, Spender } from './credits/spend-credits.ts'
 
-export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
+export type { ClosedCredits, CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {
@@ -300,6 +301,8 @@ export interface Engine {
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction that the operator made and the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
+  /** Ends a purchase of credits; what is unspent goes back to its payer. Repeated, it tells how that stands. */
+  closeCredits(challengeId: string): Promise<ClosedCredits | GatewayError>
   /** Every rail as it stands now, in the seller's order. Reads no chain. */
   rails(): readonly RailState[]
   /** Rejects with the reason while the state of the chain does not allow any sale. */
