@@ -37,6 +37,7 @@ import { buildSignIn } from './wiring/build-sign-in.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
 import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 
+export type { ClosedCredits } from './engine/outcome.ts'
 export type { Gateway }
 
 /** The version of this package. */

@@ -22,11 +22,10 @@ import type {
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import type { ClosedCredits } from './credits/close-credits.ts'
 import type { CreditBalance } from './credits/credit-balance.ts'
 import type { Reservation, Spender } from './credits/spend-credits.ts'
 
-export type { ClosedCredits, CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
+export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {
@@ -200,6 +199,27 @@ export type PrepaidOutcome =
   /** Embedded routes: the seller's handler runs next; it is debited by `finishPrepaid`. */
   | { kind: 'reserved'; reservation: Reservation; debit: Debit; payment: SvcPayment }
   | Extract<Outcome, { kind: 'failed' }>
+
+/** A purchase of credits that the operator closes, as it stands. */
+export interface ClosedCredits {
+  challengeId: string
+  /** `closing`: calls are under way. Once they have ended it is closed automatically. */
+  status: 'closing' | 'closed'
+  granted: number
+  spent: number
+  /** For calls that are under way. */
+  reserved: number
+  /** What goes back to the payer; null: it is not closed yet, or nothing was left. */
+  refund: {
+    recipient: Address
+    /** In units of the token. */
+    value: string
+    /** CAIP-2. */
+    network: string
+    phase: RefundRow['phase']
+    txHash: Hex | null
+  } | null
+}
 
 /** How the seller's own handler ended. `receipt`: the one that goes out with the answer. */
 export type HandlerResult = { ok: true; receipt?: SignedReceipt | undefined } | { ok: false; reason: string }

@@ -1,33 +1,13 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, ChallengeRow, CreditRow, ReceiptRow, RefundRow } from '../../ports.ts'
-import type { Address, Hex } from '../../protocol/hex.ts'
+import { unspentShare } from '../../rules/credit-lot.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { auditEntry } from '../apply-event.ts'
 import { type Core, getOne } from '../core.ts'
+import type { ClosedCredits } from '../outcome.ts'
 import { refundOf } from '../refund/refund-rows.ts'
 import type { Accounts, AccountView } from './accounts.ts'
 import { lapse, reservedOf } from './credit-rows.ts'
-
-/** A purchase of credits that the operator closes, as it stands. */
-export interface ClosedCredits {
-  challengeId: string
-  /** `closing`: calls are under way. Once they have ended it is closed automatically. */
-  status: 'closing' | 'closed'
-  granted: number
-  spent: number
-  /** For calls that are under way. */
-  reserved: number
-  /** What goes back to the payer; null: it is not closed yet, or nothing was left. */
-  refund: {
-    recipient: Address
-    /** In units of the token. */
-    value: string
-    /** CAIP-2. */
-    network: string
-    phase: RefundRow['phase']
-    txHash: Hex | null
-  } | null
-}
 
 /** The purchase behind the credits, as it was read before the step. */
 interface Purchase {
@@ -122,11 +102,6 @@ function closeIn(
     audit: [auditEntry(challenge, 'credits-closed', { ...facts, details })],
   })
   return closed
-}
-
-/** What was paid for the unspent credits, in units of the token, rounded down. */
-export function unspentShare(paid: string, { granted, spent }: { granted: number; spent: number }): string {
-  return ((BigInt(paid) * BigInt(granted - spent)) / BigInt(granted)).toString()
 }
 
 function statusOf(row: CreditRow, refund: RefundRow | undefined): ClosedCredits {
