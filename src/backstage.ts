@@ -5,7 +5,7 @@ import type { Engine } from './engine/outcome.ts'
 import type { AlertKind, Alerts, Store, StoreChoice } from './ports.ts'
 import type { Network } from './protocol/network.ts'
 
-export type { Dossier, Engine, Intent, Outcome } from './engine/outcome.ts'
+export type { ClosedCredits, Dossier, Engine, Intent, Outcome, PrepaidOutcome } from './engine/outcome.ts'
 export type { NetworkBalances, WalletBalance }
 
 /** What the operator's side needs of the gateway that it stands behind. */

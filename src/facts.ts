@@ -225,7 +225,7 @@ export type RefundPhase = 'WAITING' | 'BROADCAST' | 'DONE' | 'FAILED' | 'VOID'
 export interface RefundRow extends RowBase {
   challengeId: string
   rail: string
-  /** This refund changes the challenge's own state: it returns the payment itself, not a surplus. */
+  /** This refund changes the challenge's own state: it returns the payment itself, not a surplus or unspent credits. */
   movesState: boolean
   recipient: Address
   value: string

@@ -2,7 +2,7 @@ import type { Backstage } from './backstage.ts'
 import type { AccessClaims } from './delivery/access-claims.ts'
 import type { ExpectedAccess, VerifyBearer } from './delivery/verify-bearer.ts'
 import type { X402Words } from './dialects/x402/create-x402.ts'
-import type { Intent, OfferedTerms, Outcome } from './engine/outcome.ts'
+import type { ClosedCredits, Intent, OfferedTerms, Outcome } from './engine/outcome.ts'
 import type { ChallengeStatus } from './protocol/access.ts'
 import type { DiscoveryCatalog } from './protocol/catalog.ts'
 import type { ChargeRoute } from './transports/http/charge-route.ts'
@@ -130,6 +130,14 @@ export interface Gateway {
    * const { state } = await gateway.proveRefund('http-…', '0x…')
    */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus>
+  /**
+   * Ends a purchase of credits: at once nothing more of it can be spent, and when no call is under way any more, what
+   * is unspent goes back to its payer, once. Repeated, it tells how that stands. Rejects where nothing is owed.
+   *
+   * @example
+   * const { status, refund } = await gateway.closeCredits('http-…')
+   */
+  closeCredits(challengeId: string): Promise<ClosedCredits>
   /** For the operator's pages and commands only: nothing here is for buyers. */
   backstage: Backstage
   /**

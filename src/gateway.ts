@@ -39,6 +39,7 @@ import { contractFaults } from './wiring/contract-faults.ts'
 import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
+export type { ClosedCredits } from './engine/outcome.ts'
 export type { Gateway }
 
 /** The version of this package. */
@@ -260,6 +261,7 @@ export async function createGateway(
     },
     retryRefund: (challengeId) => orReject(engine.retryRefund(challengeId)),
     proveRefund: (challengeId, txHash) => orReject(engine.proveRefund(challengeId, txHash)),
+    closeCredits: (challengeId) => orReject(engine.closeCredits(challengeId)),
     backstage: {
       networks: config.networks.map(({ network }) => network),
       store,

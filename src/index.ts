@@ -15,6 +15,7 @@ export type { ExpectedAccess, Verified, VerifyBearer } from './delivery/verify-b
 export type { X402Words } from './dialects/x402/create-x402.ts'
 export type { Fault } from './dialects/x402/read-payment.ts'
 export type {
+  ClosedCredits,
   Dossier,
   EchoedIds,
   Engine,

@@ -91,6 +91,33 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
     meta: { name: 'refunds', description: 'list refunds, try them again, or end them by hand' },
     subCommands: { list, retry, resolve },
   })
+  const listed = defineCommand({
+    meta: { name: 'list', description: 'purchases of credits, and what is left of them' },
+    args: { wallet: optional('only those of this wallet', 'address'), json },
+    run: ({ args }) =>
+      run(args.json, async () =>
+        (await import('./credits.ts')).listCredits(terminal, {
+          json: args.json === true,
+          wallet: args.wallet,
+        }),
+      ),
+  })
+  const show = defineCommand({
+    meta: { name: 'show', description: 'the credits of one purchase' },
+    args: { challenge: id, json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./credits.ts')).showCredits(terminal, args.challenge)),
+  })
+  const close = defineCommand({
+    meta: { name: 'close', description: 'end a purchase of credits and refund what is unspent' },
+    args: { challenge: id, json },
+    run: ({ args }) =>
+      run(args.json, async () => (await import('./credits.ts')).closeCredits(terminal, args.challenge)),
+  })
+  const credits = defineCommand({
+    meta: { name: 'credits', description: 'list purchases of credits, show one, or close it' },
+    subCommands: { list: listed, show, close },
+  })
   const verify = defineCommand({
     meta: {
       name: 'verify',
@@ -143,6 +170,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   const exportCommand = defineCommand({
     meta: { name: 'export', description: 'every sale, for accounting' },
     args: {
+      of: { ...optional('sales or credits', 'what'), default: 'sales' },
       format: { ...optional('csv or jsonl', 'format'), default: 'csv' },
       from: optional('the first day or time, inclusive', 'time'),
       to: optional('the last day or time, exclusive', 'time'),
@@ -152,8 +180,8 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
     run: ({ args }) =>
       run(args.json, async () => {
         const { exportBooks } = await import('./export-books.ts')
-        const { format, from, to, out } = args
-        return exportBooks(terminal, { json: args.json === true, format, from, to, out })
+        const { of, format, from, to, out } = args
+        return exportBooks(terminal, { json: args.json === true, of, format, from, to, out })
       }),
   })
   return {
@@ -162,6 +190,16 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       version: VERSION,
       description: 'Sells access to any API, to autonomous agents, for USDC.',
     },
-    subCommands: { serve, init, doctor, refunds, receipts, reconcile, export: exportCommand, migrate },
+    subCommands: {
+      serve,
+      init,
+      doctor,
+      refunds,
+      credits,
+      receipts,
+      reconcile,
+      export: exportCommand,
+      migrate,
+    },
   } as CommandDef
 }

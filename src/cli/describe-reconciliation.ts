@@ -73,12 +73,13 @@ function linesOf(findings: readonly Finding[]): Report['lines'] {
 }
 
 function summaryOf(result: Reconciliation, place: string, more: readonly string[]): string {
-  const { network, fromBlock, toBlock, challenges, movements, refundsWaiting } = result
+  const { network, fromBlock, toBlock, challenges, movements, refundsWaiting, credits } = result
   return [
     `${network}, blocks ${fromBlock} to ${toBlock}`,
     `${challenges} paid challenges of ${place}`,
     `${movements.incoming} transfers in, ${movements.outgoing} out`,
     ...(refundsWaiting > 0 ? [`${refundsWaiting} refunds on their way`] : []),
+    ...(credits ? [`${credits.sold} credits sold, ${credits.spent} spent`] : []),
     ...more,
   ].join(' · ')
 }

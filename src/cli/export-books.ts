@@ -8,6 +8,8 @@ import { startWaiting } from './waiting.ts'
 
 export interface ExportArgs {
   json: boolean
+  /** `sales` or `credits`. */
+  of: string
   format: string
   from: string | undefined
   to: string | undefined
@@ -39,7 +41,9 @@ export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise
     }
     const path = resolve(out)
     await writeFile(path, counted())
-    const line = `${sales} ${sales === 1 ? 'sale' : 'sales'} of ${backstage.place} in ${path}`
+    const one = args.of === 'credits' ? 'purchase of credits' : 'sale'
+    const all = args.of === 'credits' ? 'purchases of credits' : 'sales'
+    const line = `${sales} ${sales === 1 ? one : all} of ${backstage.place} in ${path}`
     return { lines: [line], json: { via: backstage.via, out: path, format: args.format, sales } }
   } finally {
     waiting.end()
@@ -47,13 +51,17 @@ export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise
   }
 }
 
-function queryOf({ json, format, from, to, out }: ExportArgs): URLSearchParams {
+function queryOf({ json, of, format, from, to, out }: ExportArgs): URLSearchParams {
   const faults: string[] = []
   if (format !== 'csv' && format !== 'jsonl') {
     faults.push(`--format is ${JSON.stringify(format)}; it can be csv or jsonl.`)
   }
+  if (of !== 'sales' && of !== 'credits') {
+    faults.push(`--of is ${JSON.stringify(of)}; it can be sales or credits.`)
+  }
   // With --json the document is a list of sales, whichever format a file would have.
   const query = new URLSearchParams({ format: json && out === undefined ? 'jsonl' : format })
+  if (of !== 'sales') query.set('of', of)
   for (const [name, text] of Object.entries({ from, to })) {
     if (text === undefined) continue
     const time = Date.parse(text)

@@ -5,7 +5,14 @@ import { type OpenBackstage, openBackstage } from './open-backstage.ts'
 import type { Report, Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 
-type Item = ShownSale & { reason: string | null; attempts: number; since: string; surplus: boolean }
+type Item = ShownSale & {
+  reason: string | null
+  attempts: number
+  since: string
+  surplus: boolean
+  failed?: boolean
+  credits?: boolean
+}
 
 interface NamedNetwork {
   network: string
@@ -27,7 +34,7 @@ export async function listRefunds(terminal: Terminal, json: boolean): Promise<Re
     const { via } = backstage
     const asked = via === 'server' ? ` (${backstage.place} was asked)` : ''
     if (items.length === 0) return { lines: [`No refund waits${asked}.`], json: { via, items } }
-    const failed = items.filter(({ state }) => state === 'REFUND_FAILED').length
+    const failed = items.filter(({ failed }) => failed).length
     const count = items.length === 1 ? '1 refund waits' : `${items.length} refunds wait`
     return {
       lines: [
@@ -42,15 +49,16 @@ export async function listRefunds(terminal: Terminal, json: boolean): Promise<Re
 }
 
 function linesOf(item: Item, networks: readonly NamedNetwork[]): string[] {
-  const { challengeId, state, usd, payer, attempts, since, reason, surplus } = item
-  const what = surplus ? 'a second payment' : `${item.kind} ${item.itemId}`
+  const { challengeId, state, usd, payer, attempts, since, reason, surplus, credits } = item
+  const ofCredits = credits ? 'unspent credits of ' : ''
+  const what = surplus ? 'a second payment' : `${ofCredits}${item.kind} ${item.itemId}`
   const name = networks.find(({ network }) => network === item.network)?.name
   const where = networks.length > 0 ? ` on ${name ?? item.network}` : ''
   const tries = attempts === 0 ? '' : `, ${attempts} ${attempts === 1 ? 'try' : 'tries'}`
   return [
     `${challengeId}  ${state}  ${usd} to ${payer ?? 'nobody yet'}${where} for ${what}, since ${since}${tries}`,
     ...(reason === null ? [] : [`    ${reason}`]),
-    ...(state === 'REFUND_FAILED' ? [`    → paystile refunds retry ${challengeId}`] : []),
+    ...(item.failed ? [`    → paystile refunds retry ${challengeId}`] : []),
   ]
 }
 

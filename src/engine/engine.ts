@@ -7,6 +7,7 @@ import { createUnpaidLog } from './challenge/log-unpaid.ts'
 import { offerTerms, openChallenge } from './challenge/open-challenge.ts'
 import { type Core, type EngineConfig, getOne, offerAgain, type Ports } from './core.ts'
 import { createAccounts } from './credits/accounts.ts'
+import { closeCredits } from './credits/close-credits.ts'
 import { balanceOf } from './credits/credit-balance.ts'
 import { prepaidCall } from './credits/prepaid-call.ts'
 import { createSpending } from './credits/spend-credits.ts'
@@ -111,6 +112,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     cancel: (challengeId, actor, offered) => cancelChallenge(core, challengeId, actor, offered),
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
+    closeCredits: (challengeId) => closeCredits(core, accounts, challengeId),
     rails: () => core.rails.states(),
     async ready() {
       await Promise.any(core.rails.all.map((rail) => lookAtChain(core, rail, []))).catch(firstReason)

@@ -200,6 +200,27 @@ export type PrepaidOutcome =
   | { kind: 'reserved'; reservation: Reservation; debit: Debit; payment: SvcPayment }
   | Extract<Outcome, { kind: 'failed' }>
 
+/** A purchase of credits that the operator closes, as it stands. */
+export interface ClosedCredits {
+  challengeId: string
+  /** `closing`: calls are under way. Once they have ended it is closed automatically. */
+  status: 'closing' | 'closed'
+  granted: number
+  spent: number
+  /** For calls that are under way. */
+  reserved: number
+  /** What goes back to the payer; null: it is not closed yet, or nothing was left. */
+  refund: {
+    recipient: Address
+    /** In units of the token. */
+    value: string
+    /** CAIP-2. */
+    network: string
+    phase: RefundRow['phase']
+    txHash: Hex | null
+  } | null
+}
+
 /** How the seller's own handler ended. `receipt`: the one that goes out with the answer. */
 export type HandlerResult = { ok: true; receipt?: SignedReceipt | undefined } | { ok: false; reason: string }
 
@@ -300,6 +321,8 @@ export interface Engine {
   retryRefund(challengeId: string): Promise<ChallengeStatus | GatewayError>
   /** REFUND_FAILED → REFUNDED, by a transaction that the operator made and the chain confirms. */
   proveRefund(challengeId: string, txHash: string): Promise<ChallengeStatus | GatewayError>
+  /** Ends a purchase of credits; what is unspent goes back to its payer. Repeated, it tells how that stands. */
+  closeCredits(challengeId: string): Promise<ClosedCredits | GatewayError>
   /** Every rail as it stands now, in the seller's order. Reads no chain. */
   rails(): readonly RailState[]
   /** Rejects with the reason while the state of the chain does not allow any sale. */

@@ -80,7 +80,12 @@ export async function compareRefunds(parts: {
   found.push(...unpaid.values())
   let waiting = 0
   const byHandTo = groupBy(byHand, ({ to }) => to)
-  const isOld = (account: Account) => nowMs - (account.paidAt ?? account.createdAt) > graceMs
+  const isOld = (account: Account, refund?: Refund) => {
+    const { paidAt, createdAt, credits, receipt } = account
+    // Unspent credits go back long after they were paid.
+    const ofCredits = refund && !refund.movesState && refund.key === receipt
+    return nowMs - ((ofCredits ? credits?.closedAt : null) ?? paidAt ?? createdAt) > graceMs
+  }
   for (const account of index.accounts) {
     const open = account.refunds.filter(({ key, phase }) => !SETTLED.has(phase) && !paidBack.has(key))
     for (const refund of open) {
@@ -89,7 +94,7 @@ export async function compareRefunds(parts: {
       })
       // This transfer pays a refund that is due; only the others can be surplus.
       if (mayPay) used.add(placeKey(mayPay))
-      if (refund.phase !== 'FAILED' && (!isOld(account) || onItsWay.has(refund.key))) waiting += 1
+      if (refund.phase !== 'FAILED' && (!isOld(account, refund) || onItsWay.has(refund.key))) waiting += 1
       else found.push(owed(refund, mayPay))
     }
     const told = withoutRefund(account)

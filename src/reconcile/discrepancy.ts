@@ -14,6 +14,8 @@ export type DiscrepancyKind =
   | 'double-refund'
   /** Refunded on the chain, but not in the ledger. */
   | 'refund-unrecorded'
+  /** Credits that do not add up, or whose unspent share was not refunded as it should be. */
+  | 'credits-differ'
 
 export interface Discrepancy {
   kind: DiscrepancyKind

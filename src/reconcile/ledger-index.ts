@@ -1,7 +1,21 @@
 import type { Dossier } from '../backstage.ts'
 import type { ReceiptRow } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
+import type { CreditLot } from '../rules/credit-lot.ts'
 import { networkOfRail } from '../rules/rail-id.ts'
+
+/** What a sale of credits says of them. */
+export interface LedgerCredits {
+  /** By the log entry of the delivery. */
+  sold: number
+  /** Undefined: neither a row nor the log knows what became of them. */
+  lot: CreditLot | undefined
+  /** When the operator closed it (ms). */
+  closedAt: number | null
+}
+
+/** One line of the ledger. */
+export type LedgerEntry = Omit<Dossier, 'audit'> & { credits?: LedgerCredits }
 
 /** What the comparison needs of a challenge: small enough to keep a long history in memory. */
 export interface Account {
@@ -18,6 +32,7 @@ export interface Account {
   receipt: string | null
   receipts: Receipt[]
   refunds: Refund[]
+  credits: LedgerCredits | undefined
 }
 
 export type Receipt = Pick<
@@ -58,7 +73,7 @@ export const placeKey = ({ txHash, logIndex }: { txHash: string; logIndex: numbe
 
 /** Reads the whole ledger. `onEntry` is called with the number of entries read so far. */
 export async function indexLedger(
-  entries: AsyncIterable<Omit<Dossier, 'audit'>>,
+  entries: AsyncIterable<LedgerEntry>,
   networkId: string,
   onEntry: (count: number) => void,
 ): Promise<LedgerIndex> {
@@ -84,21 +99,38 @@ export async function indexLedger(
   return index
 }
 
-type Entry = Omit<Dossier, 'audit'>
+type Entry = LedgerEntry
 
 /** What of an entry happened on this network; undefined: nothing. Second payments may have come on another one. */
-function partOn(networkId: string, { challenge, ...rows }: Entry): Entry | undefined {
+function partOn(networkId: string, { challenge, credits, ...rows }: Entry): Entry | undefined {
   const isHere = ({ rail }: { rail: string }) => networkOfRail(rail) === networkId
   const attempts = rows.attempts.filter(isHere)
   const receipts = rows.receipts.filter(isHere)
   const refunds = rows.refunds.filter(isHere)
   const moved = attempts.length + receipts.length + refunds.length > 0
-  return moved || challenge.network === networkId ? { challenge, attempts, receipts, refunds } : undefined
+  return moved || challenge.network === networkId
+    ? { challenge, attempts, receipts, refunds, ...(credits && { credits }) }
+    : undefined
 }
 
-function add(index: LedgerIndex, { challenge, attempts, receipts, refunds }: Entry, own: boolean): void {
+function add(
+  index: LedgerIndex,
+  { challenge, attempts, receipts, refunds, credits }: Entry,
+  own: boolean,
+): void {
   const { key: id, state, amount, createdAt, paidAt, receipt } = challenge
-  const account: Account = { id, own, state, amount, createdAt, paidAt, receipt, receipts: [], refunds: [] }
+  const account: Account = {
+    id,
+    own,
+    state,
+    amount,
+    createdAt,
+    paidAt,
+    receipt,
+    receipts: [],
+    refunds: [],
+    credits,
+  }
   index.accounts.push(account)
   if (own) index.payTos.add(challenge.payTo)
   for (const row of receipts) {

@@ -1,13 +1,14 @@
-import type { Dossier } from '../backstage.ts'
 import { createRpcPool } from '../chain/rpc-pool.ts'
 import { ConfigError } from '../errors.ts'
 import { DAY_MS, HOUR_MS } from '../protocol/duration.ts'
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import type { CreditFigures } from '../rules/credit-lot.ts'
+import { compareCredits } from './compare-credits.ts'
 import { comparePayments } from './compare-payments.ts'
 import { compareRefunds } from './compare-refunds.ts'
 import type { Discrepancy } from './discrepancy.ts'
-import { indexLedger } from './ledger-index.ts'
+import { indexLedger, type LedgerEntry } from './ledger-index.ts'
 import { createTokenBook } from './token-book.ts'
 
 export interface Reconciliation {
@@ -23,6 +24,8 @@ export interface Reconciliation {
   foreignNetworks: Record<string, number>
   movements: { incoming: number; outgoing: number }
   refundsWaiting: number
+  /** Of purchases paid on this network; absent if there are none. */
+  credits?: CreditFigures
   found: Discrepancy[]
 }
 
@@ -45,7 +48,7 @@ export async function reconcile(
     network: Network
     walletAddress: Address
     refundWallet: Address | undefined
-    ledger(): AsyncIterable<Omit<Dossier, 'audit'>>
+    ledger(): AsyncIterable<LedgerEntry>
     fromBlock: number | undefined
     nowMs: number
     graceMs?: number
@@ -78,6 +81,7 @@ export async function reconcile(
   const shared = { index, book, network, fromBlock, rpcName }
   const payments = await comparePayments({ ...shared, incoming: received, toBlock })
   const refunds = await compareRefunds({ ...shared, outgoing: sent, nowMs, graceMs })
+  const { found: credits, figures } = compareCredits(index)
   return {
     network: network.id,
     wallets: sending,
@@ -88,6 +92,7 @@ export async function reconcile(
     foreignNetworks: Object.fromEntries(index.foreign),
     movements: { incoming: received.length, outgoing: sent.length },
     refundsWaiting: refunds.waiting,
-    found: [...payments, ...refunds.found],
+    ...(figures.lots > 0 && { credits: figures }),
+    found: [...payments, ...refunds.found, ...credits],
   }
 }

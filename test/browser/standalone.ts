@@ -15,6 +15,10 @@ export interface Standalone {
   printedUrl(): string
   /** Ends the process and starts another one on the same data. */
   restart(): Promise<void>
+  /** Ends the process without a chance to finish anything. */
+  kill(): Promise<void>
+  /** Starts it again after `kill`. */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -57,6 +61,8 @@ export async function startStandalone(
       await end('SIGTERM')
       await start()
     },
+    kill: () => end('SIGKILL'),
+    start,
     async stop() {
       await end('SIGKILL')
       await rm(dataDir, { recursive: true, force: true })

@@ -8,6 +8,7 @@ import type { Overview, Range } from '../shared/wire.ts'
 import { Alerts } from './alerts.tsx'
 import { ChallengeDrawer } from './challenge-drawer.tsx'
 import { Challenges } from './challenges.tsx'
+import { Credits } from './credits.tsx'
 import { ExportMenu } from './export-menu.tsx'
 import { Figures } from './figures.tsx'
 import { Funnel } from './funnel.tsx'
@@ -83,6 +84,7 @@ export function AdminApp({ frame }: { frame: Frame }): JSX.Element {
           </div>
           <Wallets overview={overview} />
         </div>
+        <Credits tick={live.tick} now={now} />
         <RefundsWaiting
           tick={live.tick}
           now={now}

@@ -1,11 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../shared/copy-button.tsx'
-import { formatExactTime, formatUsd, shorten } from '../shared/format.ts'
+import { formatCount, formatExactTime, formatUsd, shorten } from '../shared/format.ts'
 import { Icon } from '../shared/icons.tsx'
 import { Notice } from '../shared/notice.tsx'
-import type { ChallengeDetail } from '../shared/wire.ts'
+import type { ChallengeDetail, SaleCredits } from '../shared/wire.ts'
 import { ChallengeActions } from './challenge-actions.tsx'
+import { CloseCredits } from './close-credits.tsx'
 import { StateBadge } from './state-badge.tsx'
 import { Timeline } from './timeline.tsx'
 import { useData } from './use-data.ts'
@@ -62,7 +63,7 @@ export function ChallengeDrawer({
 }
 
 function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: () => void }): JSX.Element {
-  const { challenge, explorer, timeline } = detail
+  const { challenge, explorer, timeline, credits } = detail
   return (
     <>
       <div class="drawer-sum">
@@ -75,7 +76,10 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
         </Notice>
       )}
       <ChallengeActions challenge={challenge} onChanged={onChanged} />
+      {credits && <CloseCredits credits={credits} onChanged={onChanged} />}
       <dl class="facts">
+        {credits && <Fact name="Credits">{creditWords(credits)}</Fact>}
+        {credits?.expiresAt && <Fact name="Credits end">{formatExactTime(credits.expiresAt)}</Fact>}
         {challenge.resource && (
           <Fact name="Call">
             <code>
@@ -123,6 +127,19 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
       <Timeline entries={timeline} />
     </>
   )
+}
+
+const ENDS: Record<SaleCredits['status'], string> = {
+  running: '',
+  expired: ', expired',
+  closing: ', being closed',
+  closed: ', closed',
+  lost: ', payment lost',
+}
+
+function creditWords({ granted, spent, reserved, left, status }: SaleCredits): string {
+  const held = reserved > 0 ? `, ${formatCount(reserved)} reserved` : ''
+  return `${formatCount(left)} of ${formatCount(granted)} left, ${formatCount(spent)} spent${held}${ENDS[status]}`
 }
 
 function Fact({ name, children }: { name: string; children: JSX.Element | string }): JSX.Element {

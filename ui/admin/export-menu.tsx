@@ -21,8 +21,8 @@ export function ExportMenu(): JSX.Element {
       document.removeEventListener('keydown', close)
     }
   }, [])
-  const href = (format: string): string => {
-    const query = new URLSearchParams({ format })
+  const href = (format: string, of = 'sales'): string => {
+    const query = new URLSearchParams({ of, format })
     if (from !== '') query.set('from', new Date(`${from}T00:00:00`).toISOString())
     if (to !== '') query.set('to', new Date(`${to}T23:59:59.999`).toISOString())
     return `${basePath}/admin/api/export?${query}`
@@ -61,6 +61,9 @@ export function ExportMenu(): JSX.Element {
           </a>
           <a class="button" href={href('jsonl')} download>
             JSONL
+          </a>
+          <a class="button" href={href('csv', 'credits')} download>
+            Credits (CSV)
           </a>
         </div>
       </div>

@@ -42,8 +42,8 @@ export function RefundsWaiting({
         <span class="muted">{items.length}</span>
       </div>
       <p class="muted">
-        Paid, but not delivered. These go back automatically once the payment is final on the chain; failed
-        ones need you.
+        Paid, but not delivered, or unspent credits of a closed purchase. These go back automatically once the
+        payment is final on the chain; failed ones need you.
       </p>
       <p role="status" class="action-said">
         {fault || said}
@@ -76,6 +76,7 @@ export function RefundsWaiting({
                   {item.itemId}
                 </button>
                 {item.payer && <code class="sub">{shorten(item.payer)}</code>}
+                {item.credits && <span class="sub">unspent credits</span>}
                 {networks && <span class="sub">{networkName(networks, item.network)}</span>}
               </th>
               <td>

@@ -209,6 +209,46 @@ export interface TimelineEntry {
   details?: unknown
 }
 
+/** `sold` is the sum of spent, reserved, outstanding, expired, closed and lost. */
+export interface CreditFigures {
+  lots: number
+  sold: number
+  spent: number
+  reserved: number
+  outstanding: number
+  expired: number
+  /** Unspent, and refunded. */
+  closed: number
+  lost: number
+  spentUnpaid: number
+}
+
+export interface CreditsView {
+  asOf: string
+  totals: CreditFigures
+  perPlan: Array<CreditFigures & { planId: string }>
+  /** Those that have most left. */
+  perWallet: Array<CreditFigures & { payer: string }>
+  wallets: number
+}
+
+export interface SaleCredits {
+  challengeId: string
+  granted: number
+  spent: number
+  reserved: number
+  left: number
+  status: 'running' | 'expired' | 'closing' | 'closed' | 'lost'
+  expiresAt: string | null
+  canClose: boolean
+  unspentMicro: string
+}
+
+export interface ClosedCredits {
+  status: 'closing' | 'closed'
+  refund: { value: string; phase: string; txHash: string | null } | null
+}
+
 export interface ChallengeDetail {
   challenge: ChallengeItem & {
     expiresAt: string
@@ -219,6 +259,8 @@ export interface ChallengeDetail {
   receipts: Array<Record<string, unknown>>
   refunds: Array<Record<string, unknown>>
   explorer: { tx?: string; refundTx?: string }
+  /** Only if it sold some. */
+  credits?: SaleCredits
   /** Only if there are several networks. */
   networkName?: string
 }
@@ -227,4 +269,7 @@ export interface WaitingRefund extends ChallengeItem {
   reason: string | null
   attempts: number
   since: string
+  failed?: boolean
+  /** It returns unspent credits; the sale stays delivered. */
+  credits?: boolean
 }

@@ -122,6 +122,8 @@ export function lapse(row: CreditRow, now: number): CreditRow {
  * often is cheaper than writing another time with every call.
  */
 export function dueOf(row: CreditRow, now: number): number {
+  // The last call has ended, and a job closes it.
+  if (row.ended === 'closing' && reservedOf(row) === 0) return now
   const ends = row.reserved.map(({ until, lapsed }) => (lapsed ? until + LAPSED_KEPT_MS : until))
   const first = Math.min(row.expiresAt + LOT_KEPT_MS, ...ends)
   const needed = ends.length === 0 ? first : Math.ceil(first / DUE_STEP_MS) * DUE_STEP_MS

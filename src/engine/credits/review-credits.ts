@@ -2,6 +2,7 @@ import type { CreditRow } from '../../ports.ts'
 import type { Core } from '../core.ts'
 import { LOT_KEPT_MS } from '../ownership/lots.ts'
 import type { Accounts } from './accounts.ts'
+import { finishClosing } from './close-credits.ts'
 import { DUE_STEP_MS, lapse } from './credit-rows.ts'
 
 /**
@@ -9,6 +10,7 @@ import { DUE_STEP_MS, lapse } from './credit-rows.ts'
  * it granted and what was spent of it stays in the log.
  */
 export async function reviewCredits(core: Core, accounts: Accounts, due: CreditRow): Promise<void> {
+  if (due.ended === 'closing') return finishClosing(core, accounts, due)
   accounts.forget(due.ref!)
   await accounts.change(due.ref!, {
     apply(view) {
@@ -22,7 +24,8 @@ export async function reviewCredits(core: Core, accounts: Accounts, due: CreditR
       }
       view.remove(row)
       const { granted, spent, ended } = row
-      const details = { granted, spent, planId: row.ref!.split('/')[1]!, ...(ended && { ended }) }
+      const [payer, planId] = row.ref!.split('/') as [string, string]
+      const details = { granted, spent, planId, payer, ...(ended && { ended }) }
       view.also({ audit: [endedEntry(row, core.clock.now(), details)] })
     },
   })

@@ -29,10 +29,14 @@ export function deliveredChange(
   const paid = 'row' in before ? before.row : before
   const signed = receiptFields(core, paid, facts.at, receipt)
   const change = { leaseUntil: null, dueAt: pruneAt(core, paid.paidAt), result, ...signed }
-  const { row, audit } = applyEvent(before, 'delivered', facts, change)
-  return {
-    row,
-    audit,
-    puts: [putChallenge(row), ...lotsOf(row, expiresAt), ...creditsOf(core, row, expiresAt)],
-  }
+  const credits = creditsOf(core, paid, expiresAt)
+  const { row, audit } = applyEvent(before, 'delivered', withCredits(facts, credits), change)
+  return { row, audit, puts: [putChallenge(row), ...lotsOf(row, expiresAt), ...credits] }
+}
+
+/** The log says how many credits were sold. */
+function withCredits(facts: EventFacts, [put]: readonly Put[]): EventFacts {
+  return put?.table === 'credits'
+    ? { ...facts, details: { ...facts.details, credits: put.row.granted } }
+    : facts
 }

@@ -17,7 +17,14 @@ const auth: SignedAuthorization = {
   ...{ from: SELLER, to: PAYER, value: '1000', validAfter: '0', validBefore: '150', nonce, signature: '0x' },
 }
 
-async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; finalized?: number }) {
+async function open(found: {
+  uses?: Use[]
+  signed?: boolean
+  tx?: TransferTx
+  finalized?: number
+  /** It returns unspent credits. */
+  credits?: boolean
+}) {
   const finalized = block(found.finalized ?? 90)
   const asked: string[][] = []
   const { core, rail, store } = testCore({
@@ -45,7 +52,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
     key: 'http-1',
     requestId: 'r-1',
     amount: '1000',
-    state: 'REFUND_FAILED',
+    state: found.credits ? 'DELIVERED' : 'REFUND_FAILED',
     payer: PAYER,
     txHash: paymentHash,
     receipt: 'receipt',
@@ -57,6 +64,7 @@ async function open(found: { uses?: Use[]; signed?: boolean; tx?: TransferTx; fi
     ...{ recipient: PAYER, value: '1000', auth: found.signed === false ? null : auth, phase: 'FAILED' },
     ...{ attempts: 5, fromHeight: 10, walletTx: null, txHash: null, reason: 'the refund expired unsent' },
     rail: rail.id,
+    ...(found.credits && { movesState: false }),
   }
   await store.commit({
     puts: [
@@ -133,4 +141,15 @@ test('no other transaction is accepted as the refund', async () => {
   const row = { key: `84532:${txHash}:3`, version: 0, ref: 'other', dueAt: null, receipt: 'another' }
   await store.commit({ puts: [{ table: 'seen', row }] })
   expect(await prove()).toEqual(refused('named for another refund'))
+})
+
+test('the refund of unspent credits is proven as well, once, and its sale stays delivered', async () => {
+  const { store, prove } = await open({ tx: pays(), credits: true })
+  expect(await prove()).toMatchObject({ state: 'DELIVERED' })
+  expect(await store.get('refunds', ['receipt'])).toMatchObject([{ phase: 'DONE', txHash, dueAt: null }])
+  expect(await store.get('challenges', ['http-1'])).toMatchObject([{ version: 1, refundTxHash: null }])
+  expect(await store.audit('http-1')).toMatchObject([
+    { event: 'credits-refund-proven', actor: 'operator', toState: 'DELIVERED', txHash },
+  ])
+  expect(await prove(), 'once').toEqual(refused('is DONE'))
 })

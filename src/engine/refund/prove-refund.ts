@@ -3,7 +3,7 @@ import type { ChallengeRow, Put, RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { type Hex, sameHex } from '../../protocol/hex.ts'
 import { transferKey } from '../../rules/transfer-key.ts'
-import { applyEvent, putChallenge } from '../apply-event.ts'
+import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { outboxRow } from '../deliver/outbox.ts'
@@ -11,9 +11,11 @@ import { refundReceiptFields } from '../deliver/sign-receipt.ts'
 import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
+import { isCreditsRefund, refundEvent } from './refund-rows.ts'
 
 /**
- * REFUND_FAILED → REFUNDED: the operator made the refund and names its transaction. The transaction must be in a
+ * REFUND_FAILED → REFUNDED: the operator made the refund and names its transaction. The refund of unspent credits is
+ * proven in the same way, and its sale stays DELIVERED. The transaction must be in a
  * finalized block, pay exactly this refund and prove no other one. The refund that we signed must not be able to land
  * any more, or the buyer could be paid twice.
  */
@@ -33,7 +35,12 @@ export async function proveRefund(
     const message = `No challenge ${challengeId.slice(0, 80)} with a refund is known.`
     return new GatewayError('CHALLENGE_NOT_FOUND', message)
   }
-  if (challenge.state !== 'REFUND_FAILED') {
+  if (isCreditsRefund(challenge, refund)) {
+    if (refund.phase !== 'FAILED')
+      return refuse(
+        `The refund of the unspent credits of ${challengeId} is ${refund.phase}; only one that has FAILED is resolved by hand.`,
+      )
+  } else if (challenge.state !== 'REFUND_FAILED') {
     return refuse(`Challenge ${challengeId} is ${challenge.state}; only REFUND_FAILED is resolved by hand.`)
   }
   const rail = core.rails.of(refund)
@@ -107,14 +114,25 @@ async function finish(
 ): Promise<ChallengeStatus | GatewayError> {
   const at = core.clock.now()
   const facts = { at, actor: 'operator' as const, txHash, details: { value: refund.value } }
+  const rows = provenRows(challenge, refund, txHash, seenKey)
+  if (isCreditsRefund(challenge, refund)) {
+    const audit = [auditEntry(challenge, refundEvent(challenge, refund, 'refund-proven'), facts)]
+    return (await commit(core, { puts: rows, audit })) ? statusOf(challenge) : changedMeanwhile(challenge)
+  }
   const change = {
     refundTxHash: txHash,
     dueAt: pruneAt(core, challenge.paidAt),
     ...refundReceiptFields(core, challenge, refund, txHash, at),
   }
   const proven = applyEvent(challenge, 'refund-proven', facts, change)
-  const puts: Put[] = [
-    putChallenge(proven.row),
+  const puts: Put[] = [putChallenge(proven.row), ...rows]
+  if (core.hooks.onRefund) puts.push({ table: 'outbox', row: outboxRow(challenge.key, 'refunded', at) })
+  if (await commit(core, { puts, audit: proven.audit })) return statusOf(proven.row)
+  return changedMeanwhile(challenge)
+}
+
+function provenRows(challenge: ChallengeRow, refund: RefundRow, txHash: Hex, seenKey: string): Put[] {
+  return [
     { table: 'refunds', row: { ...refund, phase: 'DONE', txHash, dueAt: null } },
     // The insert claims the transfer, so that it can prove no other refund.
     {
@@ -122,9 +140,10 @@ async function finish(
       row: { key: seenKey, version: 0, ref: challenge.key, dueAt: null, receipt: refund.key },
     },
   ]
-  if (core.hooks.onRefund) puts.push({ table: 'outbox', row: outboxRow(challenge.key, 'refunded', at) })
-  if (await commit(core, { puts, audit: proven.audit })) return statusOf(proven.row)
-  return new GatewayError('INTERNAL_ERROR', `Challenge ${challenge.key} changed meanwhile; try again.`, {
-    challengeId: challenge.key,
+}
+
+function changedMeanwhile({ key }: ChallengeRow): GatewayError {
+  return new GatewayError('INTERNAL_ERROR', `Challenge ${key} changed meanwhile; try again.`, {
+    challengeId: key,
   })
 }

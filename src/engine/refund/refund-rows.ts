@@ -1,4 +1,4 @@
-import type { Put, ReceiptRow } from '../../ports.ts'
+import type { ChallengeRow, Put, ReceiptRow, RefundRow } from '../../ports.ts'
 
 /** The intent to refund a receipt. Recipient and value come only from the chain's Transfer. */
 export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number): Put {
@@ -23,4 +23,21 @@ export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number
       reason: null,
     },
   }
+}
+
+/** It returns what was paid for unspent credits: a share of the payment itself, and the sale stays as it is. */
+export function isCreditsRefund(
+  { receipt }: Pick<ChallengeRow, 'receipt'>,
+  { key, movesState }: Pick<RefundRow, 'key' | 'movesState'>,
+): boolean {
+  return !movesState && key === receipt
+}
+
+/** What the log says of a refund that does not change its challenge's state. */
+export function refundEvent(
+  challenge: Pick<ChallengeRow, 'receipt'>,
+  refund: Pick<RefundRow, 'key' | 'movesState'>,
+  what: 'refunded' | 'refund-failed' | 'refund-retried' | 'refund-proven',
+): string {
+  return `${isCreditsRefund(challenge, refund) ? 'credits' : 'surplus'}-${what}`
 }

@@ -4,10 +4,11 @@ import type { ChallengeStatus } from '../../protocol/access.ts'
 import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
+import { refundEvent } from './refund-rows.ts'
 
 /**
  * Tries failed refunds of this challenge again from the start, after the operator has fixed the cause (missing funds,
- * a paused token): that of the payment itself, and those of a surplus.
+ * a paused token): that of the payment itself or of its unspent credits, and those of a surplus.
  */
 export async function retryRefund(core: Core, challengeId: string): Promise<ChallengeStatus | GatewayError> {
   const challenge = await getOne(core, 'challenges', challengeId)
@@ -30,7 +31,7 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
       const change = applyEvent(challenge, 'refund-retried', facts)
       row = change.row
       audit.push(...change.audit)
-    } else audit.push(auditEntry(challenge, 'surplus-refund-retried', facts))
+    } else audit.push(auditEntry(challenge, refundEvent(challenge, refund, 'refund-retried'), facts))
     const anew = { phase: 'WAITING', attempts: 0, reason: null, refusal: null, dueAt: at } as const
     return { table: 'refunds', row: { ...refund, ...anew } }
   })

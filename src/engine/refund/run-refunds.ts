@@ -8,6 +8,7 @@ import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
 import { refuseDoubtful } from '../settle/look-at-chain.ts'
+import { refundEvent } from './refund-rows.ts'
 import { type SendableRefund, submitRefunds } from './submit-refunds.ts'
 
 /** Continues refunds: signs and sends those that wait, and decides from the chain those that were sent. */
@@ -130,7 +131,10 @@ async function finishRefund(core: Core, row: RefundRow, use: Use): Promise<void>
   // If it is no longer REFUND_PENDING, another instance was first and this is a conflict, or a failover lost the
   // state.
   if (!row.movesState || challenge.state !== 'REFUND_PENDING') {
-    await commit(core, { puts, audit: [auditEntry(challenge, 'surplus-refunded', facts)] })
+    await commit(core, {
+      puts,
+      audit: [auditEntry(challenge, refundEvent(challenge, row, 'refunded'), facts)],
+    })
     return
   }
   const change = {
@@ -157,7 +161,7 @@ async function giveUp(core: Core, row: RefundRow, reason: string): Promise<void>
   if (!challenge) throw new Error(`refund ${row.key} names no stored challenge`)
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { reason, value: row.value } }
   const puts: Put[] = [{ table: 'refunds', row: { ...row, phase: 'FAILED', reason, dueAt: null } }]
-  let audit = [auditEntry(challenge, 'surplus-refund-failed', facts)]
+  let audit = [auditEntry(challenge, refundEvent(challenge, row, 'refund-failed'), facts)]
   if (row.movesState && challenge.state === 'REFUND_PENDING') {
     const failed = applyEvent(challenge, 'refund-failed', facts, { dueAt: null })
     puts.push(putChallenge(failed.row))

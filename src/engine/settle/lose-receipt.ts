@@ -1,4 +1,4 @@
-import type { AuthorizationRow, Block, ChallengeRow, Put, ReceiptRow } from '../../ports.ts'
+import type { AuthorizationRow, Block, ChallengeRow, CreditRow, Put, ReceiptRow } from '../../ports.ts'
 import { nextState } from '../../rules/state-machine.ts'
 import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne } from '../core.ts'
@@ -32,9 +32,9 @@ export async function loseReceipt(
       ? [{ table: 'refunds' as const, row: { ...refund, phase: 'VOID' as const, dueAt: null } }]
       : []),
   ]
-  const { puts: more, audit } = lostEvent(core, challenge, receipt)
   const credits = receipt.role === 'pays' ? await getOne(core, 'credits', challenge.key) : undefined
   if (credits) puts.push({ table: 'credits', row: { ...credits, ended: 'lost' } })
+  const { puts: more, audit } = lostEvent(core, challenge, receipt, credits)
   if (await commit(core, { puts: [...puts, ...more], audit })) {
     const spent = credits ? `; of its ${credits.granted} credits ${credits.spent} were spent` : ''
     core.rails
@@ -46,12 +46,15 @@ export async function loseReceipt(
   }
 }
 
-function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow) {
+function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow, credits: CreditRow | undefined) {
   const facts = {
     at: core.clock.now(),
     actor: 'gateway' as const,
     txHash: receipt.txHash,
-    details: { value: receipt.value },
+    details: {
+      value: receipt.value,
+      ...(credits && { credits: credits.granted, creditsSpent: credits.spent }),
+    },
   }
   if (challenge.receipt !== receipt.key || nextState(challenge.state, 'receipt-lost') === undefined) {
     return { puts: [], audit: [auditEntry(challenge, 'receipt-lost', facts)] }

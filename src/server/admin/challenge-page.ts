@@ -1,10 +1,13 @@
 import type { Backstage } from '../../backstage.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
+import { creditsOfSale } from './credits-pages.ts'
 import { showSale } from './sale.ts'
 
 /** One challenge and everything that happened to it; undefined: nothing is stored under this id. */
-export async function challengePage({ inspect, networks }: Backstage, challengeId: string) {
+export async function challengePage({ inspect, networks, store }: Backstage, challengeId: string) {
+  // Read before the log: a row that is removed in between has its last entry there.
+  const [creditRow] = await store.get('credits', [challengeId])
   const dossier = await inspect(challengeId)
   if (!dossier) return undefined
   const { challenge, attempts, receipts, refunds, audit } = dossier
@@ -18,6 +21,7 @@ export async function challengePage({ inspect, networks }: Backstage, challengeI
     return { network, explorerUrl: url && txHash ? url + txHash : null }
   }
   const iso = (at: number) => new Date(at).toISOString()
+  const credits = creditsOfSale(challenge.amount, creditRow, audit, Date.now())
   return {
     challenge: {
       ...showSale({ challengeId: key, requestId, state }, challenge),
@@ -44,8 +48,10 @@ export async function challengePage({ inspect, networks }: Backstage, challengeI
     refunds: refunds.map((row) => {
       const { movesState, recipient, value, phase, attempts: tries, txHash: hash, reason, rail } = row
       const refund = { recipient, micro: value, phase, attempts: tries, txHash: hash, reason }
-      return { surplus: !movesState, ...refund, ...place(rail, hash) }
+      const ofCredits = !movesState && row.key === challenge.receipt
+      return { surplus: !movesState && !ofCredits, credits: ofCredits, ...refund, ...place(rail, hash) }
     }),
+    ...(credits && { credits }),
     explorer: {
       ...(explorer && txHash !== null && { tx: `${explorer}${txHash}` }),
       ...(explorer && refundTxHash !== null && { refundTx: `${explorer}${refundTxHash}` }),

@@ -1,13 +1,18 @@
-import type { Backstage } from '../../backstage.ts'
+import type { Backstage, ClosedCredits } from '../../backstage.ts'
 import { GatewayError, UnavailableError } from '../../errors.ts'
+import type { RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { microToDollars } from '../../protocol/amount.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 import type { AdminParts } from './admin-parts.ts'
 import { challengePage } from './challenge-page.ts'
-import { exportSales } from './export-sales.ts'
+import { creditsPage, lotsPage } from './credits-pages.ts'
+import { exportCredits } from './export-credits.ts'
+import { exportSales, sumMicro } from './export-sales.ts'
 import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
 import { showSale } from './sale.ts'
@@ -70,6 +75,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       book.awaitingRefund().map(async (sale) => {
         const rows = await backstage.store.list('refunds', sale.challengeId)
         const refund = rows.find(({ phase }) => phase !== 'DONE' && phase !== 'VOID')
+        const ofCredits = refund !== undefined && (await returnsCredits(refund))
         const since = sale.refundSince ?? sale.row.paidAt ?? sale.row.createdAt
         return {
           ...showSale(sale, sale.row),
@@ -78,11 +84,26 @@ export function createAdminApi(parts: AdminParts): AdminApi {
           reason: refund?.reason ?? null,
           attempts: refund?.attempts ?? 0,
           since: new Date(since).toISOString(),
-          surplus: refund ? !refund.movesState : false,
+          failed: refund ? refund.phase === 'FAILED' : sale.state === 'REFUND_FAILED',
+          surplus: refund ? !refund.movesState && !ofCredits : false,
+          ...(ofCredits && { credits: true, ...moneyOf(refund) }),
         }
       }),
     )
     return apiReply(200, { items })
+  }
+
+  /** It is of the payment itself, and its sale stays delivered. */
+  async function returnsCredits({ key, movesState }: RefundRow): Promise<boolean> {
+    if (movesState) return false
+    const [receipt] = await backstage.store.get('receipts', [key])
+    return receipt?.role === 'pays'
+  }
+
+  function moneyOf(refund: RefundRow) {
+    const networks = [...backstage.networks, ...NETWORKS]
+    const micro = sumMicro([refund], (id) => networks.find((network) => network.id === id))
+    return { micro: micro.toString(), usd: microToDollars(micro) }
   }
 
   async function act(request: Request, id: string, action: string): Promise<Response | undefined> {
@@ -91,6 +112,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         return decided(gateway.cancel(id, 'operator'))
       case 'retry-refund':
         return decided(gateway.retryRefund(id))
+      case 'close-credits':
+        return decided(gateway.closeCredits(id))
       case 'resolve-refund': {
         const body = await readJsonObject(request, BODY_LIMITS)
         if (body instanceof Response) return body
@@ -113,6 +136,10 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         return list(query)
       case '/refunds':
         return refunds()
+      case '/credits':
+        return creditsPage(book)
+      case '/credits/lots':
+        return lotsPage(book, query)
       case '/export':
         return download(query)
       case '/ledger':
@@ -131,13 +158,17 @@ export function createAdminApi(parts: AdminParts): AdminApi {
   function download(query: URLSearchParams): Response {
     const format = query.get('format') || 'csv'
     if (format !== 'csv' && format !== 'jsonl') return bad('format can be csv or jsonl.')
+    const of = query.get('of') || 'sales'
+    if (of !== 'sales' && of !== 'credits') return bad('of can be sales or credits.')
     const from = timeOf(query.get('from'))
     const to = timeOf(query.get('to'))
     if (Number.isNaN(from) || Number.isNaN(to))
       return bad('from and to are ISO times such as 2030-01-31T00:00:00Z.')
     const day = new Date().toISOString().slice(0, 10)
-    const name = `paystile-${placeOf(backstage.networks)}-${day}.${format}`
-    return streamed(exportSales(backstage.store, format, { from, to }, backstage.networks), {
+    const what = of === 'credits' ? 'credits-' : ''
+    const name = `paystile-${what}${placeOf(backstage.networks)}-${day}.${format}`
+    const exported = of === 'credits' ? exportCredits : exportSales
+    return streamed(exported(backstage.store, format, { from, to }, backstage.networks), {
       'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
       'content-disposition': `attachment; filename="${name}"`,
     })
@@ -184,7 +215,7 @@ function placeOf([first, second]: Backstage['networks']): string {
 
 const bad = (error: string): Response => apiReply(400, { error })
 
-async function decided(status: Promise<ChallengeStatus>): Promise<Response> {
+async function decided(status: Promise<ChallengeStatus | ClosedCredits>): Promise<Response> {
   try {
     return apiReply(200, await status)
   } catch (error) {

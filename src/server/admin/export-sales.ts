@@ -3,6 +3,7 @@ import { microToDollars } from '../../protocol/amount.ts'
 import type { Network } from '../../protocol/network.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import { printable, printableLine } from '../../protocol/printable.ts'
+import { lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
@@ -19,6 +20,13 @@ type FindById = (networkId: string) => Network | undefined
 
 const PAGE = 1000
 const AT_ONCE = 50
+const REFUNDED_EVENTS = [
+  'refund-confirmed',
+  'refund-proven',
+  'surplus-refunded',
+  'credits-refunded',
+  'credits-refund-proven',
+]
 const MONEY_EVENTS = new Set(['paid', 'late-money', 'surplus-received'])
 
 const COLUMNS = [
@@ -49,8 +57,12 @@ const COLUMNS = [
   'token',
   'txUrls',
   'refundTxUrls',
+  'creditsGranted',
+  'creditsSpent',
 ] as const
-type Line = Record<(typeof COLUMNS)[number], string | boolean | null>
+/** A field of an export. */
+export type Field = string | number | boolean | null
+type Line = Record<(typeof COLUMNS)[number], Field>
 
 /**
  * One line per challenge that was ever paid, oldest first, in chunks of text: the history may be too long for memory.
@@ -71,7 +83,7 @@ export async function* exportSales(
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
   const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
-  const write = format === 'csv' ? csvLine : jsonLine
+  const write = lineWriter(format, COLUMNS)
   if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`
   for (let afterSeq = 0; ; ) {
     const page = await store.log(afterSeq, PAGE)
@@ -93,6 +105,8 @@ async function lineOf(
   { challengeId, seq }: LogEntry,
   find: FindById,
 ): Promise<Line | undefined> {
+  // Read before the log: a row that is removed in between has its last entry there.
+  const [credits] = await store.get('credits', [challengeId])
   const audit = await store.audit(challengeId)
   const first = audit.find(({ event }) => MONEY_EVENTS.has(event))
   // A surplus or late payment of a challenge that already has its line.
@@ -103,6 +117,7 @@ async function lineOf(
     store.list('refunds', challengeId),
   ])
   if (!row) return undefined
+  const lot = audit.some((entry) => soldIn(entry) > 0) ? lotOfSale(credits, audit, Date.now()) : undefined
   const received = receipts.filter(({ lost }) => !lost)
   const refunded = refunds.filter(({ phase }) => phase === 'DONE')
   const timeOf = (events: readonly string[]) => {
@@ -113,14 +128,16 @@ async function lineOf(
     paidAt: new Date(first.at).toISOString(),
     ...idsOf(row, find),
     ...amounts('price', BigInt(row.amount)),
-    ...amounts('received', sum(received, find)),
-    ...amounts('refunded', sum(refunded, find)),
+    ...amounts('received', sumMicro(received, find)),
+    ...amounts('refunded', sumMicro(refunded, find)),
     txHashes: received.map(({ txHash }) => txHash).join(' '),
     refundTxHashes: refunded.map(({ txHash }) => txHash ?? '').join(' '),
     txUrls: urlsOf(received, find),
     refundTxUrls: urlsOf(refunded, find),
     deliveredAt: timeOf(['delivered']),
-    refundedAt: timeOf(['refund-confirmed', 'refund-proven', 'surplus-refunded']),
+    refundedAt: timeOf(REFUNDED_EVENTS),
+    creditsGranted: lot?.granted ?? null,
+    creditsSpent: lot?.spent ?? null,
   }
 }
 
@@ -148,32 +165,35 @@ function idsOf(row: ChallengeRow, find: FindById) {
 }
 
 /** In micro-dollars; values of rows are in units of their token. */
-function sum(rows: ReadonlyArray<{ rail: string; value: string }>, find: FindById): bigint {
+export function sumMicro(rows: ReadonlyArray<{ rail: string; value: string }>, find: FindById): bigint {
   return rows.reduce((total, { rail, value }) => {
     const token = find(networkOfRail(rail))?.token
     return total + BigInt((token && microDollars(token, value)) ?? value)
   }, 0n)
 }
 
-function amounts<N extends string>(name: N, micro: bigint) {
+export function amounts<N extends string>(name: N, micro: bigint) {
   const pair = { [`${name}Micro`]: micro.toString(), [`${name}Usd`]: microToDollars(micro).slice(1) }
   return pair as Record<`${N}Micro` | `${N}Usd`, string>
 }
 
-function jsonLine(line: Line): string {
-  const sale = Object.fromEntries(COLUMNS.map((column) => [column, line[column]]))
-  return `${printable(JSON.stringify(sale))}\n`
-}
-
-function csvLine(line: Line): string {
-  return `${COLUMNS.map((column) => csvField(line[column])).join(',')}\r\n`
+/** Writes a line of an export with these columns. */
+export function lineWriter<C extends string>(
+  format: ExportFormat,
+  columns: readonly C[],
+): (line: Record<C, Field>) => string {
+  if (format === 'csv') return (line) => `${columns.map((column) => csvField(line[column])).join(',')}\r\n`
+  return (line) => {
+    const sale = Object.fromEntries(columns.map((column) => [column, line[column]]))
+    return `${printable(JSON.stringify(sale))}\n`
+  }
 }
 
 /** Where a formula may begin: in many countries a spreadsheet splits fields at the semicolon, quoted or not. */
 const FORMULA = /(^|;)(\s*)(?=[=+\-@＝＋－＠])/g
 
 /** A spreadsheet runs text that begins like a formula, and buyers choose ids; an apostrophe in front makes it plain text. */
-export function csvField(value: string | boolean | null): string {
+export function csvField(value: Field): string {
   const text = printableLine(value === null ? '' : String(value))
   const harmless = text.replace(FORMULA, "$1$2'")
   return /[",]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless

@@ -25,6 +25,11 @@ export function openDashboard({ gateway, observer }: { gateway: Gateway; observe
       await book.refresh()
       return book.states()
     },
+    async credits() {
+      await book.refresh()
+      await book.credits.refresh()
+      return book.credits.report().perPlan
+    },
     gasWallets: wallets.gasWallets,
     rails: () =>
       backstage.rails().map(({ network, withdrawn }) => {

@@ -14,7 +14,7 @@ export async function overview({ gateway, book, alerts, wallets }: AdminParts, r
   const owedMicro = (networkId: string) =>
     waiting
       .filter(({ row }) => row.network === networkId)
-      .reduce((total, { row }) => total + BigInt(row.amount), 0n)
+      .reduce((total, { row, owed }) => total + BigInt(owed ?? row.amount), 0n)
   const { funnel, revenue, latencyMs, series } = book.report(range)
   const { perNetwork, ...sums } = revenue
   const reading = book.reading()

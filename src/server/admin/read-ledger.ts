@@ -1,17 +1,25 @@
 import type { Dossier } from '../../backstage.ts'
 import type { ChallengeRow, Store } from '../../ports.ts'
+import { type CreditLot, lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 
 /** Everything stored about the money of one challenge. */
-export type LedgerEntry = Omit<Dossier, 'audit'>
+export type LedgerEntry = Omit<Dossier, 'audit'> & {
+  /** Of sales of credits: see the log entry of the delivery. */
+  credits?: { sold: number; lot: CreditLot | undefined; closedAt: number | null }
+}
+
+type LedgerStore = Pick<Store, 'log' | 'get' | 'list' | 'audit'>
 
 const PAGE = 1000
+/** From then on its refund has time. */
+const CLOSED_EVENTS = new Set(['credits-closed', 'credits-refund-retried'])
 const AT_ONCE = 50
 
 /**
  * Every challenge that a payment was ever claimed for, oldest first and one at a time: the history may be too long for
  * memory. Challenges that were neither paid nor delivered are left out.
  */
-export async function* readLedger(store: Pick<Store, 'log' | 'get' | 'list'>): AsyncGenerator<LedgerEntry> {
+export async function* readLedger(store: LedgerStore): AsyncGenerator<LedgerEntry> {
   const known = new Set<string>()
   for (let afterSeq = 0; ; ) {
     const page = await store.log(afterSeq, PAGE)
@@ -30,13 +38,18 @@ function mayConcernMoney({ claimed, receipt, state }: ChallengeRow): boolean {
   return claimed || receipt !== null || !/^(PENDING|EXPIRED|CANCELLED)$/.test(state)
 }
 
-async function entryOf(store: Pick<Store, 'list'>, row: ChallengeRow): Promise<LedgerEntry> {
+async function entryOf(store: LedgerStore, row: ChallengeRow): Promise<LedgerEntry> {
+  const credits = row.kind === 'plan' ? await creditsOf(store, row.key) : undefined
   const [attempts, receipts, refunds] = await Promise.all([
     store.list('authorizations', row.key),
     store.list('receipts', row.key),
     store.list('refunds', row.key),
   ])
   const { result: _result, ...challenge } = row
+  // It was closed between the two reads.
+  const isClosed = !credits?.lot || credits.lot.status === 'closed'
+  const closedSince = !isClosed && refunds.some(({ key, movesState }) => key === row.receipt && !movesState)
+  const current = closedSince ? await creditsOf(store, row.key) : credits
   return {
     challenge,
     attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value }) => {
@@ -44,5 +57,16 @@ async function entryOf(store: Pick<Store, 'list'>, row: ChallengeRow): Promise<L
     }),
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),
+    ...(current && { credits: current }),
   }
+}
+
+async function creditsOf(store: LedgerStore, challengeId: string): Promise<LedgerEntry['credits']> {
+  // The row comes first: if it is removed in between, the log has its last entry.
+  const [row] = await store.get('credits', [challengeId])
+  const audit = await store.audit(challengeId)
+  const sold = audit.reduce((sum, entry) => sum + soldIn(entry), 0)
+  if (sold === 0) return undefined
+  const closedAt = audit.findLast(({ event }) => CLOSED_EVENTS.has(event))?.at ?? null
+  return { sold, lot: lotOfSale(row, audit, Date.now()), closedAt }
 }

@@ -11,8 +11,10 @@ export interface Sale {
   place: number
   claimedAt: number | null
   refundSince: number | null
-  /** A second payment for it waits to be refunded, or could not be refunded. */
+  /** A second payment for it, or its unspent credits, wait to be refunded, or could not be refunded. */
   surplus: 'waiting' | 'failed' | null
+  /** What goes back for unspent credits, in units of the token. */
+  owed?: string
   /** Undefined: the record was removed, as happens to challenges that nobody paid. */
   row: SaleRow | undefined
   /** Everything one can search for, in lower case; prepared, because a search reads tens of thousands of sales. */

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
 import { waitAtMost } from '../wait-at-most.ts'
+import { type CreditsBook, createCreditsBook } from './credits-book.ts'
 import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
 import { awaitsRefund, newSale, type Sale, type SaleRow, updateSale } from './sale.ts'
 import { createSaleFigures, type Range, type SaleFigures } from './sale-figures.ts'
@@ -27,6 +28,8 @@ export interface SalesBook {
   reading(): { done: number; total: number } | undefined
   report(range: Range): ReturnType<SaleFigures['report']>
   states(): Record<string, number>
+  /** Purchases of credits; call `refresh` of both. */
+  credits: CreditsBook
   find(query: SaleQuery): { found: Array<Sale & { row: SaleRow }>; next: number | null; total: number }
   /** Every sale of which money should be refunded and has not been yet. */
   awaitingRefund(): Array<Sale & { row: SaleRow }>
@@ -59,6 +62,7 @@ export function createSalesBook(
 ): SalesBook {
   const log = followLog(store, now)
   const figures = createSaleFigures()
+  const credits = createCreditsBook(store, now)
   const sales = new Map<string, Sale>()
   /** Too old for the list, but a refund is still due. */
   const unfinished = new Map<string, Sale>()
@@ -96,7 +100,7 @@ export function createSalesBook(
     return sale
   }
 
-  function move(sale: Sale, { event, at, fromState, toState, txHash }: LogEntry): void {
+  function move(sale: Sale, { event, at, fromState, toState, txHash, details }: LogEntry): void {
     if (fromState !== null && toState !== null && fromState !== toState) {
       states.set(fromState, (states.get(fromState) ?? 0) - 1)
       states.set(toState, (states.get(toState) ?? 0) + 1)
@@ -124,12 +128,22 @@ export function createSalesBook(
         return
       case 'surplus-received':
       case 'surplus-refund-retried':
+      case 'credits-refund-retried':
         sale.surplus = 'waiting'
         return
+      case 'credits-closed':
+        if (details?.value === '0') return
+        sale.surplus = 'waiting'
+        sale.refundSince = at
+        sale.owed = String(details?.value)
+        return
       case 'surplus-refunded':
+      case 'credits-refunded':
+      case 'credits-refund-proven':
         sale.surplus = null
         return
       case 'surplus-refund-failed':
+      case 'credits-refund-failed':
         sale.surplus = 'failed'
         return
       case 'refund-confirmed':
@@ -137,6 +151,8 @@ export function createSalesBook(
         figures.count('refunded', at, sale.row)
         return
       case 'receipt-lost':
+        // The refund of its credits is void.
+        if (sale.owed !== undefined && sale.row?.txHash === txHash) sale.surplus = null
         if (fromState === 'DELIVERED' && sale.row && sale.row.txHash === txHash) figures.lose(at, sale.row)
     }
   }
@@ -175,6 +191,7 @@ export function createSalesBook(
     const byId = new Map(rows.flatMap((row): Array<[string, ChallengeRow]> => (row ? [[row.key, row]] : [])))
     for (const entry of entries) {
       if (isUnpaid(entry)) continue
+      credits.note(entry)
       const sale = saleOf(entry)
       const row = byId.get(entry.challengeId)
       if (row) updateSale(sale, row)
@@ -218,6 +235,7 @@ export function createSalesBook(
     reading: () => (pass && total > 0 ? { done: Math.min(log.position(), total), total } : undefined),
     report: (range) => figures.report(range, now()),
     states: () => Object.fromEntries(states),
+    credits,
     find({ q, state, kind, network, before, limit }) {
       const text = q?.trim().toLowerCase() ?? ''
       const matching = [...sales.values(), ...unpaid.values()]

@@ -5,6 +5,8 @@ import { waitAtMost } from '../wait-at-most.ts'
 export interface GaugeSources {
   challenges(): Promise<Record<string, number>>
   gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
+  /** Credits that can still be spent, by plan. */
+  credits(): Promise<ReadonlyArray<{ planId: string; outstanding: number }>>
   /** Networks by CAIP-2 id, and whether payments on them are offered. */
   rails(): ReadonlyArray<{ network: string; available: boolean }>
 }
@@ -57,6 +59,32 @@ export function createMetrics() {
     labelNames: ['network'],
     registers,
   })
+  const creditsSold = new Counter({
+    name: 'svc_credits_sold_total',
+    help: 'Credits granted by purchases that this instance delivered, by plan',
+    labelNames: ['plan'],
+    registers,
+  })
+  const creditsSpent = new Counter({
+    name: 'svc_credits_spent_total',
+    help: 'Credits debited for calls that this instance answered, by plan',
+    labelNames: ['plan'],
+    registers,
+  })
+  const prepaidCalls = new Counter({
+    name: 'svc_prepaid_calls_total',
+    help: 'Prepaid calls by outcome: debited, given-back, repeated, exhausted, or the code of another refusal',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const outstanding = new Gauge({
+    name: 'svc_credits_outstanding',
+    help: 'Credits that can still be spent, by plan',
+    labelNames: ['plan'],
+    registers,
+  })
+  const spent = new Map<string, number>()
+  const calls = new Map<string, number>()
   const alerts = new Counter({
     name: 'svc_alerts_total',
     help: 'Alerts raised, by kind',
@@ -64,12 +92,16 @@ export function createMetrics() {
     registers,
   })
 
-  async function readGauges({ challenges: states, gasWallets, rails }: GaugeSources): Promise<void> {
+  async function readGauges({ challenges: states, gasWallets, credits, rails }: GaugeSources): Promise<void> {
     available.reset()
     for (const rail of rails()) available.set({ network: rail.network }, rail.available ? 1 : 0)
     await Promise.allSettled([
       states().then((counts) => {
         for (const [state, count] of Object.entries(counts)) challenges.set({ state }, count)
+      }),
+      credits().then((plans) => {
+        outstanding.reset()
+        for (const { planId, outstanding: left } of plans) outstanding.set({ plan: planId }, left)
       }),
       gasWallets().then((wallets) => {
         gas.reset()
@@ -88,6 +120,14 @@ export function createMetrics() {
     offers.clear()
   }
 
+  /** The same for prepaid calls. */
+  function flushCalls(): void {
+    for (const [plan, credits] of spent) creditsSpent.inc({ plan }, credits)
+    for (const [outcome, count] of calls) prepaidCalls.inc({ outcome }, count)
+    spent.clear()
+    calls.clear()
+  }
+
   return {
     payments,
     /** A 402: `svc_payments_total` with the outcome `challenge`. */
@@ -96,6 +136,12 @@ export function createMetrics() {
       if (counts) counts.set(mode, (counts.get(mode) ?? 0) + 1)
       else offers.set(transport, new Map([[mode, 1]]))
     },
+    /** A prepaid call; `debited`: what it was debited, and from which plan. */
+    countPrepaid(outcome: string, debited?: { planId: string; credits: number }): void {
+      calls.set(outcome, (calls.get(outcome) ?? 0) + 1)
+      if (debited) spent.set(debited.planId, (spent.get(debited.planId) ?? 0) + debited.credits)
+    },
+    creditsSold,
     settlement,
     refunds,
     alerts,
@@ -109,6 +155,7 @@ export function createMetrics() {
     async text(): Promise<string> {
       if (sources) await waitAtMost(SCRAPE_LIMIT_MS, readGauges(sources))
       flushOffers()
+      flushCalls()
       return registry.metrics()
     },
   }

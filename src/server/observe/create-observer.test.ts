@@ -150,8 +150,12 @@ test('exactly the documented metrics are offered', async () => {
   expect(names.sort()).toEqual([
     'svc_alerts_total',
     'svc_challenges',
+    'svc_credits_outstanding',
+    'svc_credits_sold_total',
+    'svc_credits_spent_total',
     'svc_gas_wallet_balance_eth',
     'svc_payments_total',
+    'svc_prepaid_calls_total',
     'svc_rail_available',
     'svc_refunds_total',
     'svc_settlement_duration_seconds',
@@ -167,6 +171,7 @@ test('a scrape works although sources fail, and keeps their last values', async 
       if (!healthy) throw new Error('no chain')
       return [{ network: 'eip155:137', coin: 'POL', address: '0x1', ethWei: 2_500_000_000_000_000_000n }]
     },
+    credits: async () => [{ planId: 'basic', outstanding: 30 }],
     rails: () => [
       { network: 'eip155:8453', available: true },
       { network: 'eip155:137', available: false },
@@ -177,6 +182,7 @@ test('a scrape works although sources fail, and keeps their last values', async 
   const metrics = await observer.metrics()
   expect(metrics).toContain('svc_challenges{state="PAID"} 2')
   expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1",network="eip155:137",coin="POL"} 2.5')
+  expect(metrics).toContain('svc_credits_outstanding{plan="basic"} 30')
   expect(metrics).toContain('svc_rail_available{network="eip155:8453"} 1')
   expect(metrics).toContain('svc_rail_available{network="eip155:137"} 0')
 })

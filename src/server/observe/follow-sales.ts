@@ -1,4 +1,5 @@
 import { type Context, context, SpanStatusCode, trace } from '@opentelemetry/api'
+import { soldIn } from '../../rules/credit-lot.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
 import type { SeenEntry } from './watch-store.ts'
@@ -19,6 +20,7 @@ const FAILURES = new Set([
   'delivery-failed',
   'refund-failed',
   'surplus-refund-failed',
+  'credits-refund-failed',
   'receipt-lost',
 ])
 const REFUND_OUTCOMES: Record<string, 'owed' | 'confirmed' | 'failed'> = {
@@ -28,8 +30,11 @@ const REFUND_OUTCOMES: Record<string, 'owed' | 'confirmed' | 'failed'> = {
   'refund-confirmed': 'confirmed',
   'refund-proven': 'confirmed',
   'surplus-refunded': 'confirmed',
+  'credits-refunded': 'confirmed',
+  'credits-refund-proven': 'confirmed',
   'refund-failed': 'failed',
   'surplus-refund-failed': 'failed',
+  'credits-refund-failed': 'failed',
 }
 
 /** Turns the audit entries that this instance commits into log lines, figures and spans. */
@@ -73,7 +78,7 @@ export function createSaleFollower({
   }
 
   function write(entry: SeenEntry): void {
-    const { event, at: _at, network, ...facts } = entry
+    const { event, at: _at, network, itemId: _itemId, ...facts } = entry
     const level = FAILURES.has(event) ? 'warn' : QUIET.has(event) ? 'debug' : 'info'
     log[level]({ ...facts, ...(network !== undefined && several() && { network }), event }, event)
   }
@@ -123,10 +128,16 @@ export function createSaleFollower({
   return (entry: SeenEntry): void => {
     write(entry)
     if (entry.event === 'created' || entry.details?.unpaid === true) return
-    const outcome = REFUND_OUTCOMES[entry.event]
+    if (soldIn(entry) > 0) metrics.creditsSold.inc({ plan: entry.itemId ?? '' }, soldIn(entry))
+    const outcome = refundOutcome(entry)
     if (outcome) metrics.refunds.inc({ outcome, ...labels(entry.network, several()) })
     move(entry)
   }
+}
+
+function refundOutcome({ event, details }: SeenEntry) {
+  if (event === 'credits-closed') return details?.value === '0' ? undefined : ('owed' as const)
+  return REFUND_OUTCOMES[event]
 }
 
 /** With one network, figures need no label for it. */

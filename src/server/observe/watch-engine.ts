@@ -1,5 +1,5 @@
 import { context, type Span, SpanStatusCode, trace } from '@opentelemetry/api'
-import type { Engine, Intent, Outcome } from '../../backstage.ts'
+import type { Engine, Intent, Outcome, PrepaidOutcome } from '../../backstage.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import type { Logger } from './create-log.ts'
 import type { Metrics } from './create-metrics.ts'
@@ -52,6 +52,19 @@ export function watchEngine(
       if (outcome) noteOutcome({ intent, startedMs }, outcome)
       return outcome
     },
+    async spend(intent) {
+      const outcome = await engine.spend(intent)
+      quietly(() => countPrepaid(metrics, outcome))
+      return outcome
+    },
+    async finishPrepaid(reservation, ok) {
+      const finished = await engine.finishPrepaid(reservation, ok)
+      const { planId, credits } = reservation
+      if (!ok) metrics.countPrepaid('given-back')
+      else if ('remaining' in finished) metrics.countPrepaid('debited', { planId, credits })
+      else metrics.countPrepaid(finished.code)
+      return finished
+    },
     async purchase(intent) {
       const startedMs = performance.now()
       const attributes = { 'svc.transport': intent.transport, 'svc.mode': modeOf(intent) }
@@ -73,6 +86,19 @@ export function watchEngine(
         quietly(() => span?.end())
       }
     },
+  }
+}
+
+/** A call of an embedded route is counted when its handler has ended. */
+function countPrepaid(metrics: Metrics, outcome: PrepaidOutcome): void {
+  if (outcome.kind === 'failed') {
+    const { code } = outcome.error
+    metrics.countPrepaid(code === 'CREDITS_EXHAUSTED' ? 'exhausted' : code)
+  } else if (outcome.kind === 'prepaid') {
+    const { planId, charged } = outcome.debit
+    if (outcome.cached) metrics.countPrepaid('repeated')
+    else if (outcome.failure !== undefined) metrics.countPrepaid('given-back')
+    else metrics.countPrepaid('debited', { planId, credits: charged })
   }
 }
 

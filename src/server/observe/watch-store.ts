@@ -5,6 +5,8 @@ import { observeLater } from './observe-later.ts'
 /** A log entry, with the CAIP-2 id of the network that it happened on if its step says so. */
 export interface SeenEntry extends AuditEntry {
   network?: string
+  /** The plan or route, if the step has its challenge. */
+  itemId?: string
 }
 
 export interface SeenStep {
@@ -24,7 +26,12 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
         const audit = step.audit ?? []
         const entries = audit.map((entry): SeenEntry => {
           const network = networkIn(step.puts, entry.challengeId)
-          return network === undefined ? entry : { ...entry, network }
+          const itemId = itemIn(step.puts, entry.challengeId)
+          return {
+            ...entry,
+            ...(network !== undefined && { network }),
+            ...(itemId !== undefined && { itemId }),
+          }
         })
         const unpaid = step.puts.flatMap(unpaidOf)
         if (entries.length + unpaid.length > 0) observeLater(() => seen({ entries, unpaid }))
@@ -58,6 +65,13 @@ function networkIn(puts: readonly Put[], challengeId: string): string | undefine
     if (isMoney && row.challengeId === challengeId) return networkOfRail(row.rail)
   }
   return ofChallenge
+}
+
+function itemIn(puts: readonly Put[], challengeId: string): string | undefined {
+  for (const { table, row } of puts) {
+    if (table === 'challenges' && row.key === challengeId) return row.itemId
+  }
+  return undefined
 }
 
 function unpaidOf({ table, row }: Put): ChallengeRow[] {
