@@ -1,3 +1,5 @@
+import type { Cell } from './cells.ts'
+import { type PrepaidCells, prepaidBars } from './prepaid-bars.ts'
 import {
   CASES,
   FLOOR,
@@ -42,22 +44,30 @@ function networkBars(
 const costOf = (unpaid: Results['unpaid'], name: string, further: number): number =>
   ((unpaid[OURS]!.perSecond / unpaid[name]!.perSecond - 1) * 100) / further
 
+const atLeast = (text: string, ratio: number, least: number, also = true): Bar => {
+  return {
+    text: `${text}: at least ${least}×`,
+    measured: `${ratio.toFixed(2)}×`,
+    pass: ratio >= least && also,
+  }
+}
+
+const atMost = (text: string, value: number, most: number, unit: string, also = true): Bar => {
+  const measured = `${value.toFixed(unit === '×' ? 2 : 1)}${unit}`
+  return { text: `${text}: at most ${most}${unit}`, measured, pass: value <= most && also }
+}
+
+/** The promises of prepaid calls. `kindest`: the peer's paid calls in its kindest form. */
+export function judgePrepaid(cells: PrepaidCells, kindest: Cell): Bar[] {
+  const atMostMs: Judge = (text, value, most, also) => atMost(text, value, most, ' ms', also)
+  return prepaidBars(cells, kindest.perSecond, { atLeast, atMostMs })
+}
+
 /** Judges a run by what issue and documents promise. */
 export function judge(results: Results): Bar[] {
-  const { unpaid, overhead, stored, flood } = results
+  const { unpaid, overhead, stored, flood, prepaid } = results
   const cell = (of: PaidCase) => results.paid[nameOf(of)]!
   const [plans, kindest, crowd] = [cell(CASES.plans), cell(CASES.kindest), cell(CASES.crowd)]
-  const atLeast = (text: string, ratio: number, least: number, also = true): Bar => {
-    return {
-      text: `${text}: at least ${least}×`,
-      measured: `${ratio.toFixed(2)}×`,
-      pass: ratio >= least && also,
-    }
-  }
-  const atMost = (text: string, value: number, most: number, unit: string, also = true): Bar => {
-    const measured = `${value.toFixed(unit === '×' ? 2 : 1)}${unit}`
-    return { text: `${text}: at most ${most}${unit}`, measured, pass: value <= most && also }
-  }
   const own = ({ ownP50Ms, failed }: { ownP50Ms: number; failed: number }, what: string) =>
     atMost(`${what} beside the chain, one at a time, p50`, ownP50Ms, 5, ' ms', failed === 0)
   return [
@@ -98,6 +108,7 @@ export function judge(results: Results): Bar[] {
       0.85,
       stored.many.failed === 0,
     ),
+    ...(prepaid ? judgePrepaid(prepaid, kindest) : []),
     ...(flood
       ? [
           atMost(

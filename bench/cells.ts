@@ -117,7 +117,7 @@ async function gasOf(chain: DevChain, fromBlock: bigint, paid: number) {
 
 type Used = Awaited<ReturnType<ChildServer['usage']>>
 
-function cellOf(load: Awaited<ReturnType<typeof runLoad>>, before: Used, after: Used): Cell {
+export function cellOf(load: Awaited<ReturnType<typeof runLoad>>, before: Used, after: Used): Cell {
   return {
     perSecond: load.ok / load.seconds,
     ok: load.ok,

@@ -25,7 +25,7 @@ function cellRow(name: string, cell: Cell): string[] {
 }
 
 /** Everything that was measured, as rows of one table. */
-export function tableOf({ unpaid, paid, stored, overhead, flood }: Results): string[][] {
+export function tableOf({ unpaid, paid, stored, overhead, prepaid, flood }: Results): string[][] {
   const only = (name: string, perSecond: string, p50: string, p99 = '', failed = '0') => {
     return [name, perSecond, failed, p50, p99, '', '', '']
   }
@@ -52,6 +52,7 @@ export function tableOf({ unpaid, paid, stored, overhead, flood }: Results): str
         String(failed),
       ),
     ]),
+    ...prepaidRows(prepaid ?? {}),
     ...(flood
       ? [
           only(
@@ -65,6 +66,12 @@ export function tableOf({ unpaid, paid, stored, overhead, flood }: Results): str
       : []),
   ]
 }
+
+const prepaidRows = (cells: Record<string, Cell>): string[][] =>
+  Object.entries(cells).map(([name, cell]) => cellRow(`prepaid: ${name}`, cell))
+
+/** The table of the prepaid part alone. */
+export const prepaidTable = (cells: Record<string, Cell>): string[][] => [HEAD, ...prepaidRows(cells)]
 
 /** For a terminal. */
 export function plainTable(rows: string[][]): string {

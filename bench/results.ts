@@ -2,6 +2,7 @@ import type { Cell } from './cells.ts'
 import type { Flood } from './measure-flood.ts'
 import type { Overhead } from './measure-overhead.ts'
 import type { Stored } from './measure-stored.ts'
+import type { PrepaidCells } from './prepaid-bars.ts'
 
 /** What is bought, of whom, and how. */
 export interface PaidCase {
@@ -24,6 +25,8 @@ export interface Results {
   paid: Record<string, Cell>
   overhead: Record<'plan' | 'call' | 'embedded', Overhead>
   stored: Stored
+  /** Absent in a run from before there were prepaid calls. */
+  prepaid?: PrepaidCells
   /** In the full run. */
   flood?: Flood
 }

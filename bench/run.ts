@@ -2,16 +2,17 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { startDevChain } from '../src/testing/dev-chain.ts'
-import { judge } from './bars.ts'
+import { judge, judgePrepaid } from './bars.ts'
 import { type Cell, exampleOf, measureInTurns, measurePaid, measureUnpaid } from './cells.ts'
 import { chartOf } from './chart.ts'
 import { median } from './load.ts'
 import { measureFlood } from './measure-flood.ts'
 import { measureOverhead, type Overhead } from './measure-overhead.ts'
+import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
-import { barLines, docsSection, figure, plainTable, tableOf } from './report.ts'
-import { nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
+import { barLines, docsSection, figure, plainTable, prepaidTable, tableOf } from './report.ts'
+import { CASES, nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
 const [root = '.', mode] = process.argv.slice(2)
@@ -23,6 +24,9 @@ const OVERHEAD_CALLS = quick ? 10 : 150
 const STORED = { few: 100, many: quick ? 1000 : 100_000 }
 const STORED_LOAD = quick ? { concurrency: 16, count: 32 } : { concurrency: 64, count: 1000 }
 const FLOOD_REQUESTS = 1_000_000
+const PREPAID_LOAD = quick
+  ? { accounts: 100, seconds: 0.5, times: 1, warmUp: 200 }
+  : { accounts: 10_000, seconds: 3, times: TIMES, warmUp: 20_000 }
 const MARKS = ['<!-- results -->', '<!-- /results -->'] as const
 
 const startedMs = performance.now()
@@ -131,12 +135,25 @@ function medianOverhead(runs: readonly Overhead[]): Overhead {
   return { ...runs.find(({ ownP50Ms }) => ownP50Ms === middle)!, failed }
 }
 
+const measurePrepaidAll = () =>
+  measurePrepaid(root, PREPAID_LOAD, (name, cell) => say(`prepaid, ${name}`, cell))
+
+// The prepaid calls alone, beside the recorded figures of the peer. Nothing is kept: what is published is one run.
+if (mode === '--prepaid') {
+  const recorded: Results = JSON.parse(await readFile(join(root, 'bench/results.json'), 'utf8'))
+  const cells = await measurePrepaidAll()
+  const bars = judgePrepaid(cells, recorded.paid[nameOf(CASES.kindest)]!)
+  console.log(`\n${plainTable(prepaidTable(cells))}\n\n${barLines(bars)}`)
+  process.exit(bars.every(({ pass }) => pass) ? 0 : 1)
+}
+
 const unpaid = await measureUnpaidAll()
 const overheads = [await measureOverheads()]
 const paid = await measurePaidAll(full ? fullCases : briefCases)
 if (!quick) overheads.push(await measureOverheads())
 const stored = await measureStored(root, STORED, STORED_LOAD)
 if (!quick) overheads.push(await measureOverheads())
+const prepaid = await measurePrepaidAll()
 const measured: Results = {
   at: new Date().toISOString(),
   machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}, Node ${process.versions.node}`,
@@ -148,6 +165,7 @@ const measured: Results = {
     embedded: medianOverhead(overheads.map(({ embedded }) => embedded)),
   },
   stored,
+  prepaid,
   ...(full && { flood: await measureFlood(root, FLOOD_REQUESTS) }),
 }
 // What is stored is what is shown: the page and the chart can be made from the file again.

@@ -20,11 +20,11 @@ const SELLER = 0
 const FIRST_WALLET = 1
 /** What a sold answer carries: about an AccessGrant. */
 export const ANSWER_BYTES = 900
-const POLL_MS = '20'
+export const POLL_MS = '20'
 
 export const sellerOf = (chain: DevChain) => chain.account(SELLER).address
-const bench = (file: string) => fileURLToPath(new URL(`./servers/${file}`, import.meta.url))
-const keyOf = (chain: DevChain, index = FIRST_WALLET) => chain.account(index).privateKey
+export const bench = (file: string) => fileURLToPath(new URL(`./servers/${file}`, import.meta.url))
+export const keyOf = (chain: DevChain, index = FIRST_WALLET) => chain.account(index).privateKey
 
 export interface OurOptions {
   chain: DevChain
@@ -92,7 +92,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
   return { ...target, ...(backend && { bare: { url: backend.url, path: '/paid' } }) }
 }
 
-function networksEnv(chains: readonly DevChain[]): Record<string, string> {
+export function networksEnv(chains: readonly DevChain[]): Record<string, string> {
   const [only, ...further] = chains
   // The time of the chain is told apart by this variable.
   if (only && further.length === 0) return { SVC_NETWORK: only.network, RPC_URL: only.rpcUrl }
@@ -108,10 +108,10 @@ function networksEnv(chains: readonly DevChain[]): Record<string, string> {
   }
 }
 
-async function startStore({
+export async function startStore({
   store = 'embedded',
   dataDir,
-}: OurOptions): Promise<{ env: Record<string, string>; stop(): Promise<void> }> {
+}: Pick<OurOptions, 'store' | 'dataDir'>): Promise<{ env: Record<string, string>; stop(): Promise<void> }> {
   if (store === 'redis') {
     const redis = await startRedis()
     return { env: { REDIS_URL: redis.url }, stop: () => redis.stop() }

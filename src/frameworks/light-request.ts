@@ -4,10 +4,11 @@ import {
   NATIVE_BODY,
   NATIVE_BYTES,
   NATIVE_HEADER,
+  NATIVE_HEADERS,
   NATIVE_TARGET,
 } from '../transports/http/native-request.ts'
 import { streamOf } from './incoming-body.ts'
-import { headerIn, headersFrom } from './raw-headers.ts'
+import { headerIn, headersFrom, recordFrom } from './raw-headers.ts'
 
 const NO_BYTES = new Uint8Array()
 
@@ -41,6 +42,10 @@ class LightRequest {
 
   [NATIVE_HEADER](name: string): string | null {
     return headerIn(this.#incoming.rawHeaders, name)
+  }
+
+  [NATIVE_HEADERS](): Record<string, string> {
+    return recordFrom(this.#incoming.rawHeaders)
   }
 
   get url(): string {

@@ -21,3 +21,17 @@ export function headersFrom(rawHeaders: readonly string[]): Headers {
     if (!rawHeaders[index]!.startsWith(':')) headers.append(rawHeaders[index]!, rawHeaders[index + 1]!)
   return headers
 }
+
+/** The same without Headers, which take ten times as long to make and to read. Names are in lower case. */
+export function recordFrom(rawHeaders: readonly string[]): Record<string, string> {
+  const record: Record<string, string> = {}
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    const value = rawHeaders[index + 1]!
+    if (name.startsWith(':')) continue
+    // Not `record[name]` alone: a header may be called `constructor`.
+    const before = Object.hasOwn(record, name) ? record[name] : undefined
+    record[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`
+  }
+  return record
+}

@@ -55,10 +55,14 @@ describe('attack 40: what the backend sends', () => {
       outcome,
       createOutcomeRenderer(sampleDialects('http://localhost'), 'http://localhost'),
       UNSPOKEN,
-    ) as Response
-    const answer = sandboxDocuments(page, light)
+    )
+    const answer = sandboxDocuments(toResponse(page, light), light)
     expect(answer.headers.get('content-security-policy')).toBe('sandbox')
-    expect(answer.headers.get('payment-response')).toBe(page.headers.get('payment-response'))
+    expect(answer.headers.get('payment-response')).toBe(page.headers['payment-response'])
+    const json = { ...page, headers: { 'content-type': 'application/json' } }
+    expect(sandboxDocuments(toResponse(json, light), light).headers.get('x-content-type-options')).toBe(
+      'nosniff',
+    )
   })
 
   test('is checked when it is plain data, too', () => {

@@ -5,6 +5,7 @@
 export const NATIVE_BODY = Symbol('paystile.native-body')
 export const NATIVE_BYTES = Symbol('paystile.native-bytes')
 export const NATIVE_HEADER = Symbol('paystile.native-header')
+export const NATIVE_HEADERS = Symbol('paystile.native-headers')
 export const NATIVE_TARGET = Symbol('paystile.native-target')
 
 /** Receives a body piece by piece. */
@@ -37,6 +38,12 @@ export function takeArrived(request: Request): Uint8Array | undefined {
 export function headerOf(request: Request, name: string): string | null {
   if (!(NATIVE_HEADER in request)) return request.headers.get(name)
   return (request[NATIVE_HEADER] as (name: string) => string | null)(name)
+}
+
+/** All headers, names in lower case; without making Headers where that can be avoided. */
+export function headersOf(request: Request): Record<string, string> {
+  if (!(NATIVE_HEADERS in request)) return Object.fromEntries(request.headers)
+  return (request[NATIVE_HEADERS] as () => Record<string, string>)()
 }
 
 /** The path with query as it was sent; undefined where only `request.url` is left of it. */

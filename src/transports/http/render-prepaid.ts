@@ -3,7 +3,7 @@ import type { PrepaidOutcome } from '../../engine/outcome.ts'
 import type { Debit } from '../../protocol/access.ts'
 import { PAID_HEADERS } from './headers.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
-import { publicStatus, rawResponse } from './render-raw.ts'
+import { publicStatus, rawReply } from './render-raw.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 type Answered = Extract<PrepaidOutcome, { kind: 'prepaid' }>
@@ -22,7 +22,7 @@ export function renderPrepaid(
   isRaw: boolean,
   render: OutcomeRenderer,
   spoken: Spoken,
-): Reply | Response {
+): Reply {
   if (outcome.kind === 'failed') return render.outcome(outcome, spoken)
   const { response, raw, cached, failure, debit } = outcome
   const facts = {
@@ -30,7 +30,7 @@ export function renderPrepaid(
     ...(cached && { 'x-svc-code': 'CALL_ALREADY_DEBITED' }),
     ...(failure !== undefined && { 'x-svc-code': 'DELIVERY_FAILED' }),
   }
-  if (isRaw && raw) return rawResponse(raw, { ...rawFacts(outcome), ...facts })
+  if (isRaw && raw) return rawReply(raw, { ...rawFacts(outcome), ...facts })
   // Without an answer of the backend there is nothing to wrap: 502 or 504.
   const { status } =
     failure === undefined || !isRaw ? { status: 200 } : publicStatus(response.resource.status)

@@ -11,23 +11,31 @@ import type { Reply } from './reply.ts'
 type Resource = Extract<Outcome, { kind: 'resource' }>
 
 const WITHOUT_BODY = new Set([204, 205, 304])
+const BEYOND_LATIN1 = /[^\0-\xff]/
 
 /** The outcome of a raw route's direct call: the backend's own answer, with what is to say of the payment in headers. */
-export function renderRaw(outcome: Outcome, render: OutcomeRenderer, spoken: Spoken): Reply | Response {
+export function renderRaw(outcome: Outcome, render: OutcomeRenderer, spoken: Spoken): Reply {
   if (outcome.kind !== 'resource') return render.outcome(outcome, spoken)
   const { raw, response } = outcome
   if (!raw) return response.refund ? noAnswer(outcome, render, spoken) : render.outcome(outcome, spoken)
-  return rawResponse(raw, paymentFacts(outcome, render, spoken))
+  return rawReply(raw, paymentFacts(outcome, render, spoken))
 }
 
 /** The backend's own answer with further headers. */
-export function rawResponse(raw: RawAnswer, facts: Record<string, string>): Response {
+export function rawReply(raw: RawAnswer, facts: Readonly<Record<string, string>>): Reply {
   const { status, statusHeaders } = publicStatus(raw.status)
-  const headers = new Headers(raw.headers)
-  for (const [name, value] of Object.entries({ ...facts, ...statusHeaders })) headers.set(name, value)
-  if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers })
-  headers.set('content-length', String(raw.body.length))
-  return new Response(new Uint8Array(raw.body), { status, headers })
+  const headers: Record<string, string> = {}
+  for (const [name, given] of raw.headers) {
+    const value = asSent(given)
+    headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value
+  }
+  Object.assign(headers, facts, statusHeaders)
+  return { status, headers, body: null, ...(!WITHOUT_BODY.has(status) && { bytes: raw.body }) }
+}
+
+/** Headers are written byte by byte: text that was read as UTF-8 becomes the bytes that the backend sent. */
+function asSent(value: string): string {
+  return BEYOND_LATIN1.test(value) ? Buffer.from(value).toString('latin1') : value
 }
 
 function paymentFacts(

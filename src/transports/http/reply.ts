@@ -5,6 +5,8 @@ export interface Reply {
   status: number
   headers: Readonly<Record<string, string>>
   body: string | null
+  /** In place of `body`: a body that is no text of ours. */
+  bytes?: Buffer
   /** The body is known to have as many bytes as characters. */
   isAscii?: boolean
 }
@@ -16,7 +18,13 @@ export function jsonReply(status: number, headers: Readonly<Record<string, strin
 /** The Fetch standard's Response, or a light one where our own bridge asked for it. */
 export function toResponse(reply: Reply, request: Request): Response {
   if (acceptsLightResponse(request)) return new LightResponse(reply) as unknown as Response
-  return new Response(reply.body, { status: reply.status, headers: reply.headers })
+  return realResponse(reply)
+}
+
+function realResponse({ status, headers, body, bytes }: Reply): Response {
+  if (!bytes) return new Response(body, { status, headers })
+  const sized = { ...headers, 'content-length': String(bytes.length) }
+  return new Response(new Uint8Array(bytes), { status, headers: sized })
 }
 
 /** The plain data behind a light response; undefined for any other, and once somebody has looked inside it. */
@@ -49,10 +57,7 @@ class LightResponse {
   }
 
   real(): Response {
-    this.#real ??= new Response(this.#reply.body, {
-      status: this.#reply.status,
-      headers: this.#reply.headers,
-    })
+    this.#real ??= realResponse(this.#reply)
     return this.#real
   }
 }

@@ -6,6 +6,7 @@ import { WITHOUT_PAYMENT } from './admit.ts'
 import { createSpenderAdmission } from './admit-spender.ts'
 import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
+import { headersOf } from './native-request.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
 import { renderPrepaid } from './render-prepaid.ts'
@@ -99,7 +100,7 @@ export function createRouteServer(
     if (read.kind === 'fault') return render.failure(read.error, { httpStatus: read.httpStatus, spoken })
     const path = requestTarget(request).slice(context.basePath.length)
     const body = read.bytes.length === 0 ? null : read.bytes
-    const headers = isMade ? Object.fromEntries(request.headers) : {}
+    const headers = isMade ? headersOf(request) : {}
     return { method: soldMethod(request.method), path, headers, body }
   }
 

@@ -1,0 +1,57 @@
+import type { Bar } from './bars.ts'
+import type { Cell } from './cells.ts'
+
+/** What is measured of prepaid calls. */
+export const PREPAID = {
+  bare: 'bare proxy, 64 at once',
+  embedded: 'paystile, embedded, 64 at once, 1 account',
+  accounts: 'paystile, embedded, 64 at once, 10,000 accounts',
+  redis: 'paystile, redis, 64 at once, 1 account',
+  postgres: 'paystile, postgres, 64 at once, 1 account',
+  bareAlone: 'bare proxy, one at a time',
+  embeddedAlone: 'paystile, embedded, one at a time',
+} as const
+
+export type PrepaidCells = Record<(typeof PREPAID)[keyof typeof PREPAID], Cell>
+
+type Judge = (text: string, value: number, limit: number, also?: boolean) => Bar
+
+/** `peerPerSecond`: what the peer in its kindest form sells, 64 at once. */
+export function prepaidBars(
+  cells: PrepaidCells,
+  peerPerSecond: number,
+  { atLeast, atMostMs }: { atLeast: Judge; atMostMs: Judge },
+): Bar[] {
+  const { perSecond: bare } = cells[PREPAID.bare]
+  const embedded = cells[PREPAID.embedded]
+  const ofBare = (name: keyof PrepaidCells, where: string, least: number) =>
+    atLeast(
+      `prepaid calls/s, 64 at once, ${where}, of the bare proxy's`,
+      cells[name].perSecond / bare,
+      least,
+      cells[name].failed === 0,
+    )
+  return [
+    ofBare(PREPAID.embedded, 'embedded store', 0.4),
+    ofBare(PREPAID.redis, 'Redis', 0.25),
+    ofBare(PREPAID.postgres, 'Postgres', 0.25),
+    atMostMs(
+      'a prepaid call, one at a time, p50, more than the bare proxy',
+      cells[PREPAID.embeddedAlone].p50Ms - cells[PREPAID.bareAlone].p50Ms,
+      1.5,
+      cells[PREPAID.embeddedAlone].failed === 0,
+    ),
+    atLeast(
+      'prepaid calls/s with 10,000 accounts, of those with one',
+      cells[PREPAID.accounts].perSecond / embedded.perSecond,
+      0.9,
+      cells[PREPAID.accounts].failed === 0,
+    ),
+    atLeast(
+      "prepaid calls/s, against the kindest peer's paid calls",
+      embedded.perSecond / peerPerSecond,
+      40,
+      embedded.failed === 0,
+    ),
+  ]
+}
