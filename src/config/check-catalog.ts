@@ -15,12 +15,16 @@ const EXAMPLES: Record<string, string> = {
   tokenTtlSeconds: '3600',
   free: 'true',
   raw: 'true',
+  inputSchema: '{"type":"object"}',
+  outputSchema: '{"type":"object"}',
 }
 
 const KINDS: Record<string, string> = {
   tokenTtlSeconds: 'a number of seconds',
   free: 'true or false',
   raw: 'true or false',
+  inputSchema: 'an object, a JSON Schema',
+  outputSchema: 'an object, a JSON Schema',
 }
 
 // Other names for a price, too different from "unitAmount" for the spelling check.

@@ -1,5 +1,6 @@
 import type { Offer, PaidRoute, Route } from './offer.ts'
 import { routeBase } from './offer.ts'
+import { answerContent, callBody, callParameters, wrappedSchema } from './openapi-calls.ts'
 import {
   failures,
   json,
@@ -9,7 +10,6 @@ import {
   paymentInfo,
   RECEIPT,
   REFUND,
-  schemaRef,
   WITH_TOKEN,
 } from './openapi-operations.ts'
 
@@ -45,22 +45,28 @@ function parametersOf(path: string): object {
 
 function routeOperation(offer: Offer, route: Route): Operation {
   const { routeId, method, path, description } = route
+  const schemas = offer.schemas?.get(routeId) ?? {}
+  const anyContent = { '*/*': { schema: {} } }
+  const requestBody =
+    callBody(schemas) ?? (['GET', 'DELETE'].includes(method) ? undefined : { content: anyContent })
+  const parameters = callParameters(schemas)
   const shared = {
     operationId: `route.${routeId}`,
     ...(description && { description }),
-    ...(!['GET', 'DELETE'].includes(method) && { requestBody: { content: { '*/*': { schema: {} } } } }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
   }
-  const anything = { description: "the seller's own answer", content: { '*/*': { schema: {} } } }
+  const anything = { description: "the seller's own answer", content: answerContent(schemas) ?? anyContent }
   if (!isPaid(route)) {
     const responses = { '200': anything, ...failures(404, 429) }
     return { ...shared, summary: `${method} ${path}, free`, security: OPEN, responses }
   }
-  const wrapped = json("the backend's answer, in an envelope", schemaRef('ResourceResponse'), RECEIPT)
+  const wrapped = json("the backend's answer, in an envelope", wrappedSchema(schemas), RECEIPT)
   return {
     ...shared,
     summary: `${method} ${path} for ${route.unitAmount} a call`,
     security: OPEN,
-    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }, ...parameters],
     ...paymentInfo([route.unitAmount], offer.networks),
     responses: {
       '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers: RECEIPT },
