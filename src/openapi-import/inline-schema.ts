@@ -11,8 +11,8 @@ const PLAIN = new Set(
 )
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 const MAX_TEXT = 200
-/** So many schemas inside one are more than any buyer reads, and references to references multiply quickly. */
-const MAX_PARTS = 2000
+/** What one schema inside another takes at least: references to references multiply quickly. */
+const MIN_PART_BYTES = 8
 const DEPTHS = [10, 7, 5, 4, 3, 2, 1]
 
 class TooLarge extends Error {}
@@ -24,7 +24,7 @@ class TooLarge extends Error {}
 export function inlineSchema(schema: unknown, follow: Follow, maxBytes: number): JsonObject | undefined {
   for (const depth of DEPTHS) {
     try {
-      const parts = { count: 0 }
+      const parts = { left: maxBytes / MIN_PART_BYTES }
       const inlined = inline(schema, follow, depth, [], parts)
       const whole = isObject(inlined) ? inlined : {}
       if (Buffer.byteLength(JSON.stringify(whole)) <= maxBytes) return whole
@@ -40,10 +40,10 @@ function inline(
   follow: Follow,
   depth: number,
   above: readonly string[],
-  parts: { count: number },
+  parts: { left: number },
 ): JsonObject | boolean {
   if (typeof schema === 'boolean') return schema
-  if (++parts.count > MAX_PARTS) throw new TooLarge()
+  if (--parts.left < 0) throw new TooLarge()
   const found = follow(schema)
   if (!('value' in found) || !isObject(found.value)) return {}
   const { value, refs } = found

@@ -52,7 +52,7 @@ export async function loadUrl(
       const { status, headers, bytes } = await ask(agent, url, name, maxBytes, until - Date.now())
       if (status < 300 || status > 399 || headers.location === undefined) {
         if (status !== 200) throw new ConfigError([`${name} answered ${status} instead of a description.`])
-        return readDescription(bytes.toString('utf8'), { name, url: url.href, maxBytes })
+        return await readDescription(bytes.toString('utf8'), { name, url: url.href, maxBytes })
       }
       if (hop === MAX_REDIRECTS)
         throw new ConfigError([`${name} redirects more than ${MAX_REDIRECTS} times.`])

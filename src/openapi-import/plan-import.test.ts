@@ -15,8 +15,13 @@ const load = (name: string, url?: string) =>
     url,
   })
 const CENT = { unitAmount: '$0.01' }
+const files = new Map(
+  await Promise.all(
+    ['pet-store.yaml', 'pet-store.json', 'forge.yaml'].map(async (name) => [name, await load(name)] as const),
+  ),
+)
 const plan = (name: string, choices: Partial<ImportChoices> = {}) => {
-  const description = load(name)
+  const description = files.get(name)!
   const server = chooseServer(description)
   return planImport(description, {
     existing: [],
@@ -133,8 +138,8 @@ describe('forty operations, 3.1, by reference', () => {
     expect([...byPath.keys()].filter((path) => path.startsWith('/repos'))).toEqual([])
   })
 
-  test('the first server is the backend, its variables filled in', () => {
-    const description = load('forge.yaml')
+  test('the first server is the backend, its variables filled in', async () => {
+    const description = files.get('forge.yaml')!
     expect(chooseServer(description)).toMatchObject({
       baseUrl: 'https://eu.forge.example/v1',
       note: expect.stringContaining('2 https://us.forge.example/v1'),
@@ -145,9 +150,11 @@ describe('forty operations, 3.1, by reference', () => {
     expect(chooseServer(description, 'http://me:pw@10.0.0.1')).toEqual({
       fault: expect.stringContaining('user name or password'),
     })
-    const relative = load('pet-store.yaml', 'https://petstore.example/docs/openapi.yaml')
+    const relative = await load('pet-store.yaml', 'https://petstore.example/docs/openapi.yaml')
     expect(chooseServer(relative)).toEqual({ baseUrl: 'https://petstore.example/api/v3' })
-    expect(chooseServer(load('pet-store.yaml'))).toEqual({ fault: expect.stringContaining('--server URL') })
+    expect(chooseServer(files.get('pet-store.yaml')!)).toEqual({
+      fault: expect.stringContaining('--server URL'),
+    })
   })
 })
 
@@ -198,15 +205,15 @@ describe('importing again', () => {
 })
 
 describe('small ones', () => {
-  const of = (paths: object, choices: Partial<ImportChoices> = {}) =>
-    planImport(readDescription(JSON.stringify({ openapi: '3.0.0', paths }), { name: 'api.json' }), {
+  const of = async (paths: object, choices: Partial<ImportChoices> = {}) =>
+    planImport(await readDescription(JSON.stringify({ openapi: '3.0.0', paths }), { name: 'api.json' }), {
       existing: [],
       priceForAll: CENT,
       ...choices,
     })
 
-  test('ids are valid and unique', () => {
-    const planned = of({
+  test('ids are valid and unique', async () => {
+    const planned = await of({
       '/a': { get: { operationId: 'read it!' }, post: { operationId: 'read it!' }, put: {} },
       '/a/{b-c}': { get: { operationId: 'put-a' } },
       '/': { get: { operationId: '..' } },
@@ -223,8 +230,8 @@ describe('small ones', () => {
     expect(faultsOf(routesOf(planned))).toEqual([])
   })
 
-  test('of two that overlap the dearer stays, and never one that makes the other cheaper', () => {
-    const planned = of({ '/p/{id}': { get: { 'x-price': 0 } }, '/p/all': { get: { 'x-price': '$2' } } })
+  test('of two that overlap the dearer stays, and never one that makes the other cheaper', async () => {
+    const planned = await of({ '/p/{id}': { get: { 'x-price': 0 } }, '/p/all': { get: { 'x-price': '$2' } } })
     expect(planned.imported.map(({ route }) => route.path)).toEqual(['/p/all'])
     expect(planned.notImported[0]!.reason).toContain('overlaps /p/all')
   })
@@ -234,13 +241,13 @@ describe('small ones', () => {
     [-1, 'must not carry a sign'],
     [1e-9, 'x-price is "1e-9"'],
     [{ amount: 1 }, 'must be a price such as'],
-  ])('the price %j is a reason', (price, reason) => {
-    const planned = of({ '/a': { get: { 'x-price': price } } })
+  ])('the price %j is a reason', async (price, reason) => {
+    const planned = await of({ '/a': { get: { 'x-price': price } } })
     expect(planned.notImported[0]!.reason).toContain(reason)
   })
 
-  test('odd members harm nothing', () => {
-    const planned = of(
+  test('odd members harm nothing', async () => {
+    const planned = await of(
       JSON.parse(
         '{"/a":{"get":{"parameters":[null,{"$ref":"#/nowhere"},{"name":"__proto__","in":"query","schema":{"$ref":"#/paths/~1a"}}],"responses":[],"requestBody":7}},"/b":null,"/c":{"$ref":"#/paths/~1d"},"/d":{"$ref":"#/paths/~1c"},"/e":{"get":3},"a":{"get":{}},"/f{x}":{"get":{}},"/g/":{"get":{}},"/{h}":{"get":{}},"x-note":1}',
       ),
@@ -258,7 +265,7 @@ describe('small ones', () => {
     ])
   })
 
-  test('references that multiply are cut, not unfolded', () => {
+  test('references that multiply are cut, not unfolded', async () => {
     const schemas: Record<string, object> = {}
     for (let level = 0; level < 30; level++) {
       const next = { $ref: `#/components/schemas/L${level + 1}` }
@@ -275,7 +282,7 @@ describe('small ones', () => {
       },
       components: { schemas },
     }
-    const [only] = planImport(readDescription(JSON.stringify(document), { name: 'api.json' }), {
+    const [only] = planImport(await readDescription(JSON.stringify(document), { name: 'api.json' }), {
       existing: [],
       priceForAll: CENT,
     }).imported

@@ -1,7 +1,7 @@
-import { parse } from 'yaml'
 import { jsonFaultAt, placeOf } from '../config/json-fault.ts'
 import { ConfigError } from '../errors.ts'
 import { isObject, type JsonObject, objectOf, textOf } from './local-refs.ts'
+import { parseYaml } from './parse-yaml.ts'
 
 /** A description of an API, OpenAPI 3.0 or 3.1. */
 export interface Description {
@@ -15,16 +15,23 @@ export interface Description {
 }
 
 export const MAX_BYTES = 10 * 1024 * 1024
-/** Ordinary files repeat a block a few dozen times; a file that unfolds into gigabytes needs more. */
-const MAX_ALIASES = 1000
+const YAML_TIMEOUT_MS = 60_000
+
+export interface ReadSettings {
+  name: string
+  url?: string | undefined
+  maxBytes?: number
+  /** For YAML, which takes long to parse. */
+  timeoutMs?: number
+}
 
 /** Reads JSON or YAML; throws one line that says what is wrong with it. */
-export function readDescription(
+export async function readDescription(
   text: string,
-  { name, url, maxBytes = MAX_BYTES }: { name: string; url?: string | undefined; maxBytes?: number },
-): Description {
+  { name, url, maxBytes = MAX_BYTES, timeoutMs = YAML_TIMEOUT_MS }: ReadSettings,
+): Promise<Description> {
   refuseSize(name, Buffer.byteLength(text), maxBytes)
-  const document = parsed(text.replace(/^\uFEFF/, ''), name)
+  const document = await parsed(text.replace(/^\uFEFF/, ''), name, timeoutMs)
   const openapi = versionOf(document, name)
   if (!isObject(document.paths) || Object.keys(document.paths).length === 0) {
     throw new ConfigError([`${name} has no paths, so there is nothing to import.`])
@@ -41,7 +48,7 @@ export function refuseSize(name: string, bytes: number, maxBytes: number): void 
   ])
 }
 
-function parsed(text: string, name: string): JsonObject {
+async function parsed(text: string, name: string, timeoutMs: number): Promise<JsonObject> {
   const wrong = (what: string) => new ConfigError([`${name} ${what}`])
   const start = text.trimStart()
   if (start === '') throw wrong('is empty.')
@@ -54,22 +61,12 @@ function parsed(text: string, name: string): JsonObject {
     if (at !== undefined) throw wrong(`is no valid JSON at ${placeOf(text, at)}.`)
     value = JSON.parse(text)
   } else {
-    try {
-      value = parse(text, { maxAliasCount: MAX_ALIASES, merge: true, logLevel: 'silent' })
-    } catch (error) {
-      throw wrong(yamlFault(error))
-    }
+    const read = await parseYaml(text, timeoutMs)
+    if ('fault' in read) throw wrong(read.fault)
+    value = read.value
   }
   if (!isObject(value)) throw wrong('is no OpenAPI description: it must be an object with a member openapi.')
   return value
-}
-
-function yamlFault(error: unknown): string {
-  if (error instanceof RangeError) return 'is nested too deeply to be a description.'
-  if (error instanceof ReferenceError && /alias count/i.test(error.message))
-    return 'repeats its parts by YAML aliases too often: it would unfold into too much. Write it without them.'
-  const message = error instanceof Error ? error.message.split('\n')[0]! : 'unknown fault'
-  return `is no valid YAML: ${message.replace(/[:.]?$/, '.')}`
 }
 
 function versionOf(document: JsonObject, name: string): string {

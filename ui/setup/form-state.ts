@@ -20,6 +20,8 @@ export interface RouteRow {
   free: boolean
   raw: boolean
   description: string
+  /** What an import knows of its calls: not shown, but saved. */
+  schemas: Record<string, unknown>
 }
 
 export const CHOICES = {
@@ -74,6 +76,7 @@ export const blankRoute = (): RouteRow => ({
   free: false,
   raw: false,
   description: '',
+  schemas: {},
 })
 
 export function formFrom(state: SetupState): FormState {
@@ -102,7 +105,7 @@ const planRow = (plan: Plan): PlanRow => ({
   ttl: plan.tokenTtlSeconds === undefined ? '' : durationFrom(String(plan.tokenTtlSeconds)),
 })
 
-const routeRow = (route: Route): RouteRow => ({
+export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
   key: nextKey(),
   routeId: String(route.routeId ?? ''),
   method: String(route.method ?? 'GET'),
@@ -111,6 +114,10 @@ const routeRow = (route: Route): RouteRow => ({
   free: route.free === true,
   raw: route.raw === true,
   description: route.description ?? '',
+  schemas: {
+    ...(route.inputSchema && { inputSchema: route.inputSchema }),
+    ...(route.outputSchema && { outputSchema: route.outputSchema }),
+  },
 })
 
 function choicesOf(state: SetupState): Choices {
@@ -182,7 +189,7 @@ const planOf = ({ planId, price, description, ttl }: PlanRow): Record<string, un
   ...(ttl.trim() !== '' && { tokenTtlSeconds: secondsOf(ttl) ?? ttl }),
 })
 
-const routeOf = ({
+export const routeOf = ({
   routeId,
   method,
   path,
@@ -190,6 +197,7 @@ const routeOf = ({
   free,
   raw,
   description,
+  schemas,
 }: RouteRow): Record<string, unknown> => ({
   ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
   method,
@@ -197,6 +205,7 @@ const routeOf = ({
   ...(free ? { free: true } : price.trim() !== '' && { unitAmount: dollars(price) }),
   ...(raw && { raw: true }),
   ...(description.trim() !== '' && { description: description.trim() }),
+  ...schemas,
 })
 
 /** The dollar sign is shown before the box; if it is typed too, the meaning is the same. */
