@@ -34,7 +34,7 @@ const routesOf = ({ imported }: ReturnType<typeof plan>) => imported.map(({ rout
 
 /** What the server itself says of such a list. */
 function faultsOf(routes: readonly Route[]): string[] {
-  const reader = createOptionReader({ routes: JSON.parse(JSON.stringify(routes)) }, {})
+  const reader = createOptionReader({ walletAddress: '', routes: JSON.parse(JSON.stringify(routes)) }, {})
   checkPaths(reader, readRoutes(reader), { answersRoutes: true, guarded: undefined })
   return reader.faults
 }

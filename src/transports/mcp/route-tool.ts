@@ -81,7 +81,7 @@ function described(
   schemas: RouteSchemas,
   names: Record<'query' | 'body', string>,
 ): McpTool['listing']['inputSchema'] {
-  const properties: Record<string, object> = { ...listed.properties }
+  const properties: Record<string, unknown> = { ...listed.properties }
   const required = [...(listed.required ?? [])]
   for (const part of ['query', 'body'] as const) {
     const known = partOf(schemas, part)
@@ -89,7 +89,9 @@ function described(
     properties[names[part]] = known.schema
     if (known.required) required.push(names[part])
   }
-  return { ...listed, properties, ...(required.length > 0 && { required }) }
+  // Read from JSON or checked as options, so it is JSON.
+  const told = properties as NonNullable<McpTool['listing']['inputSchema']['properties']>
+  return { ...listed, properties: told, ...(required.length > 0 && { required }) }
 }
 
 function uniqueName(routeId: string, names: Set<string>): string {
