@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { configFilePath, readConfigFile, type SavedValues, writeConfigFile } from '../config/config-file.ts'
 import { readConfiguration } from '../config/read-configuration.ts'
 import { type Env, isSet, readVariable } from '../config/read-variable.ts'
@@ -62,7 +63,7 @@ export async function importRoutes(
 
   const prune = args.prune === true
   const values = merged(saved, plan, prune, backend.save)
-  const isSame = JSON.stringify(values) === JSON.stringify(saved)
+  const isSame = isDeepStrictEqual(JSON.parse(JSON.stringify(values)), saved)
   const told = { plan, description, backend, prune, path: configFilePath(dataDir) }
   if (args['dry-run'] === true || isSame) {
     return describeImport({ ...told, written: false, missing: [], isSame })

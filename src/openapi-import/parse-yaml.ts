@@ -10,7 +10,7 @@ const { parentPort, workerData } = require('node:worker_threads')
 const { parse } = require(workerData.yaml)
 try {
   const { text, maxAliasCount } = workerData
-  parentPort.postMessage({ value: parse(text, { maxAliasCount, merge: true, logLevel: 'silent' }) })
+  parentPort.postMessage({ value: parse(text, { maxAliasCount, merge: true, logLevel: 'error' }) })
 } catch (error) {
   parentPort.postMessage({ name: error.name, message: error.message })
 }`

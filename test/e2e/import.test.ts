@@ -84,7 +84,7 @@ describe('paystile import', () => {
   })
 
   test.each<[string, string[], string]>([
-    ['no price', [FORGE], "32 routes have no price (GET /rate_limit, …): give one for all, --price '$0.01'"],
+    ['no price', [FORGE], "33 routes have no price (GET /rate_limit, …): give one for all, --price '$0.01'"],
     ['no server', [PETS, '--price', '$0.01'], 'is no whole address ("/api/v3"); give --server URL.'],
     [
       'a bad price',
