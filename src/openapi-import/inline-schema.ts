@@ -52,7 +52,7 @@ function inline(
   const within = [...above, ...refs]
   const next = (inner: unknown) => inline(inner, follow, depth - 1, within, parts)
   const entries = Object.entries(value).flatMap(([key, inner]): Array<[string, unknown]> => {
-    if (PLAIN.has(key)) return [[key, inner]]
+    if (PLAIN.has(key)) return isPlain(inner) ? [[key, inner]] : []
     if (key === 'required' && Array.isArray(inner)) {
       return [[key, [...new Set(inner.filter((name) => typeof name === 'string'))]]]
     }
@@ -64,6 +64,11 @@ function inline(
     return []
   })
   return { ...head, ...Object.fromEntries(entries), ...limitsOf(value) }
+}
+
+/** Defaults that are objects tell buyers little, and may be of any size and depth. */
+function isPlain(value: unknown): boolean {
+  return Array.isArray(value) ? value.every((one) => !(one instanceof Object)) : !(value instanceof Object)
 }
 
 /** What is said of a schema whose inner parts are left out. */

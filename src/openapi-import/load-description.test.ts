@@ -43,6 +43,9 @@ describe('one line each', () => {
   })
 
   test('nested without end', async () => {
+    const nested = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
+    const document = await read(`${GOOD.slice(0, -1)},"x":${nested}}`).catch((error: Error) => error)
+    expect(document instanceof Error ? document.message : 'read').toMatch(/^(read|api is no valid JSON.*)$/)
     const deep = `openapi: 3.1.0\npaths: ${'['.repeat(20_000)}`
     await expect(read(deep, { timeoutMs: 1500 })).rejects.toThrow(/nested too deeply|takes too long/)
   })

@@ -57,9 +57,11 @@ async function parsed(text: string, name: string, timeoutMs: number): Promise<Js
   }
   let value: unknown
   if (start.startsWith('{')) {
-    const at = jsonFaultAt(text)
-    if (at !== undefined) throw wrong(`is no valid JSON at ${placeOf(text, at)}.`)
-    value = JSON.parse(text)
+    try {
+      value = JSON.parse(text)
+    } catch {
+      throw wrong(`is no valid JSON${placeOfFault(text)}.`)
+    }
   } else {
     const read = await parseYaml(text, timeoutMs)
     if ('fault' in read) throw wrong(read.fault)
@@ -67,6 +69,16 @@ async function parsed(text: string, name: string, timeoutMs: number): Promise<Js
   }
   if (!isObject(value)) throw wrong('is no OpenAPI description: it must be an object with a member openapi.')
   return value
+}
+
+function placeOfFault(text: string): string {
+  try {
+    const at = jsonFaultAt(text)
+    return at === undefined ? '' : ` at ${placeOf(text, at)}`
+  } catch {
+    // Too long a text for the search.
+    return ''
+  }
 }
 
 function versionOf(document: JsonObject, name: string): string {
