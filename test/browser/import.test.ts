@@ -75,6 +75,7 @@ test.each([1280, 390])('a description is read, priced and put into the list, at 
   await page.getByRole('button', { name: 'Set the price' }).click()
   expect(await page.getByLabel('Price of POST /store/order').inputValue()).toBe('0.05')
   await page.getByLabel('Price of GET /pet/:petId').fill('0.03')
+  await page.getByLabel('Price of POST /pet/:petId/uploadImage').fill('free')
   await page.getByLabel('DELETE /pet/:petId', { exact: false }).first().uncheck()
   await expectAccessible(page, `import at ${width}`)
   await expectNoSidewaysScroll(page)
@@ -89,6 +90,7 @@ test.each([1280, 390])('a description is read, priced and put into the list, at 
   const route = (id: string) => values.ROUTES.find(({ routeId }: { routeId: string }) => routeId === id)
   expect(route('getPetById')).toMatchObject({ path: '/pet/:petId', unitAmount: '$0.03' })
   expect(route('getInventory')).toMatchObject({ free: true })
+  expect(route('uploadFile')).toMatchObject({ free: true })
   expect(route('updatePet')).toMatchObject({ unitAmount: '$0.01', inputSchema: { required: ['body'] } })
 
   // Pasted again: what was set stays, and what was left out is new.

@@ -4,6 +4,8 @@ import { Icon } from '../../shared/icons.tsx'
 import type { ImportPreview } from '../../shared/wire.ts'
 import type { RouteRow } from '../form-state.ts'
 
+const isFree = (price: string): boolean => /^(free|0+(\.0*)?)$/i.test(price.trim())
+
 /** What would be imported: each route can be left out or priced, before all of them are taken over. */
 export function ImportedRoutes({
   preview,
@@ -30,7 +32,7 @@ export function ImportedRoutes({
       {rows.length > 0 && (
         <div class="import-source">
           <div class="cell">
-            <label for="import-all">One price for all without a price</label>
+            <label for="import-all">One price for all without a price, or “free”</label>
             <div class="with-prefix">
               <span class="prefix" aria-hidden="true">
                 $
@@ -52,7 +54,11 @@ export function ImportedRoutes({
             disabled={all.trim() === ''}
             onClick={() =>
               setRows((old) =>
-                old.map((row) => (row.free || row.price.trim() !== '' ? row : { ...row, price: all.trim() })),
+                old.map((row) =>
+                  row.free || row.price.trim() !== ''
+                    ? row
+                    : { ...row, price: all.trim(), free: isFree(all) },
+                ),
               )
             }
           >
@@ -107,7 +113,7 @@ export function ImportedRoutes({
                   value={row.price}
                   onInput={(event) => {
                     const price = event.currentTarget.value
-                    change(row.routeId, { price, ...(price.trim() !== '' && { free: false }) })
+                    change(row.routeId, { price, free: isFree(price) })
                   }}
                 />
               </div>
