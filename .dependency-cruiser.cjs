@@ -39,6 +39,7 @@ const mayImport = {
   delivery: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'exchange.ts', 'sync-folder.ts', 'receipts'],
   transports: ['protocol', 'errors.ts', 'rules', 'engine', 'dialects'],
   config: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'sync-folder.ts'],
+  'openapi-import': ['protocol', 'errors.ts', 'rules', 'config', 'exchange.ts'],
   'backstage.ts': ['protocol', 'ports.ts', 'engine', 'chain'],
   wiring: wired,
   'gateway-api.ts': ['backstage.ts', 'protocol', 'engine', 'dialects', 'delivery', 'transports'],
@@ -69,6 +70,7 @@ const mayImport = {
     'errors.ts',
     'rules',
     'dialects',
+    'openapi-import',
   ],
   reconcile: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'chain', 'schemes', 'backstage.ts'],
   buyer: ['protocol', 'errors.ts'],
@@ -83,6 +85,7 @@ const mayImport = {
     'protocol',
     'errors.ts',
     'receipts',
+    'openapi-import',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [

@@ -39,6 +39,31 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
         )
       }),
   })
+  const importCommand = defineCommand({
+    meta: {
+      name: 'import',
+      description: 'make routes of an OpenAPI description and write them to DATA_DIR/config.json',
+    },
+    args: {
+      source: { type: 'positional', required: true, description: 'a file or a URL, JSON or YAML' },
+      price: optional(
+        "for all new routes, '$0.01', or for some, 'GET /pets/*=$0.05'; may be repeated",
+        'price',
+      ),
+      free: optional("routes that cost nothing, 'GET /status'; may be repeated", 'route'),
+      skip: optional("routes that are left out, '/admin/*'; may be repeated", 'route'),
+      server: optional('the backend: a URL, or which of its servers, counted from 1', 'server'),
+      'take-prices': { type: 'boolean', description: "the description's prices replace saved ones" },
+      prune: { type: 'boolean', description: 'remove saved routes that are not in the description' },
+      raw: { type: 'boolean', description: "new routes give the backend's own answers, not wrapped in JSON" },
+      'dry-run': { type: 'boolean', description: 'say what would change, and write nothing' },
+      'data-dir': optional('the folder of records and configuration (DATA_DIR)', 'folder'),
+      yes: { type: 'boolean', description: 'ask nothing' },
+      json,
+    },
+    run: ({ args, rawArgs }) =>
+      run(args.json, async () => (await import('./import.ts')).importRoutes(terminal, args, rawArgs)),
+  })
   const doctor = defineCommand({
     meta: { name: 'doctor', description: 'ask everything that the server depends on, and say how to fix it' },
     args: {
@@ -193,6 +218,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
     subCommands: {
       serve,
       init,
+      import: importCommand,
       doctor,
       refunds,
       credits,

@@ -19,6 +19,8 @@ const EXAMPLES: Record<string, string> = {
   credits: '1000',
   maxAmount: '"$1.00"',
   priceFrom: '"http://localhost:8080/price"',
+  inputSchema: '{"type":"object"}',
+  outputSchema: '{"type":"object"}',
 }
 
 const KINDS: Record<string, string> = {
@@ -26,6 +28,8 @@ const KINDS: Record<string, string> = {
   free: 'true or false',
   raw: 'true or false',
   credits: 'a whole number from 1 to 1000000000',
+  inputSchema: 'an object, a JSON Schema',
+  outputSchema: 'an object, a JSON Schema',
 }
 
 // Other names for a price, too different from "unitAmount" for the spelling check.

@@ -73,7 +73,7 @@ export function checkPaths(reader: OptionReader, routes: readonly Route[], rules
 
 const nameOf = ({ routeId, method, path }: Route): string => `route "${routeId}" (${method} ${path})`
 
-function reservedFault({ segments }: RoutePattern, answersRoutes: boolean): string | undefined {
+export function reservedFault({ segments }: RoutePattern, answersRoutes: boolean): string | undefined {
   const first = segments[0]!
   if ('literal' in first) {
     if (!RESERVED.has(first.literal)) return undefined

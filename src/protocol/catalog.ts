@@ -53,6 +53,12 @@ export const DiscoveredRouteSchema = z.strictObject({
 
 export type DiscoveredRoute = z.infer<typeof DiscoveredRouteSchema>
 
+const SCHEMA_RULE = 'must be a JSON Schema, an object of at most 32768 bytes'
+/** Told in openapi.json and to MCP clients; nothing is checked against it. */
+const JsonSchema = z
+  .record(z.string(), z.unknown(), SCHEMA_RULE)
+  .refine((schema) => JSON.stringify(schema).length <= 32_768, SCHEMA_RULE)
+
 const NO_FUNCTION =
   'must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there'
 
@@ -71,6 +77,10 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   unitAmount: RoutePrice.optional(),
   /** Asked what each call costs, instead of `unitAmount`; needs `maxAmount`. */
   priceFrom: z.string().optional(),
+  /** What a call takes, as JSON Schema of an object with `path`, `query`, `headers` and `body`, each optional. */
+  inputSchema: JsonSchema.optional(),
+  /** What the backend answers to a call. */
+  outputSchema: JsonSchema.optional(),
   /**
    * Embedded routes: which answers of the handler count as delivered. The payment of any other is refunded. Default:
    * 2xx.

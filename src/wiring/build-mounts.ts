@@ -3,6 +3,7 @@ import type { Engine } from '../engine/outcome.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import type { Catalog } from '../rules/catalog.ts'
 import type { Mount } from '../transports/http/endpoint.ts'
+import { schemasOf } from '../transports/route-schemas.ts'
 
 interface Parts {
   engine: Engine
@@ -22,6 +23,7 @@ export async function buildMounts(
   { engine, discovery, catalogNow, catalog, servesRoutes, jwks }: Parts,
 ): Promise<{ mounts: Mount[]; idle(): Promise<void> }> {
   const told = { ...config, networks: config.networks.map(({ network }) => network) }
+  const schemas = schemasOf(config.routes)
   const a2a =
     config.a2a &&
     (await import('../transports/a2a/create-a2a.ts')).createA2a(
@@ -34,11 +36,11 @@ export async function buildMounts(
   const mounts: Mount[] = a2a ? [a2a.mount] : []
   if (config.mcp) {
     const { createMcp } = await import('../transports/mcp/create-mcp.ts')
-    mounts.push(createMcp({ ...told, mcp: config.mcp }, { discovery, catalogNow, catalog }))
+    mounts.push(createMcp({ ...told, mcp: config.mcp }, { discovery, catalogNow, catalog, schemas }))
   }
   if (config.documents) {
     const { createDocuments } = await import('../transports/onboarding/create-documents.ts')
-    mounts.push(createDocuments(told, { discovery, servesRoutes, jwks }))
+    mounts.push(createDocuments(told, { discovery, servesRoutes, jwks, schemas }))
   }
   return { mounts, idle: async () => a2a?.idle() }
 }

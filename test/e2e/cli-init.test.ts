@@ -1,42 +1,16 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
-import { stripVTControlCharacters } from 'node:util'
 import { generatePrivateKey } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import { runCli } from '../../src/cli/run-cli.ts'
-import type { Terminal } from '../../src/cli/terminal.ts'
 import { cli } from './cli-terminal.ts'
+import { sitDown } from './person.ts'
 import { eventually } from './world.ts'
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const ENTER = '\r'
 const DOWN = '\u001b[B'
-
-/** A person at a terminal, who answers when asked. */
-function sitDown(env: Record<string, string>) {
-  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => input })
-  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 50 })
-  let text = ''
-  output.setEncoding('utf8').on('data', (chunk: string) => {
-    text += stripVTControlCharacters(chunk)
-  })
-  const terminal = { env, input, output, errors: new PassThrough() } as unknown as Terminal
-  return {
-    terminal,
-    seen: () => text,
-    /** Waits until this is asked, or said, after all that was answered before. */
-    async answer(question: string, ...keys: string[]): Promise<void> {
-      await eventually(() => text.includes(question))
-      text = ''
-      for (const key of keys) {
-        input.write(key)
-        await new Promise((turn) => setImmediate(turn))
-      }
-    },
-  }
-}
 
 test('init asks one thing after the other, checks each answer, and never shows a key', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'paystile-init-'))

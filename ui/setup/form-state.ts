@@ -26,6 +26,8 @@ export interface RouteRow {
   free: boolean
   raw: boolean
   description: string
+  /** What an import knows of its calls: not shown, but saved. */
+  schemas: Record<string, unknown>
 }
 
 export const CHOICES = {
@@ -91,6 +93,7 @@ export const blankRoute = (): RouteRow => ({
   free: false,
   raw: false,
   description: '',
+  schemas: {},
 })
 
 export function formFrom(state: SetupState): FormState {
@@ -120,7 +123,7 @@ const planRow = (plan: Plan): PlanRow => ({
   credits: String(plan.credits ?? ''),
 })
 
-const routeRow = (route: Route): RouteRow => ({
+export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
   key: nextKey(),
   routeId: String(route.routeId ?? ''),
   method: String(route.method ?? 'GET'),
@@ -133,6 +136,10 @@ const routeRow = (route: Route): RouteRow => ({
   free: route.free === true,
   raw: route.raw === true,
   description: route.description ?? '',
+  schemas: {
+    ...(route.inputSchema && { inputSchema: route.inputSchema }),
+    ...(route.outputSchema && { outputSchema: route.outputSchema }),
+  },
 })
 
 function choicesOf(state: SetupState): Choices {
@@ -208,8 +215,8 @@ const planOf = ({ planId, price, description, ttl, credits }: PlanRow): Record<s
   ...creditsOf(credits),
 })
 
-const routeOf = (row: RouteRow): Record<string, unknown> => {
-  const { routeId, method, path, free, raw, credits, description } = row
+export const routeOf = (row: RouteRow): Record<string, unknown> => {
+  const { routeId, method, path, free, raw, credits, description, schemas } = row
   return {
     ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
     method,
@@ -217,6 +224,7 @@ const routeOf = (row: RouteRow): Record<string, unknown> => {
     ...(free ? { free: true } : { ...priceOf(row), ...creditsOf(credits) }),
     ...(raw && { raw: true }),
     ...(description.trim() !== '' && { description: description.trim() }),
+    ...schemas,
   }
 }
 

@@ -79,6 +79,22 @@ export interface TooSmall {
   routeIds: string[]
 }
 
+/** A description of an API, read and not yet taken over. */
+export interface ImportPreview {
+  title: string
+  openapi: string
+  backend: string | null
+  backendFault?: string
+  imported: Array<{
+    route: Omit<Route, 'delivered'>
+    kind: 'added' | 'changed' | 'same'
+    changes: string[]
+    note?: string
+  }>
+  notImported: Array<{ method: string; path: string; reason: string }>
+  notes: string[]
+}
+
 export interface SaveAnswer {
   saved: true
   live: true

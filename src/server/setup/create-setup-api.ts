@@ -2,6 +2,7 @@ import type { SavedValues } from '../../config/config-file.ts'
 import type { Configuration } from '../../config/read-configuration.ts'
 import type { Env } from '../../config/read-variable.ts'
 import type { Fault } from '../../config/variable-fault.ts'
+import { ConfigError } from '../../errors.ts'
 import type { Peer } from '../../transports/http/safeguards.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import type { TokenRefusal } from '../auth/create-auth.ts'
@@ -38,6 +39,8 @@ export interface SaveOptions {
 
 /** Enough for a catalog of a thousand routes. */
 const LIMITS = { maxBodyBytes: 512 * 1024, requestTimeoutMs: 10_000 }
+/** A description of 2 MB as a JSON text, with the routes that are there. */
+const IMPORT_LIMITS = { maxBodyBytes: 5 * 1024 * 1024, requestTimeoutMs: 30_000 }
 
 /** The setup page's API. Called for logged-in requests only; undefined: not its path. */
 export function createSetupApi(
@@ -56,6 +59,18 @@ export function createSetupApi(
     // Loaded only when it is needed: a server that is set up by its environment never needs it.
     const { checkCandidate } = await import('./check-candidate.ts')
     return apiReply(200, await checkCandidate(parts.read(asked.values), asked.faults))
+  }
+
+  async function importRoutes(request: Request): Promise<Response> {
+    const body = await readJsonObject(request, IMPORT_LIMITS)
+    if (body instanceof Response) return body
+    const { importDescription } = await import('./import-description.ts')
+    try {
+      return apiReply(200, await importDescription(body))
+    } catch (error) {
+      if (error instanceof ConfigError) return apiReply(422, { error: error.message })
+      throw error
+    }
   }
 
   async function save(request: Request, peer: Peer): Promise<Response> {
@@ -88,6 +103,8 @@ export function createSetupApi(
         return apiReply(200, await parts.state())
       case 'POST /setup/api/check':
         return check(request)
+      case 'POST /setup/api/import':
+        return importRoutes(request)
       case 'POST /setup/api/save':
         return save(request, peer)
       default:

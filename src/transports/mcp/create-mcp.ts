@@ -8,6 +8,7 @@ import { CORS_HEADERS, JSON_HEADERS } from '../http/headers.ts'
 import { readBody } from '../http/read-body.ts'
 import type { Dialects } from '../http/render-outcome.ts'
 import { jsonReply, type Reply } from '../http/reply.ts'
+import type { RouteSchemas } from '../route-schemas.ts'
 import { createToolCaller } from './call-tool.ts'
 import { createCallerCheck } from './check-caller.ts'
 import { describeServer } from './describe-server.ts'
@@ -35,17 +36,18 @@ export interface SoldByMcp {
   /** The same as it stands now: the same object until something changes. */
   catalogNow(): DiscoveryCatalog
   catalog: Catalog
+  schemas?: ReadonlyMap<string, RouteSchemas>
 }
 
 const SERVER_ERROR = -32000
 
 /** MCP at `/mcp`, without sessions: every POST is served by a server of its own. */
-export function createMcp(config: McpConfig, { discovery, catalogNow, catalog }: SoldByMcp): Mount {
+export function createMcp(config: McpConfig, { discovery, catalogNow, catalog, schemas }: SoldByMcp): Mount {
   const { networks } = config
   const tools = [
     discoverPlansTool(catalogNow, networks),
     ...(discovery.plans.length > 0 ? [requestAccessTool(networks)] : []),
-    ...(config.mcp.routes ? routeTools(catalog, discovery, networks) : []),
+    ...(config.mcp.routes ? routeTools(catalog, discovery, networks, schemas) : []),
   ]
   const card = describeServer(config, discovery)
   const refuseForeign = createCallerCheck(config)

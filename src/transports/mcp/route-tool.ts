@@ -6,6 +6,7 @@ import type { Network } from '../../protocol/network.ts'
 import type { Catalog, CatalogRoute } from '../../rules/catalog.ts'
 import { paidIn } from '../name-networks.ts'
 import { priceWords } from '../price-words.ts'
+import { partOf, type RouteSchemas } from '../route-schemas.ts'
 import { RequestId } from './request-access-tool.ts'
 import { inputSchema, type McpTool, parseArguments } from './tool.ts'
 
@@ -28,6 +29,7 @@ export function routeTools(
   { routes }: Catalog,
   discovery: DiscoveryCatalog,
   networks: readonly Network[],
+  schemas: ReadonlyMap<string, RouteSchemas> = new Map(),
 ): McpTool[] {
   const money = networks.length > 1 ? paidIn(networks) : 'USDC'
   const names = new Set(TAKEN)
@@ -35,11 +37,12 @@ export function routeTools(
     .filter(({ free }) => !free)
     .map((route) => {
       const price = priceWords(discovery.routes.find(({ routeId }) => routeId === route.routeId)!)
-      return routeTool(route, `${price} in ${money}`, uniqueName(route.routeId, names))
+      const own = schemas.get(route.routeId) ?? {}
+      return routeTool(route, `${price} in ${money}`, uniqueName(route.routeId, names), own)
     })
 }
 
-function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
+function routeTool(route: CatalogRoute, price: string, name: string, schemas: RouteSchemas): McpTool {
   const { routeId, method, path, pattern } = route
   const params = pattern.segments.flatMap((segment) => ('param' in segment ? [segment.param] : []))
   // A path parameter keeps its name, so the others make room.
@@ -59,7 +62,7 @@ function routeTool(route: CatalogRoute, price: string, name: string): McpTool {
         'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] ' +
         '(MPP: _meta["org.paymentauth/credential"]) it answers a ResourceResponse with the data.' +
         prepaidBy(route),
-      inputSchema: inputSchema(Arguments),
+      inputSchema: described(inputSchema(Arguments), schemas, { query, body }),
       annotations: { readOnlyHint: false, destructiveHint: method === 'DELETE' },
     },
     kind: 'sold',
@@ -81,6 +84,25 @@ function prepaidBy({ credits }: CatalogRoute): string {
     ` Or it costs ${credits} ${credits === 1 ? 'credit' : 'credits'} of a plan and no payment: send that plan's token as ` +
     'Authorization: Bearer on the HTTP request, or its wallet\'s sign-in in _meta["sign-in-with-x"]; the same requestId is debited once.'
   )
+}
+
+/** Says of query and body what the seller says of them. What is sent is checked by the backend alone. */
+function described(
+  listed: McpTool['listing']['inputSchema'],
+  schemas: RouteSchemas,
+  names: Record<'query' | 'body', string>,
+): McpTool['listing']['inputSchema'] {
+  const properties: Record<string, unknown> = { ...listed.properties }
+  const required = [...(listed.required ?? [])]
+  for (const part of ['query', 'body'] as const) {
+    const known = partOf(schemas, part)
+    if (!known || !Object.hasOwn(properties, names[part])) continue
+    properties[names[part]] = known.schema
+    if (known.required) required.push(names[part])
+  }
+  // Read from JSON or checked as options, so it is JSON.
+  const told = properties as NonNullable<McpTool['listing']['inputSchema']['properties']>
+  return { ...listed, properties: told, ...(required.length > 0 && { required }) }
 }
 
 function uniqueName(routeId: string, names: Set<string>): string {

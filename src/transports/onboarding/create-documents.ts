@@ -27,7 +27,7 @@ export interface DocumentConfig
 /** Everything that an agent reads to find and pay us: made of the catalog and serialised here, once. */
 export function createDocuments(
   { baseUrl, networks, resourceEndpoint, agentVersion, provider, contactEmail, a2a, mcp }: DocumentConfig,
-  catalog: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks'>,
+  catalog: Pick<Offer, 'discovery' | 'servesRoutes' | 'jwks' | 'schemas'>,
 ): Mount {
   const offer: Offer = {
     ...catalog,

@@ -1,6 +1,7 @@
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
 import { priceWords } from '../price-words.ts'
+import type { RouteSchemas } from '../route-schemas.ts'
 
 /** All that the documents tell. What is switched off is false here, and no document mentions it. */
 export interface Offer {
@@ -21,6 +22,8 @@ export interface Offer {
   provider: { organization: string; url: string } | null
   /** Where directories and buyers reach the seller. */
   contactEmail: string | null
+  /** What the seller says of the calls of routes, by routeId. */
+  schemas?: ReadonlyMap<string, RouteSchemas>
 }
 
 /** Who is paid on this network. */

@@ -2,6 +2,7 @@ import { prepaid, sellsCredits } from './credit-words.ts'
 import type { Offer, Route } from './offer.ts'
 import { paidRoute, routeBase } from './offer.ts'
 import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
+import { answerContent, callBody, callParameters, wrappedSchema } from './openapi-calls.ts'
 import {
   failures,
   json,
@@ -12,7 +13,6 @@ import {
   paymentInfo,
   RECEIPT,
   REFUND,
-  schemaRef,
   WITH_TOKEN,
 } from './openapi-operations.ts'
 
@@ -49,12 +49,18 @@ function parametersOf(path: string): object {
 
 function routeOperation(offer: Offer, route: Route): Operation {
   const { routeId, method, path, description } = route
+  const schemas = offer.schemas?.get(routeId) ?? {}
+  const anyContent = { '*/*': { schema: {} } }
+  const requestBody =
+    callBody(schemas) ?? (['GET', 'DELETE'].includes(method) ? undefined : { content: anyContent })
+  const parameters = callParameters(schemas)
   const shared = {
     operationId: `route.${routeId}`,
     ...(description && { description }),
-    ...(!['GET', 'DELETE'].includes(method) && { requestBody: { content: { '*/*': { schema: {} } } } }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
   }
-  const anything = { description: "the seller's own answer", content: { '*/*': { schema: {} } } }
+  const anything = { description: "the seller's own answer", content: answerContent(schemas) ?? anyContent }
   const paid = paidRoute(route)
   if (!paid) {
     const responses = { '200': anything, ...failures(404, 429) }
@@ -62,13 +68,13 @@ function routeOperation(offer: Offer, route: Route): Operation {
   }
   const isPrepaid = route.credits !== undefined && sellsCredits(offer)
   const headers = isPrepaid ? { ...RECEIPT, ...DEBIT } : RECEIPT
-  const wrapped = json("the backend's answer, in an envelope", schemaRef('ResourceResponse'), headers)
+  const wrapped = json("the backend's answer, in an envelope", wrappedSchema(schemas), headers)
   return {
     ...shared,
     summary: `${method} ${path} for ${paid.price} a call${isPrepaid ? prepaid(route.credits) : ''}`,
     security: isPrepaid ? PAID_OR_PREPAID : OPEN,
     ...(isPrepaid && { 'x-credits': route.credits }),
-    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }],
+    parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }, ...parameters],
     ...paymentInfo(route.maxAmount === undefined ? [paid.most] : [LEAST, paid.most], offer.networks),
     responses: {
       '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers },

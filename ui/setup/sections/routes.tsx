@@ -3,6 +3,7 @@ import { Field, More } from '../fields.tsx'
 import { blankRoute } from '../form-state.ts'
 import { useSetupContext } from '../use-setup.ts'
 import { RowMessages } from './cell.tsx'
+import { ImportRoutes } from './import-routes.tsx'
 import { ListFrame } from './list-frame.tsx'
 import { RouteItem } from './route-item.tsx'
 import { Section } from './section.tsx'
@@ -37,6 +38,7 @@ export function RoutesSection(): JSX.Element {
         ))}
       </ListFrame>
       <RowMessages messages={messages.filter(({ row }) => row === undefined)} boxes={{}} />
+      {!setup.isLocked('ROUTES') && <ImportRoutes />}
       <Field
         name="PROXY_TO_BASE_URL"
         label="Backend"

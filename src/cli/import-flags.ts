@@ -1,0 +1,37 @@
+import { ConfigError } from '../errors.ts'
+import { type Price, readPrice } from '../openapi-import/read-price.ts'
+import { type RouteMatcher, routeMatcher } from '../openapi-import/route-matcher.ts'
+
+export interface ImportFlags {
+  priceForAll: Price | undefined
+  prices: Array<{ matches: RouteMatcher; price: Price }>
+  skip: RouteMatcher[]
+}
+
+export type AskedPrices = Pick<ImportFlags, 'prices'> & { priceForAll: Price }
+
+/** Reads what may be said several times: `--price`, `--free` and `--skip`. */
+export function readImportFlags(rawArgs: readonly string[]): ImportFlags {
+  const flags: ImportFlags = { priceForAll: undefined, prices: [], skip: [] }
+  for (const text of given(rawArgs, '--free')) {
+    flags.prices.push({ matches: routeMatcher(text, '--free'), price: { free: true } })
+  }
+  for (const text of given(rawArgs, '--price')) {
+    const [, route, amount = text] = /^(.*\S)\s*=\s*([^=]*)$/s.exec(text) ?? []
+    const price = readPrice(amount)
+    if ('fault' in price) {
+      throw new ConfigError([`--price ${price.fault}. In a shell, put it in single quotes: --price '$0.01'.`])
+    }
+    if (route === undefined) flags.priceForAll = price
+    else flags.prices.push({ matches: routeMatcher(route, '--price'), price })
+  }
+  flags.skip = given(rawArgs, '--skip').map((text) => routeMatcher(text, '--skip'))
+  return flags
+}
+
+function given(rawArgs: readonly string[], flag: string): string[] {
+  return rawArgs.flatMap((word, index) => {
+    if (word === flag) return [rawArgs[index + 1] ?? '']
+    return word.startsWith(`${flag}=`) ? [word.slice(flag.length + 1)] : []
+  })
+}
