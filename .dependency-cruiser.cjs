@@ -83,6 +83,8 @@ const mayImport = {
     'protocol',
     'errors.ts',
     'receipts',
+    'delivery',
+    'sync-folder.ts',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [

@@ -1,7 +1,9 @@
 import { type CommandDef, defineCommand } from 'citty'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
+import { backupCommands } from './backup-commands.ts'
 import { INIT_FLAGS } from './init-flags.ts'
+import { keysCommand } from './keys-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
 
 const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
@@ -156,12 +158,26 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
         return exportBooks(terminal, { json: args.json === true, format, from, to, out })
       }),
   })
+  const { backup, restore } = backupCommands(terminal, run)
+  const keys = keysCommand(terminal, run)
   return {
     meta: {
       name: 'paystile',
       version: VERSION,
       description: 'Sells access to any API, to autonomous agents, for USDC.',
     },
-    subCommands: { serve, init, doctor, refunds, receipts, reconcile, export: exportCommand, migrate },
+    subCommands: {
+      serve,
+      init,
+      doctor,
+      refunds,
+      receipts,
+      reconcile,
+      export: exportCommand,
+      migrate,
+      backup,
+      restore,
+      keys,
+    },
   } as CommandDef
 }

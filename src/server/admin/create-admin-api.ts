@@ -7,6 +7,7 @@ import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 import type { AdminParts } from './admin-parts.ts'
 import { challengePage } from './challenge-page.ts'
+import { copyStore } from './copy-store.ts'
 import { exportSales } from './export-sales.ts'
 import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
@@ -117,6 +118,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         return download(query)
       case '/ledger':
         return ledger()
+      case '/backup':
+        return copyStore(backstage.store)
       case '/events':
         return streamChanges(book, closing)
     }
