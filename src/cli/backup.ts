@@ -42,7 +42,7 @@ export async function backUp(
     place(draft, path)
     const { size } = statSync(path)
     const secret = Object.keys(files)
-    const given = loaded.configuration.config?.secretKey.kind === 'given' && !savesSecretKey(files)
+    const given = Boolean(loaded.configuration.options.secretKey) && !savesSecretKey(files)
     const lines = [
       `${path}: ${(size / 1e6).toFixed(1)} MB, ${via === 'server' ? 'of the running server' : 'of a store that no server uses'}.`,
       secret.length > 0
@@ -64,7 +64,10 @@ export async function backUp(
 
 /** The folder of the embedded store; throws if records are elsewhere. */
 export function embeddedFolder({ configuration, dataDir }: Loaded): string {
-  const kind = configuration.config?.store.kind ?? 'embedded'
+  // A configuration that lacks something else still says where records are.
+  const { databaseUrl, redisUrl } = configuration.options
+  const stated = databaseUrl ? 'postgres' : redisUrl ? 'redis' : 'embedded'
+  const kind = configuration.config?.store.kind ?? stated
   if (kind === 'embedded') return dataDir
   throw new ConfigError([
     `Records are in ${kind === 'postgres' ? 'Postgres (DATABASE_URL)' : kind}, not in DATA_DIR: use its own backups (pg_dump -n paystile, or a copy of appendonlydir).`,
@@ -124,9 +127,9 @@ const savesSecretKey = (files: Record<string, string>): boolean =>
 
 /** The ids of the keys that a server with this configuration opens results with. */
 export function keyIdsOf({ configuration }: Loaded, dataDir: string): string[] {
-  const secretKey = configuration.config?.secretKey
+  const { secretKey } = configuration.options
   const file = join(dataDir, SECRET_KEY_FILE)
-  if (secretKey?.kind === 'given') return idsIn(secretKey.list)
+  if (secretKey) return idsIn(secretKey)
   return existsSync(file) ? idsIn(readFileSync(file, 'utf8').trim()) : []
 }
 
