@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, copyFileSync, existsSync, linkSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { parseSecretKeys } from '../delivery/secret-keys.ts'
@@ -141,7 +150,11 @@ function place(draft: string, path: string): void {
     linkSync(draft, path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError([`${path} cannot be written (${code}).`])
+    // Some network drives have no links. There, a file that came by this name meanwhile would be replaced.
+    if (code === 'EEXIST' || existsSync(path)) {
+      throw new ConfigError([`${path} exists; give a name that is not taken.`])
+    }
+    renameSync(draft, path)
   }
   syncFolder(dirname(path))
 }

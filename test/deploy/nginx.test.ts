@@ -12,7 +12,7 @@ import { eventually, freePort, PRICE, TOKEN_SECRET } from '../e2e/world.ts'
 import { callPlain, type Nginx, startNginx } from './nginx.ts'
 
 const ROUTES = [
-  { routeId: 'paid', method: 'GET', path: '/paid', price: '$1.00', raw: true },
+  { routeId: 'paid', method: 'GET', path: '/paid', unitAmount: '$1.00', raw: true },
   { routeId: 'echo', method: 'GET', path: '/echo', free: true },
   { routeId: 'stream', method: 'GET', path: '/stream', free: true },
   { routeId: 'big', method: 'GET', path: '/big', free: true },
@@ -54,7 +54,7 @@ beforeAll(async () => {
       ROUTES: JSON.stringify(ROUTES),
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       TOKEN_SECRET,
-      METRICS_TOKEN: 'a token for Prometheus',
+      METRICS_TOKEN: 'a-token-for-Prometheus',
     },
     { print: () => {} },
   )
@@ -138,7 +138,7 @@ test('the client’s address is that of its connection, whatever it claims', asy
 test('Prometheus reads the figures with its token', async () => {
   expect((await nginx.call('/metrics')).status).toBe(401)
   const { status, text } = await nginx.call('/metrics', {
-    headers: { authorization: 'Bearer a token for Prometheus' },
+    headers: { authorization: 'Bearer a-token-for-Prometheus' },
   })
   expect(status).toBe(200)
   expect(text).toMatch(/svc_payments_total\{.*outcome="delivered".*\} 1/)

@@ -49,7 +49,7 @@ beforeAll(async () => {
     PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
     TOKEN_SECRET,
     RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
-    ADMIN_TOKEN: 'the token of the operator',
+    ADMIN_TOKEN: 'the-token-of-the-operator',
     POLL_INTERVAL_MS: '50',
   }
   await start()

@@ -39,7 +39,7 @@ beforeAll(async () => {
     PLANS: [{ planId: 'basic', unitAmount: '$1.00' }],
     TOKEN_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
-    ADMIN_TOKEN: 'the token of the operator',
+    ADMIN_TOKEN: 'the-token-of-the-operator',
     POLL_INTERVAL_MS: '50',
   })
   await start()
@@ -103,7 +103,7 @@ test('tokens, open offers and sales from before a rotation are good after it', a
 
   const withToken = (token: string) =>
     fetch(`${baseUrl}/admin/api/refunds`, { headers: { authorization: `Bearer ${token}` } })
-  expect((await withToken('the token of the operator')).status).toBe(401)
+  expect((await withToken('the-token-of-the-operator')).status).toBe(401)
   const listed = await cliProcess(env, 'refunds', 'list')
   expect(listed, 'the command reads the new one').toMatchObject({ code: 0 })
 })
