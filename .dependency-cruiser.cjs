@@ -86,6 +86,8 @@ const mayImport = {
     'errors.ts',
     'receipts',
     'openapi-import',
+    'delivery',
+    'sync-folder.ts',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [

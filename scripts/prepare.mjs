@@ -80,6 +80,8 @@ const systemParts = {
   redis: { programs: ['redis-server'], debianPackage: 'redis-server' },
   postgres: { programs: ['initdb'], folders: debianPostgresFolders, debianPackage: 'postgresql' },
   chromium: { programs: ['chromium', 'chromium-browser', 'google-chrome'], debianPackage: 'chromium' },
+  promtool: { programs: ['promtool'], debianPackage: 'prometheus' },
+  nginx: { programs: ['nginx'], folders: () => ['/usr/sbin'], debianPackage: 'nginx-light' },
   buildah: { programs: ['buildah'], debianPackage: 'buildah' },
   debootstrap: { programs: ['debootstrap'], debianPackage: 'debootstrap' },
   runc: { programs: ['runc'], debianPackage: 'runc' },

@@ -13,8 +13,8 @@ import {
 } from './prepare.mjs'
 import { ensureChain } from './prepare-chain.mjs'
 
-// Programs beyond npm that the tests start: 'redis', 'postgres', 'chromium'.
-const systemNeeds = ['redis', 'postgres', 'chromium']
+// Programs beyond npm that the tests start.
+const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx']
 
 const node = process.execPath
 const checks = [

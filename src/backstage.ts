@@ -12,7 +12,7 @@ export type { NetworkBalances, WalletBalance }
 export interface Backstage extends Pick<Engine, 'inspect' | 'rails'> {
   /** The first is preferred. */
   networks: readonly Network[]
-  store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted'>
+  store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted' | 'snapshot'>
   /** The seller's wallets on each network, and what they hold now. */
   balances(): Promise<NetworkBalances[]>
 }

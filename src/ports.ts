@@ -118,6 +118,8 @@ export interface Store {
    * can open it.
    */
   admitSeveralNetworks?(): Promise<void>
+  /** A copy of the store as it is now, as the bytes of a file, while it stays in use: the embedded store has it. */
+  snapshot?(): AsyncGenerator<Uint8Array>
 }
 
 /**

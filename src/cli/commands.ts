@@ -1,7 +1,9 @@
 import { type CommandDef, defineCommand } from 'citty'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
+import { backupCommands } from './backup-commands.ts'
 import { INIT_FLAGS } from './init-flags.ts'
+import { keysCommand } from './keys-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
 
 const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
@@ -209,6 +211,8 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
         return exportBooks(terminal, { json: args.json === true, of, format, from, to, out })
       }),
   })
+  const { backup, restore } = backupCommands(terminal, run)
+  const keys = keysCommand(terminal, run)
   return {
     meta: {
       name: 'paystile',
@@ -226,6 +230,9 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       reconcile,
       export: exportCommand,
       migrate,
+      backup,
+      restore,
+      keys,
     },
   } as CommandDef
 }

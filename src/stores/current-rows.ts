@@ -35,6 +35,7 @@ export function withCurrentRows(store: Store): Store {
     }),
     ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
     ...(store.admitSeveralNetworks && { admitSeveralNetworks: () => store.admitSeveralNetworks!() }),
+    ...(store.snapshot && { snapshot: () => store.snapshot!() }),
     async get(table, keys) {
       const rows = await store.get(table, keys)
       return rows.map((row) => row && currentRow(table, row))

@@ -10,6 +10,7 @@ import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 import type { AdminParts } from './admin-parts.ts'
 import { challengePage } from './challenge-page.ts'
+import { copyStore } from './copy-store.ts'
 import { creditsPage, lotsPage } from './credits-pages.ts'
 import { exportCredits } from './export-credits.ts'
 import { exportSales, sumMicro } from './export-sales.ts'
@@ -144,6 +145,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         return download(query)
       case '/ledger':
         return ledger()
+      case '/backup':
+        return copyStore(backstage.store)
       case '/events':
         return streamChanges(book, closing)
     }

@@ -50,6 +50,7 @@ export function watchStore(store: Store, seen: (step: SeenStep) => void): Store 
     close: () => store.close(),
     ...(store.onCommitted && { onCommitted: (listener) => store.onCommitted!(listener) }),
     ...(store.admitSeveralNetworks && { admitSeveralNetworks: () => store.admitSeveralNetworks!() }),
+    ...(store.snapshot && { snapshot: () => store.snapshot!() }),
   }
 }
 

@@ -61,5 +61,7 @@ export interface Driver {
     script: () => Script<T>,
     how?: { sinceMs?: number | undefined; deferred?: boolean },
   ): Promise<T>
+  /** See Store.snapshot. */
+  snapshot?(): AsyncGenerator<Uint8Array>
   close(): Promise<void>
 }

@@ -19,20 +19,28 @@ export function* migrate(
   const [stored] = yield [query('SELECT id, name, since, breaking FROM migrations ORDER BY id')]
   const applied = new Set(stored!.rows.map((row) => Number(row.id)))
 
-  const knownIds = new Set(known.map((migration) => migration.id))
-  // The newest migration names the version that knows all of them.
-  const broken = stored!.rows.findLast((row) => Number(row.breaking) === 1 && !knownIds.has(Number(row.id)))
-  if (broken !== undefined) {
-    throw new ConfigError([
-      `${database} was upgraded by a newer paystile (migration ${broken.id}, ${broken.name}); run paystile ${broken.since} or newer.`,
-    ])
-  }
+  refuseNewer(database, stored!.rows, known)
 
   for (const migration of known) {
     if (applied.has(migration.id) || migration.onDemand) continue
     for (const sql of migration.up(dialect)) yield [query(sql)]
     yield [remember(migration)]
   }
+}
+
+/** Throws if a migration that this version does not know makes its rows unreadable here. */
+export function refuseNewer(
+  database: string,
+  stored: ReadonlyArray<Readonly<Record<string, unknown>>>,
+  known: readonly Migration[] = MIGRATIONS,
+): void {
+  const knownIds = new Set(known.map((migration) => migration.id))
+  // The newest migration names the version that knows all of them.
+  const broken = stored.findLast((row) => Number(row.breaking) === 1 && !knownIds.has(Number(row.id)))
+  if (broken === undefined) return
+  throw new ConfigError([
+    `${database} was upgraded by a newer paystile (migration ${broken.id}, ${broken.name}); run paystile ${broken.since} or newer.`,
+  ])
 }
 
 /** Stops versions that know one network only: they would judge payments on another chain by their own. */

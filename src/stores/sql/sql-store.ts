@@ -134,6 +134,12 @@ export function createSqlStore(driver: Driver): Store {
         await driver.query(queries.ping())
       })
     },
+    ...(driver.snapshot && {
+      async *snapshot() {
+        if (closed !== undefined) throw unavailable()
+        yield* driver.snapshot!()
+      },
+    }),
     admitSeveralNetworks: () => ask(() => driver.transaction(admitSeveralNetworks)),
     close: () => {
       closed ??= flushed.then(() => driver.close())

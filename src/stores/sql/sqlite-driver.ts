@@ -1,4 +1,5 @@
 import type { Dialect, Driver, Query, Result, Script } from './driver.ts'
+import type { Snapshots } from './sqlite-snapshot.ts'
 
 /** The part of `libsql` that we use; better-sqlite3 has the same interface. */
 export interface SqliteDatabase {
@@ -40,6 +41,7 @@ const sqlite: Dialect = {
 export interface Disk {
   flush(): void
   close(): void
+  snapshots?: Snapshots
 }
 
 const BEGIN: Query = { sql: 'BEGIN IMMEDIATE', params: [] }
@@ -107,6 +109,12 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
     },
     transaction: async (script, how) => transactionNow(script, how),
     transactionNow,
+    ...(disk.snapshots && {
+      async *snapshot() {
+        rollBack()
+        yield* disk.snapshots!.take()
+      },
+    }),
     close: async () => {
       statements.clear()
       try {
@@ -120,6 +128,7 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
         database.exec('SELECT count(*) FROM migrations')
       } finally {
         database.close()
+        disk.snapshots?.close()
       }
     },
   }

@@ -7,6 +7,7 @@ import { syncFolder } from '../../sync-folder.ts'
 import { migrate } from './migrate.ts'
 import { createSqlStore } from './sql-store.ts'
 import { createSqliteDriver, type Disk } from './sqlite-driver.ts'
+import { createSnapshots } from './sqlite-snapshot.ts'
 
 /** Long enough for a previous process to finish its shutdown. */
 const LOCK_WAIT_MS = 1000
@@ -35,7 +36,7 @@ export function openSqliteStore({ path }: { path: string }): Store {
       database.exec('PRAGMA fullfsync = ON')
       // Opens the log.
       database.exec('BEGIN IMMEDIATE; COMMIT')
-      disk = logOf(path)
+      disk = { ...logOf(path), snapshots: createSnapshots(path, database) }
       const driver = createSqliteDriver(database, disk)
       driver.transactionNow(() => migrate(path, driver.dialect))
       return createSqlStore(driver)
@@ -96,7 +97,7 @@ function createPrivateFile(path: string): void {
   }
 }
 
-function explain(path: string, error: unknown): string {
+export function explain(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code?.startsWith('SQLITE_BUSY')
     ? `${path} is in use by another process; an embedded store serves one gateway at a time. Stop the other one, or use Postgres or Redis to run several.`

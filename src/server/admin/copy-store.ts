@@ -1,0 +1,52 @@
+import type { Backstage } from '../../backstage.ts'
+import { ConfigError } from '../../errors.ts'
+import { apiReply } from '../api-reply.ts'
+import { PAGE_HEADERS } from '../pages.ts'
+
+/** While a copy is read the store's log grows, so a reader that has stopped reading does not keep it for ever. */
+const IDLE_LIMIT_MS = 60_000
+
+/**
+ * For `paystile backup`: the embedded store as it is now, while it sells. Neither keys nor settings are in it: those are
+ * files beside it, which the operator's token does not open.
+ */
+export async function copyStore(
+  store: Backstage['store'],
+  idleLimitMs: number = IDLE_LIMIT_MS,
+): Promise<Response> {
+  if (!store.snapshot) {
+    return apiReply(409, { error: `The records are in ${store.name}, which has backups of its own.` })
+  }
+  const pieces = store.snapshot()
+  let idle: NodeJS.Timeout | undefined
+  // The first piece is read at once, so that a copy that cannot begin is an error and not an empty file.
+  let next: IteratorResult<Uint8Array> | undefined
+  try {
+    next = await pieces.next()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return apiReply(409, { error: error.message })
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        clearTimeout(idle)
+        const { done, value } = next ?? (await pieces.next())
+        next = undefined
+        if (done) return controller.close()
+        controller.enqueue(value)
+        idle = setTimeout(() => {
+          controller.error(new Error('the copy of the store was not read for a minute'))
+          void pieces.return(undefined)
+        }, idleLimitMs)
+        idle.unref()
+      },
+      async cancel() {
+        clearTimeout(idle)
+        await pieces.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { headers: { ...PAGE_HEADERS, 'content-type': 'application/vnd.sqlite3' } })
+}
