@@ -1,5 +1,7 @@
 import type { ImportPlan } from '../openapi-import/plan-import.ts'
+import type { PlannedRoute } from '../openapi-import/planned-route.ts'
 import type { Description } from '../openapi-import/read-description.ts'
+import { priceOfRoute, priceWords } from '../openapi-import/read-price.ts'
 import type { ImportBackend } from './import-backend.ts'
 import type { Line, Report } from './terminal.ts'
 
@@ -77,8 +79,10 @@ export function describeImport(told: Told): Report {
 
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`
 
-const priceOf = ({ free, unitAmount }: { free?: boolean | undefined; unitAmount?: string | undefined }) =>
-  free ? 'free' : (unitAmount ?? 'no price')
+function priceOf(route: PlannedRoute): string {
+  const price = priceOfRoute(route)
+  return price ? priceWords(price) : 'no price'
+}
 
 function table(rows: string[][]): string[] {
   const widths = [0, 1, 2].map((column) => Math.max(0, ...rows.map((row) => row[column]!.length)))

@@ -7,7 +7,7 @@ import { leaveOverlaps } from './leave-overlaps.ts'
 import { createFollow, listOf, objectOf } from './local-refs.ts'
 import type { Candidate, ImportedRoute, NotImported, PlannedRoute } from './planned-route.ts'
 import type { Description } from './read-description.ts'
-import { microOf, type Price, priceWords } from './read-price.ts'
+import { microOf, type Price, priceOfRoute, priceWords } from './read-price.ts'
 import { createNamer } from './route-ids.ts'
 import { type RouteMatcher, shapeOf } from './route-matcher.ts'
 
@@ -93,12 +93,9 @@ function priceOf(operation: FoundOperation, before: Route | undefined, choices: 
   const said = choices.prices?.findLast(({ matches }) => matches(operation))
   if (said) return said.price
   const { stated } = operation
-  if (before && !(choices.takePrices && stated)) return priceNow(before)
+  if (before && !(choices.takePrices && stated)) return priceOfRoute(before)
   return stated ?? choices.priceForAll
 }
-
-const priceNow = (route: Route): Price =>
-  route.unitAmount === undefined ? { free: true } : { unitAmount: route.unitAmount }
 
 function routeOf(
   { method, path, description }: FoundOperation,
@@ -108,17 +105,19 @@ function routeOf(
   schemas: CallSchemas,
   raw: boolean | undefined,
 ): PlannedRoute {
-  const { unitAmount, free: _free, credits, inputSchema: _in, outputSchema: _out, ...rest } = before ?? {}
+  const { free: _free, unitAmount: _amount, priceFrom: _from, maxAmount: _most, ...others } = before ?? {}
+  const { credits, inputSchema: _in, outputSchema: _out, ...rest } = others
   const isFree = price !== undefined && 'free' in price
+  const was = before && priceOfRoute(before)
   // A price that is written differently and is the same stays as it was written.
-  const same = unitAmount !== undefined && price && microOf({ unitAmount }) === microOf(price)
+  const isSame = was && price && 'unitAmount' in price && 'unitAmount' in was && microOf(was) === microOf(price)
   return {
     ...(!before && raw && !isFree && { raw: true }),
     ...rest,
     routeId,
     method,
     path,
-    ...(price && (same ? { unitAmount } : price)),
+    ...(isSame ? was : price),
     ...(credits !== undefined && !isFree && { credits }),
     ...(description !== undefined && { description }),
     ...schemas,
@@ -127,7 +126,10 @@ function routeOf(
 
 function compared(before: Route | undefined, route: PlannedRoute): ImportedRoute {
   if (!before) return { route, kind: 'added', changes: [] }
-  const words = (one: PlannedRoute) => (one.free ? 'free' : (one.unitAmount ?? 'no price'))
+  const words = (one: PlannedRoute) => {
+    const price = priceOfRoute(one)
+    return price ? priceWords(price) : 'no price'
+  }
   const schemasOf = ({ inputSchema, outputSchema }: PlannedRoute) => [inputSchema, outputSchema]
   const changes = [
     ...(words(before) !== words(route) ? [`price ${words(before)} → ${words(route)}`] : []),

@@ -1,7 +1,9 @@
 import { dollarsToMicro, microToDollars, priceFault } from '../protocol/amount.ts'
+import type { Route } from '../protocol/catalog.ts'
 import { isObject, type JsonObject } from './local-refs.ts'
 
-export type Price = { free: true } | { unitAmount: string }
+/** The last one is a price that the seller's own server says for each call. No description states it. */
+export type Price = { free: true } | { unitAmount: string } | { priceFrom: string; maxAmount: string }
 export type PriceOrFault = Price | { fault: string }
 
 /** `"$0.01"`, `"0.01"` or `0.01`; zero and "free" cost nothing. */
@@ -42,6 +44,26 @@ function priceOfInfo(info: unknown): PriceOrFault {
 const named = (name: string, price: PriceOrFault): PriceOrFault =>
   'fault' in price ? { fault: `${name} ${price.fault}` } : price
 
-export const microOf = (price: Price): bigint => ('free' in price ? 0n : dollarsToMicro(price.unitAmount))
+/** Of a price that is said for each call: the most that it can be. */
+export function microOf(price: Price): bigint {
+  if ('free' in price) return 0n
+  return dollarsToMicro('maxAmount' in price ? price.maxAmount : price.unitAmount)
+}
 
-export const priceWords = (price: Price): string => ('free' in price ? 'free' : price.unitAmount)
+export function priceWords(price: Price): string {
+  if ('free' in price) return 'free'
+  return 'maxAmount' in price ? `dynamic, at most ${price.maxAmount}` : price.unitAmount
+}
+
+/** The price of a route of a configuration; undefined: it has none yet. */
+export function priceOfRoute({
+  free,
+  unitAmount,
+  priceFrom,
+  maxAmount,
+}: Pick<Route, 'free' | 'unitAmount' | 'priceFrom' | 'maxAmount'>): Price | undefined {
+  if (free) return { free }
+  // A configuration is JSON, which holds no function.
+  if (typeof unitAmount === 'string') return { unitAmount }
+  return priceFrom === undefined || maxAmount === undefined ? undefined : { priceFrom, maxAmount }
+}

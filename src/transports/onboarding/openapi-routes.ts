@@ -1,8 +1,8 @@
 import { prepaid, sellsCredits } from './credit-words.ts'
 import type { Offer, Route } from './offer.ts'
 import { paidRoute, routeBase } from './offer.ts'
-import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
 import { answerContent, callBody, callParameters, wrappedSchema } from './openapi-calls.ts'
+import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
 import {
   failures,
   json,
