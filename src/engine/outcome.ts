@@ -22,8 +22,7 @@ import type {
 } from '../protocol/access.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import type { CreditBalance } from './credits/credit-balance.ts'
-import type { Reservation, Spender } from './credits/spend-credits.ts'
+import type { CreditBalance, Reservation, Spender } from './credits/spender.ts'
 
 export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
 

@@ -2,21 +2,10 @@ import type { GatewayError } from '../../errors.ts'
 import { accountOf } from '../ownership/lots.ts'
 import { type Accounts, ReadAgain } from './accounts.ts'
 import { freeOf, lapse, reservedOf } from './credit-rows.ts'
-import { ownRows, type Spender } from './spend-credits.ts'
+import { ownRows } from './spend-credits.ts'
+import type { CreditBalance, Spender } from './spender.ts'
 
-/** What an account has. `granted` and `spent` are of purchases that still run. */
-export interface CreditBalance {
-  planId: string
-  resourceId: string
-  granted: number
-  spent: number
-  reserved: number
-  remaining: number
-  /** When the last of them ends (ms); null: there are none. */
-  expiresAt: number | null
-  /** Each purchase, in the order in which they are spent. */
-  lots: Array<{ challengeId: string; granted: number; spent: number; remaining: number; expiresAt: number }>
-}
+export type { CreditBalance } from './spender.ts'
 
 export async function balanceOf(accounts: Accounts, spender: Spender): Promise<CreditBalance | GatewayError> {
   const { account, planId, resourceId } = spender

@@ -1,13 +1,14 @@
-import { createHash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { Order } from '../../ports.ts'
 import type { TopUp } from '../../protocol/error-codes.ts'
 import { type CatalogRoute, findSubject } from '../../rules/catalog.ts'
+import { sha256 } from '../../rules/sha256.ts'
 import { offerTerms, openChallenge } from '../challenge/open-challenge.ts'
 import { type Core, paymentOf } from '../core.ts'
 import type { Intent, PrepaidIntent, PrepaidOutcome } from '../outcome.ts'
 import { accountOf } from '../ownership/lots.ts'
-import type { Reservation, Reserved, SpendCredits, Spender } from './spend-credits.ts'
+import type { Reserved, SpendCredits } from './spend-credits.ts'
+import type { Reservation, Spender } from './spender.ts'
 
 /**
  * Makes a call that is debited instead of paid: reserve, call, debit on 2xx, and only then answer. Whatever fails gives
@@ -203,5 +204,5 @@ function orderOf(
 const refuse = (error: GatewayError): PrepaidOutcome => ({ kind: 'failed', error })
 
 function fingerprintOf(subject: unknown): string {
-  return createHash('sha256').update(JSON.stringify(subject)).digest('base64url')
+  return sha256(JSON.stringify(subject))
 }

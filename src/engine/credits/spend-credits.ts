@@ -5,35 +5,7 @@ import { type Core, randomText } from '../core.ts'
 import { accountOf } from '../ownership/lots.ts'
 import { type Accounts, type AccountView, ReadAgain } from './accounts.ts'
 import { extend, freeOf, giveBack, isHeld, lapse, reserve, spend } from './credit-rows.ts'
-
-/** Who spends: the holder of a purchase's token, or a wallet that signed in. */
-export interface Spender {
-  /** In lower case. */
-  account: string
-  planId: string
-  resourceId: string
-  /** The challengeId of the token's purchase. */
-  purchase?: string | undefined
-  /** Of a wallet that signed in: it has code, and is this wallet only there; null: its key signed. */
-  network?: string | null | undefined
-}
-
-/** Credits set aside for one call: end it with `commit` or `giveBack`. */
-export interface Reservation {
-  id: string
-  account: string
-  planId: string
-  resourceId: string
-  payer: string
-  credits: number
-  /** What is left beside it. */
-  remaining: number
-  /** The purchase that pays, or the first of them. */
-  purchase: Pick<CreditRow, 'key' | 'txHash' | 'paidOn' | 'requestId'>
-  /** The one network whose purchases may pay; null: all. */
-  network: string | null
-  callKey?: string
-}
+import type { Reservation, Spender } from './spender.ts'
 
 export type Reserved =
   | { kind: 'reserved'; reservation: Reservation }
@@ -66,6 +38,8 @@ const CALL_KEPT_MS = DAY_MS
 /** Calls per account and minute that may fail without any that is paid for. */
 const FAILED_PER_MINUTE = 60
 const COMMIT_TRIES = 3
+
+export type { Reservation, Spender } from './spender.ts'
 
 export type SpendCredits = ReturnType<typeof createSpending>
 
