@@ -3,6 +3,8 @@ import fp from 'fastify-plugin'
 import { checkAccess, finisher, headOf, type Paid, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, hookOf, sendResponse } from './fastify-hook.ts'
 import type { PaystileOptions } from './fastify-types.ts'
+import { holdAnswer } from './hold-answer.ts'
+import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
 export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment } from './embedding.ts'
@@ -23,7 +25,10 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       const finish = finisher(charged)
       open.set(request, { ...charged, finish })
       // A handler that hijacks the reply never comes to onSend.
-      watchHead(reply.raw, finish)
+      if (charged.payment.credits) {
+        const refusal = (error: unknown) => undebited(error, request.headers)
+        holdAnswer(reply.raw, { ...charged, finish, refusal })
+      } else watchHead(reply.raw, finish)
       return undefined
     })
   })

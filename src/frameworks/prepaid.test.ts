@@ -141,6 +141,24 @@ const FRAMEWORKS: Array<[string, (gateway: EmbeddedGateway, work: Work) => Promi
   ],
 ]
 
+const hijackedFastify: (typeof FRAMEWORKS)[number] = [
+  'Fastify whose handler hijacks the reply',
+  async (gateway, work) => {
+    const app = createFastify()
+    cleanups.push(() => app.close())
+    await app.register(onFastify, { gateway, prefix: '/pay' })
+    app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) => {
+      const status = await work.answer()
+      reply.hijack()
+      reply.raw.writeHead(status, { 'content-type': 'application/json' })
+      if (work.streams) Readable.from(chunks()).pipe(reply.raw)
+      else reply.raw.end('{"sky":"clear"}')
+    })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    return addressOf(app.server)
+  },
+]
+
 function* chunks(): Generator<Buffer> {
   for (let sent = 0; sent < 64; sent++) yield CHUNK
 }
@@ -153,7 +171,7 @@ const debitOf = ({ status, headers }: Response) => [
 const GOOD = { headers: { authorization: 'Bearer good' } }
 const ok = async () => 200
 
-describe.each(FRAMEWORKS)('%s', (_name, start) => {
+describe.each([...FRAMEWORKS, hijackedFastify])('%s', (_name, start) => {
   test('debits a delivery before its first byte, and gives back what fails', async () => {
     const { gateway, credits } = await gatewayWith()
     const work: Work = { answer: ok }
