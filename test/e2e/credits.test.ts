@@ -28,7 +28,10 @@ const call = (authorization: string, target = '/weather/paris', headers: Record<
 test('a token spends its credits, and then gets a 402 that sells the call and names the plan', async () => {
   const token = await buyCredits()
   const first = await call(token)
-  expect(first).toMatchObject({ status: 200, body: { resource: { status: 200 }, credits: { remaining: 49 } } })
+  expect(first).toMatchObject({
+    status: 200,
+    body: { resource: { status: 200 }, credits: { remaining: 49 } },
+  })
   expect(first.headers.get('x-svc-credits-charged')).toBe('1')
   expect(first.headers.get('x-svc-credits-remaining')).toBe('49')
   expect(shop.backend.seen[0]!.headers).toMatchObject({ 'x-svc-credits': '1', 'x-svc-plan-id': 'basic' })
