@@ -67,6 +67,7 @@ export type {
   SvcPayment,
 } from './protocol/access.ts'
 export type { DiscoveryCatalog, Plan, RefundTerms, Route, SoldOnNetwork } from './protocol/catalog.ts'
+export type { PricedCall, PriceOfCall } from './protocol/computed-price.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
 export type { Address, Hex } from './protocol/hex.ts'
 export type { FeePolicy, Network, Token } from './protocol/network.ts'

@@ -86,7 +86,7 @@ function requestAccess({ baseUrl, networks }: CardConfig, { plans, routes }: Dis
   return {
     id: 'request-access',
     name: 'Request access',
-    description: `Buy ${what}, for ${networks.length > 1 ? paidIn(networks) : 'USDC'}. The first request is answered with the terms, the second one carries the payment.`,
+    description: `Buy ${what}, for ${networks.length > 1 ? paidIn(networks) : 'USDC'}. The first request is answered with the terms, the second one carries the payment.${creditText(baseUrl, { plans, routes })}`,
     tags: ['payment', 'x402', 'purchase'],
     endpoint: { url: `${baseUrl}/x402/access`, method: 'POST' },
     inputSchema: inputSchema(plans.length > 0),
@@ -97,6 +97,12 @@ function requestAccess({ baseUrl, networks }: CardConfig, { plans, routes }: Dis
       `Send the same request again with header payment-signature and receive ${results}.`,
     ],
   }
+}
+
+function creditText(baseUrl: string, { plans, routes }: Pick<DiscoveryCatalog, 'plans' | 'routes'>): string {
+  const some = ({ credits }: { credits?: number | undefined }) => credits !== undefined
+  if (!plans.some(some) || !routes.some(some)) return ''
+  return ` Plans with credits also pay for calls: send their token as Authorization: Bearer to the route; GET ${baseUrl}/x402/credits tells what is left.`
 }
 
 /** Where plans are sold they are what this skill is about; the description speaks of calls. */
