@@ -7,7 +7,7 @@ import { accountOf, LOT_KEPT_MS } from '../ownership/lots.ts'
 export const LAPSED_KEPT_MS = 10 * MINUTE_MS
 
 /** Reservations are looked at in steps of this length, so that the row's `dueAt` does not change with every call. */
-const DUE_STEP_MS = 30_000
+export const DUE_STEP_MS = 30_000
 
 /** The credits that a challenge grants which is being delivered: none, unless it is a plan that has some. */
 export function creditsOf(core: Core, challenge: ChallengeRow, expiresAt: number | null): Put[] {

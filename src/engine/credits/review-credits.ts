@@ -3,7 +3,7 @@ import type { Core } from '../core.ts'
 import { LOT_KEPT_MS } from '../ownership/lots.ts'
 import type { Accounts } from './accounts.ts'
 import { finishClosing } from './close-credits.ts'
-import { lapse } from './credit-rows.ts'
+import { DUE_STEP_MS, lapse } from './credit-rows.ts'
 
 /**
  * A row that is due: gives back what was reserved for calls that did not end, and removes it a day after its end; what
@@ -47,7 +47,8 @@ function endedEntry(row: CreditRow, at: number, details: Record<string, string |
 /** At the start on a store that only this process uses: calls under way belonged to a process that has ended. */
 export async function voidReservations(core: Core, longestMs: number): Promise<void> {
   const now = core.clock.now()
-  const taken = await core.store.takeDue('credits', longestMs, now, 100_000)
+  // A row is due at the step after its first reservation lapses.
+  const taken = await core.store.takeDue('credits', longestMs + DUE_STEP_MS, now, 100_000)
   const held = taken.filter(({ reserved }) => reserved.length > 0)
   await Promise.all(
     held.map((row) =>
