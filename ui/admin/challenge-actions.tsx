@@ -6,9 +6,12 @@ import type { ChallengeItem } from '../shared/wire.ts'
 /** The actions for a challenge in its state. The server decides whether they are still possible. */
 export function ChallengeActions({
   challenge,
+  refundFailed,
   onChanged,
 }: {
   challenge: ChallengeItem
+  /** The refund of its unspent credits has failed: its state does not say so. */
+  refundFailed: boolean
   onChanged: () => void
 }): JSX.Element | null {
   const [said, say] = useState('')
@@ -24,7 +27,8 @@ export function ChallengeActions({
     )
   }
   const canCancel = state === 'PENDING'
-  const canRetry = state === 'REFUND_PENDING' || state === 'REFUND_FAILED'
+  const hasFailed = state === 'REFUND_FAILED' || refundFailed
+  const canRetry = state === 'REFUND_PENDING' || hasFailed
   if (!canCancel && !canRetry && said === '') return null
   return (
     <div class="actions">
@@ -44,7 +48,7 @@ export function ChallengeActions({
           </button>
         )}
       </div>
-      {state === 'REFUND_FAILED' && (
+      {hasFailed && (
         <form
           class="resolve"
           onSubmit={(event) => {

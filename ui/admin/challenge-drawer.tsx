@@ -75,7 +75,11 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
           <p>{challenge.failure}</p>
         </Notice>
       )}
-      <ChallengeActions challenge={challenge} onChanged={onChanged} />
+      <ChallengeActions
+        challenge={challenge}
+        refundFailed={detail.refunds.some(({ credits: ofCredits, phase }) => ofCredits && phase === 'FAILED')}
+        onChanged={onChanged}
+      />
       {credits && <CloseCredits credits={credits} onChanged={onChanged} />}
       <dl class="facts">
         {credits && <Fact name="Credits">{creditWords(credits)}</Fact>}

@@ -63,7 +63,7 @@ export function ExportMenu(): JSX.Element {
             JSONL
           </a>
           <a class="button" href={href('csv', 'credits')} download>
-            Credits (CSV)
+            Credits
           </a>
         </div>
       </div>

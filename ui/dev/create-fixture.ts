@@ -1,9 +1,18 @@
-import type { AlertView, ChallengeItem, Range, SetupInput } from '../shared/wire.ts'
+import type { AlertView, ChallengeItem, CreditsView, Range, SetupInput } from '../shared/wire.ts'
 import { overviewOf } from './fixture-overview.ts'
 import { createSales } from './fixture-sales.ts'
 import { checkOf, stateOf } from './fixture-setup.ts'
 
 export const FIXTURE_TOKEN = 'fixture-token-of-the-operator'
+
+const NONE = { lots: 0, sold: 0, spent: 0, reserved: 0, outstanding: 0, expired: 0, closed: 0, lost: 0 }
+const NO_CREDITS: CreditsView = {
+  asOf: new Date(0).toISOString(),
+  totals: { ...NONE, spentUnpaid: 0 },
+  perPlan: [],
+  perWallet: [],
+  wallets: 0,
+}
 const CSRF = 'fixture-csrf'
 
 export interface FixtureOptions {
@@ -95,6 +104,7 @@ export function createFixture(options: FixtureOptions = {}): {
     if (path === '/admin/api/events') return events()
     if (path === '/admin/api/export')
       return new Response('challengeId,testnet\n', { headers: { 'content-type': 'text/csv' } })
+    if (path === '/admin/api/credits') return json(200, NO_CREDITS)
     if (path === '/admin/api/refunds')
       return json(200, { items: sales.items.filter(isWaiting).map(asWaiting) })
     if (path === '/admin/api/challenges') return json(200, pageOf(sales.items, query))

@@ -13,7 +13,7 @@ import { runRefunds } from '../refund/run-refunds.ts'
 import { loseReceipt } from '../settle/lose-receipt.ts'
 import { createAccounts } from './accounts.ts'
 import { closeCredits } from './close-credits.ts'
-import { reviewCredits } from './review-credits.ts'
+import { reviewCredits, voidReservations } from './review-credits.ts'
 import { createSpending, type Reservation } from './spend-credits.ts'
 
 const HOUR = 3_600_000
@@ -223,4 +223,14 @@ test('the row is removed a day after its end, and the log keeps what was granted
     event: 'credits-ended',
     details: { granted: 50, spent: 20, planId: 'basic', payer: PAYER, ended: 'closed' },
   })
+})
+
+test('a process that starts alone on the store gives back what the last one reserved, and closes it', async () => {
+  const { close, core, clock, take, job, refunds, lot } = await open()
+  await take(5)
+  await close()
+  await voidReservations(core, clock.now() + core.config.deliveryLeaseMs)
+  expect(await lot()).toMatchObject({ ended: 'closing', reserved: [] })
+  await job()
+  expect(await refunds()).toMatchObject([{ value: '600000' }])
 })

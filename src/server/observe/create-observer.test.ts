@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { Engine, Outcome } from '../../backstage.ts'
 import type { Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import type { AuditEntry, Put } from '../../ports.ts'
+import type { AuditEntry, ChallengeRow, Put } from '../../ports.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createObserver } from './create-observer.ts'
 
@@ -142,6 +142,41 @@ test('payments, settlements and refunds are counted by network, and with several
   expect(metrics).toContain('outcome="PAYMENT_FAILED",network="eip155:137"} 1')
   expect(metrics).toContain('svc_settlement_duration_seconds_sum{network="eip155:137"} 2.5')
   expect(metrics).toContain('svc_refunds_total{outcome="failed",network="eip155:137"} 1')
+})
+
+test('credits sold are counted by plan, and prepaid calls by what became of them', async () => {
+  const { observer } = observe()
+  const store = observer.watchStore(createMemoryStore())
+  const challenge = { key: 'http-1', version: 0, ref: null, dueAt: null, itemId: 'basic', claimed: true }
+  await store.commit({
+    puts: [{ table: 'challenges', row: challenge as unknown as ChallengeRow }],
+    audit: [entry('delivered', 1000, { details: { credits: 50 } })],
+  })
+  const debit = { planId: 'basic', charged: 2, remaining: 48 }
+  const exhausted = new GatewayError('CREDITS_EXHAUSTED', 'none left')
+  const outcomes = [
+    { kind: 'prepaid', debit, cached: false },
+    { kind: 'prepaid', debit, cached: true },
+    { kind: 'prepaid', debit: { ...debit, charged: 0 }, failure: 'down', cached: false },
+    { kind: 'failed', error: exhausted },
+    { kind: 'reserved' },
+  ]
+  const engine = observer.watchEngine({
+    ...engineOf(async () => {
+      throw new Error('not asked')
+    }),
+    spend: async () => outcomes.shift() as never,
+    finishPrepaid: async (_reservation, ok) => (ok ? { remaining: 1 } : { remaining: 2 }),
+  })
+  while (outcomes.length > 0) await engine.spend({} as never)
+  const reservation = { planId: 'basic', credits: 3 } as never
+  await engine.finishPrepaid(reservation, true)
+  await engine.finishPrepaid(reservation, false)
+  const metrics = await observer.metrics()
+  expect(metrics).toContain('svc_credits_sold_total{plan="basic"} 50')
+  expect(metrics).toContain('svc_credits_spent_total{plan="basic"} 5')
+  for (const [outcome, count] of Object.entries({ debited: 2, repeated: 1, 'given-back': 2, exhausted: 1 }))
+    expect(metrics).toContain(`svc_prepaid_calls_total{outcome="${outcome}"} ${count}`)
 })
 
 test('exactly the documented metrics are offered', async () => {
