@@ -95,6 +95,7 @@ export function extend(rows: readonly CreditRow[], id: string, until: number): C
 
 /** Gives back what was reserved for calls that did not end in time, and forgets what lapsed long ago. */
 export function lapse(row: CreditRow, now: number): CreditRow {
+  if (row.reserved.every(({ until }) => now < until)) return row
   const reserved = row.reserved.flatMap((held) => {
     if (now >= held.until + LAPSED_KEPT_MS) return []
     return now >= held.until ? [{ ...held, lapsed: true as const }] : [held]
