@@ -20,6 +20,8 @@ export interface BackendPool {
   close(): Promise<void>
 }
 
+const PLAIN = /^(\/[\w-]+)+(\?[\w=&-]*)?$/
+
 export function createBackendPool({
   baseUrl,
   timeoutMs,
@@ -38,6 +40,8 @@ export function createBackendPool({
   })
   function checkedPath(call: RouteCall): string {
     const path = pool.pathOf(call)
+    // Nothing in it that a parser would change: most paths, and parsing costs 3 µs.
+    if (PLAIN.test(path)) return path
     const url = new URL(path, origin)
     if (url.origin !== origin || `${url.pathname}${url.search}` !== path) {
       throw new TypeError('the path leads away from the backend')

@@ -15,6 +15,8 @@ export interface BackendOptions {
   rawRoutes?: ReadonlySet<string>
 }
 
+const UNREAD: BackendAnswer = { status: 0, body: null }
+
 /** A raw answer as it is stored. */
 interface StoredRaw {
   raw: Omit<RawAnswer, 'body'> & { body: string }
@@ -37,6 +39,19 @@ export function createBackend(
     },
     ...(raw && { raw }),
   })
+  /** Its wrapped form is made when somebody looks at it: parsing and writing JSON again is most of the work of an answer. */
+  const rawAnswer = (order: Order, raw: RawAnswer): RouteAnswer => {
+    const answer = routeAnswer(order, UNREAD, raw)
+    let resource: BackendAnswer | undefined
+    Object.defineProperty(answer.response, 'resource', {
+      enumerable: true,
+      get: () => {
+        resource ??= wrapped(raw)
+        return resource
+      },
+    })
+    return answer
+  }
   return {
     async call(order, call) {
       const answered = await answerCall(order, call)
@@ -45,12 +60,12 @@ export function createBackend(
       }
       const { raw } = answered
       const isRaw = rawRoutes?.has(order.itemId) === true
-      const resource = wrapped(raw)
-      const answer = routeAnswer(order, resource, isRaw ? raw : undefined)
+      // Of a raw route it is mostly not looked at.
+      const answer = isRaw ? rawAnswer(order, raw) : routeAnswer(order, wrapped(raw))
       const good = raw.status >= 200 && raw.status < 300
       if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
       const name = sealedFor(order)
-      const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : resource, name)
+      const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : answer.response.resource, name)
       return { ok: true, ...answer, sealed }
     },
     async open(order, sealed) {

@@ -30,9 +30,23 @@ export function publicLocationOf(backendUrl: string, baseUrl: string): PublicLoc
 const NEVER_RAW =
   /^(x-svc-.*|payment-.*|x-payment.*|content-(length|encoding)|cache-control|pragma|expires|age|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
 
+/** Names that were judged before: a backend answers with the same few. */
+const judged = new Map<string, boolean>()
+const MAX_JUDGED = 500
+
+function isNeverRaw(name: string): boolean {
+  let never = judged.get(name)
+  if (never === undefined) {
+    never = NEVER_RAW.test(name)
+    if (judged.size >= MAX_JUDGED) judged.clear()
+    judged.set(name, never)
+  }
+  return never
+}
+
 /** The headers of a backend that a raw route passes on and stores for replays. */
 export function rawHeaders(given: GivenHeaders, publicLocation: PublicLocation): Array<[string, string]> {
   return passedHeaders(given, publicLocation).filter(
-    ([name, value]) => !NEVER_RAW.test(name) && !(name === 'www-authenticate' && /\bpayment\b/i.test(value)),
+    ([name, value]) => !isNeverRaw(name) && !(name === 'www-authenticate' && /\bpayment\b/i.test(value)),
   )
 }

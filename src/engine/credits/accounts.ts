@@ -95,10 +95,11 @@ export function createAccounts(core: Core): Accounts {
   async function runTogether(ref: string, account: Account, together: readonly Waiting[]): Promise<void> {
     for (let race = 0; race < MAX_TRIES; race++) {
       const fresh = account.rows === undefined
-      const [known, calls] = await Promise.all([
-        account.rows ?? core.store.list('credits', ref),
-        callsOf(core, together),
-      ])
+      const named = together.some(({ change }) => change.callKey !== undefined)
+      const [known, calls] =
+        account.rows && !named
+          ? [account.rows, new Map<string, CallRow>()]
+          : await Promise.all([account.rows ?? core.store.list('credits', ref), callsOf(core, together)])
       const draft = new Draft(known, calls, core.clock.now(), fresh)
       const results = draft.applyAll(together)
       if (results === 'read-again') {

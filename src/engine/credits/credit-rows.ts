@@ -109,6 +109,7 @@ export function extend(rows: readonly CreditRow[], id: string, until: number): C
 
 /** Gives back what was reserved for calls that did not end in time, and forgets what lapsed long ago. */
 export function lapse(row: CreditRow, now: number): CreditRow {
+  if (row.reserved.every(({ until }) => now < until)) return row
   const reserved = row.reserved.flatMap((held) => {
     if (held.lapsed) return now >= held.until + LAPSED_KEPT_MS ? [] : [held]
     // Remembered from now on, and not from its end: only who saw it lapse knows when that was.

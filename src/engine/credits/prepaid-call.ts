@@ -27,7 +27,8 @@ export async function prepaidCall(
     const message = `Route ${routeId} takes no credits: pay for the call. Nothing was debited.`
     return refuse(new GatewayError('INVALID_REQUEST', message))
   }
-  const fingerprint = fingerprintOf(sold.subject)
+  // It is compared only with an earlier call of the same key.
+  const fingerprint = intent.idempotencyKey === undefined ? '' : fingerprintOf(sold.subject)
   const taken = await takeCredits(core, spending, intent, { credits: route.credits, fingerprint })
   switch (taken.kind) {
     case 'reserved':

@@ -23,6 +23,8 @@ export function createSqlStore(driver: Driver): Store {
   const recent = driver.exclusive ? createRecentRows() : undefined
   let waiting: Waiting[] = []
   let lastSize = 0
+  /** A group was written since the event loop last came round: more steps of the same moment are likely. */
+  let justFlushed = false
   /** Resolves when all steps that wait now have their results. */
   let flushed = Promise.resolve()
   let closed: Promise<void> | undefined
@@ -41,7 +43,13 @@ export function createSqlStore(driver: Driver): Store {
   async function flush(): Promise<void> {
     // Steps of the same tick join this group and share one wait for the disk. If the last group had a single step, this one
     // probably has a single step too, so do not wait for others.
-    if (lastSize !== 1) await nextTurn()
+    if (lastSize !== 1 || justFlushed) await nextTurn()
+    else if (driver.exclusive) {
+      justFlushed = true
+      setImmediate(() => {
+        justFlushed = false
+      })
+    }
     const group = waiting
     waiting = []
     lastSize = group.length
