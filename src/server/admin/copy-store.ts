@@ -27,19 +27,23 @@ export async function copyStore(
     if (!(error instanceof ConfigError)) throw error
     return apiReply(409, { error: error.message })
   }
+  const wait = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    idle = setTimeout(() => {
+      controller.error(new Error('the copy of the store was not read for a minute'))
+      void pieces.return(undefined)
+    }, idleLimitMs)
+    idle.unref()
+  }
   const body = new ReadableStream<Uint8Array>(
     {
+      start: wait,
       async pull(controller) {
         clearTimeout(idle)
         const { done, value } = next ?? (await pieces.next())
         next = undefined
         if (done) return controller.close()
         controller.enqueue(value)
-        idle = setTimeout(() => {
-          controller.error(new Error('the copy of the store was not read for a minute'))
-          void pieces.return(undefined)
-        }, idleLimitMs)
-        idle.unref()
+        wait(controller)
       },
       async cancel() {
         clearTimeout(idle)
