@@ -6,7 +6,6 @@ import { sha256 } from '../../rules/sha256.ts'
 import { offerTerms, openChallenge } from '../challenge/open-challenge.ts'
 import { type Core, paymentOf } from '../core.ts'
 import type { Intent, PrepaidIntent, PrepaidOutcome } from '../outcome.ts'
-import { accountOf } from '../ownership/lots.ts'
 import type { Reserved, SpendCredits } from './spend-credits.ts'
 import type { Reservation, Spender } from './spender.ts'
 
@@ -98,8 +97,7 @@ async function takeCredits(
   { spender, idempotencyKey }: PrepaidIntent,
   cost: { credits: number; fingerprint: string },
 ): Promise<Reserved> {
-  const plans =
-    spender.planId === undefined ? await plansFor(core, spender, idempotencyKey) : [spender.planId]
+  const plans = spender.planId === undefined ? creditPlans(core) : [spender.planId]
   const deadline = core.clock.now() + core.config.settleWaitMs
   for (;;) {
     let last: Reserved = { kind: 'exhausted', remaining: 0 }
@@ -110,20 +108,6 @@ async function takeCredits(
     if (last.kind !== 'busy' || core.clock.now() >= deadline) return last
     await core.clock.sleep(core.config.storePollMs)
   }
-}
-
-/** The plans to spend from. A call that was made before by the same key belongs to the plan that it was debited from. */
-async function plansFor(
-  core: Core,
-  { account, resourceId }: PrepaidIntent['spender'],
-  idempotencyKey: string | undefined,
-): Promise<string[]> {
-  const plans = creditPlans(core)
-  if (idempotencyKey === undefined || plans.length < 2) return plans
-  const keys = plans.map((planId) => `${accountOf(account, planId, resourceId)}/${idempotencyKey}`)
-  const calls = await core.store.get('calls', keys)
-  const before = plans.filter((_, index) => calls[index])
-  return before.length > 0 ? before : plans
 }
 
 const creditPlans = ({ config }: Core): string[] =>
