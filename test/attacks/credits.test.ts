@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { setTimeout as turn } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -8,6 +9,10 @@ import { PRICE, TOKEN_SECRET } from '../e2e/world.ts'
 const routes = ROUTES.map((route) => ('free' in route ? route : { ...route, credits: 1 }))
 const plans = [{ planId: 'basic', unitAmount: '$1.00', credits: 100 }]
 const REMAINING = 'x-svc-credits-remaining'
+
+function answerJson(response: ServerResponse, body: string): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
 
 describe('attacks on credits', () => {
   let shop: RoutesWorld
@@ -42,7 +47,7 @@ describe('attacks on credits', () => {
       await forge({ ...claims, exp: seconds - 60 }, TOKEN_SECRET),
       `${mine.token.slice(0, -4)}AAAA`,
       mine.token.split('.').slice(0, 2).join('.'),
-      '',
+      'x',
       // Even who could sign: a purchase belongs to the account that made it.
       await forge({ ...claims, jti: claimsOf(other.token).jti }, TOKEN_SECRET),
       await forge({ ...claims, jti: 'http-unknown' }, TOKEN_SECRET),
@@ -63,9 +68,9 @@ describe('attacks on credits', () => {
   test('attack 52: an Idempotency-Key opens no other account’s answer, and no other call', async () => {
     const [mine, other] = [await buy(), await buy()]
     const key = { 'idempotency-key': 'k-1' }
-    shop.backend.answer = (_seen, response) => void response.end('"only for me"')
+    shop.backend.answer = (_seen, response) => answerJson(response, 'only for me')
     expect((await call(mine.token, key)).status).toBe(200)
-    shop.backend.answer = (_seen, response) => void response.end('"only for the other"')
+    shop.backend.answer = (_seen, response) => answerJson(response, 'only for the other')
     const theirs = await call(other.token, key)
     expect(JSON.stringify(theirs.body)).toContain('only for the other')
     expect(shop.backend.seen.length).toBe(2)
