@@ -16,6 +16,7 @@ const INPUTS: Record<string, number> = {
 const OUTCOMES: Record<string, string[]> = {
   'payment-header': ['decoded', 'refused'],
   'sign-in-header': ['read', 'refused'],
+  'prepaid-headers': ['spends', 'refused', 'none'],
   'mpp-headers': ['decoded', 'INVALID_REQUEST', 'INVALID_PROOF', 'CHALLENGE_NOT_FOUND', 'METHOD_UNSUPPORTED'],
   amounts: ['a price', 'no price'],
   paths: ['fit', 'refused'],

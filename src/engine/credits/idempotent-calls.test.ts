@@ -21,6 +21,9 @@ test('the same call: busy while it is under way, then done, and debited once', a
     })
   }
   expect(await bank.books()).toEqual({ a: [1, 0] })
+  // What is left is told as it is, also where another instance has spent more.
+  await other.commit(await other.reserve(), null)
+  expect(await one.take(key)).toMatchObject({ kind: 'done', remaining: 8 })
 })
 
 test('a call that failed may be made again under its key', async () => {

@@ -125,7 +125,11 @@ function reserveIn(core: Core, view: AccountView, wanted: Wanted & { account: st
   const fingerprint = network === null ? wanted.fingerprint : `${wanted.fingerprint}@${network}`
   if (call && call.fingerprint !== fingerprint) return { kind: 'refused', error: otherCall() }
   const free = (rows: readonly CreditRow[]) => rows.reduce((sum, row) => sum + freeOf(row, now), 0)
-  if (call?.done) return doneBefore(call, own, wanted, free(own))
+  if (call?.done) {
+    // It tells what is left, and another instance may have spent more since.
+    if (!view.fresh) throw new ReadAgain()
+    return doneBefore(call, own, wanted, free(own))
+  }
   if (call && isUnderWay(view, call, wanted.account)) return { kind: 'busy' }
   const until = now + core.config.deliveryLeaseMs
   const current = own.map((row) => lapse(row, now))
