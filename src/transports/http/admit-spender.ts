@@ -88,7 +88,7 @@ export function createSpenderAdmission(
       // A challenge ends with its extensions. Its header has no such offer, which directories take for a call that cannot be paid.
       if (!signIn || status !== 402 || body === null || !body.endsWith('}}')) return challenge
       const offered = JSON.stringify(signIn.offer(pathOf(request)))
-      return { ...challenge, body: `${body.slice(0, -2)},"${SIGN_IN_WITH_X}":${offered}}}` }
+      return { ...challenge, body: `${body.slice(0, -2)},${offered.slice(1)}}` }
     },
   }
 }
