@@ -51,8 +51,6 @@ export const DiscoveredRouteSchema = z.strictObject({
   description: z.string().max(1024).optional(),
 })
 
-export type DiscoveredRoute = z.infer<typeof DiscoveredRouteSchema>
-
 const NO_FUNCTION =
   'must be a function, for example (status) => status < 500; JSON cannot hold one, so leave it out there'
 
@@ -158,7 +156,7 @@ export interface DiscoveryCatalog {
   plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'credits' | 'description'> & NotSoldOn>
   routes: Array<
     Pick<
-      DiscoveredRoute,
+      z.infer<typeof DiscoveredRouteSchema>,
       'routeId' | 'method' | 'path' | 'unitAmount' | 'maxAmount' | 'free' | 'raw' | 'credits' | 'description'
     > &
       NotSoldOn
