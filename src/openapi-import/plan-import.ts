@@ -97,6 +97,8 @@ function priceOf(operation: FoundOperation, before: Route | undefined, choices: 
   return stated ?? choices.priceForAll
 }
 
+const NOTHING: Partial<Route> = {}
+
 function routeOf(
   { method, path, description }: FoundOperation,
   before: Route | undefined,
@@ -105,7 +107,8 @@ function routeOf(
   schemas: CallSchemas,
   raw: boolean | undefined,
 ): PlannedRoute {
-  const { free: _free, unitAmount: _amount, priceFrom: _from, maxAmount: _most, ...others } = before ?? {}
+  const { free: _free, unitAmount: _amount, priceFrom: _from, maxAmount: _most, ...others } =
+    before ?? NOTHING
   const { credits, inputSchema: _in, outputSchema: _out, ...rest } = others
   const isFree = price !== undefined && 'free' in price
   const was = before && priceOfRoute(before)

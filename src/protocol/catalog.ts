@@ -51,8 +51,6 @@ export const DiscoveredRouteSchema = z.strictObject({
   description: z.string().max(1024).optional(),
 })
 
-export type DiscoveredRoute = z.infer<typeof DiscoveredRouteSchema>
-
 const SCHEMA_RULE = 'must be a JSON Schema, an object of at most 32768 bytes'
 /** Told in openapi.json and to MCP clients; nothing is checked against it. */
 const JsonSchema = z
@@ -168,7 +166,7 @@ export interface DiscoveryCatalog {
   plans: Array<Pick<Plan, 'planId' | 'unitAmount' | 'credits' | 'description'> & NotSoldOn>
   routes: Array<
     Pick<
-      DiscoveredRoute,
+      z.infer<typeof DiscoveredRouteSchema>,
       'routeId' | 'method' | 'path' | 'unitAmount' | 'maxAmount' | 'free' | 'raw' | 'credits' | 'description'
     > &
       NotSoldOn

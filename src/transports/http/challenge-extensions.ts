@@ -3,6 +3,7 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment.ts'
 import { accessSchemas } from './access-schemas.ts'
 import { type BazaarExtension, bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
+import { creditsOfPlan, creditsOfRoute } from './credit-extension.ts'
 import { basePathOf } from './request-target.ts'
 
 /** What clients need to see before they name their payments. Its schema is in the body. */
@@ -48,13 +49,17 @@ export function challengeExtensions(
   const ofRoutes = embedded ? schemas.embedded : schemas.route
   const place = { basePath: embedded ? '' : basePathOf(baseUrl), wrapped: !embedded }
   const plans = new Map(
-    discovery.plans.map((plan) => [plan.planId, written(schemas.plan, bazaarOfPlan(plan))]),
+    discovery.plans.map((plan) => [
+      plan.planId,
+      written({ ...schemas.plan, ...creditsOfPlan(baseUrl, discovery, plan) }, bazaarOfPlan(plan)),
+    ]),
   )
   const routes = new Map(
     discovery.routes.map((route) => {
       const isRaw = route.raw === true && !embedded
       const bazaar = bazaarOfRoute(route, isRaw ? { ...place, wrapped: false } : place)
-      return [route.routeId, written(isRaw ? schemas.raw : ofRoutes, bazaar)]
+      const svc = { ...(isRaw ? schemas.raw : ofRoutes), ...creditsOfRoute(baseUrl, discovery, route) }
+      return [route.routeId, written(svc, bazaar)]
     }),
   )
   // Of what is sold no longer, while its open challenges are honoured.
