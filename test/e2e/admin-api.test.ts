@@ -144,7 +144,9 @@ describe('the operator’s API', () => {
     const csv = await fetch(`${world.baseUrl}/admin/api/export?format=csv`)
     expect(csv.headers.get('content-disposition')).toMatch(/^attachment; filename="paystile-testnet-/)
     const [head, ...sold] = (await csv.text()).trimEnd().split('\r\n')
-    expect(head).toMatch(/^paidAt,challengeId,.*,testnet,token,txUrls,refundTxUrls$/)
+    expect(head).toMatch(
+      /^paidAt,challengeId,.*,testnet,token,txUrls,refundTxUrls,creditsGranted,creditsSpent$/,
+    )
     expect(sold).toHaveLength(2)
     expect(sold[0]).toContain(",'=cmd|evil,")
     expect(sold.every((line) => line.includes(',true,USDC,https://'))).toBe(true)

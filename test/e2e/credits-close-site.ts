@@ -2,6 +2,7 @@ import { createBuyer } from '../../src/buyer/index.ts'
 import type { ClosedCredits } from '../../src/index.ts'
 import type { DevAccount, DevChain } from '../../src/testing/index.ts'
 import { startStandalone } from '../browser/standalone.ts'
+import { cliProcess, type Ran } from './cli-terminal.ts'
 
 const ADMIN_TOKEN = 'the operator token of this test'
 
@@ -10,6 +11,8 @@ export interface CrashSite {
   buy(buyer: DevAccount): Promise<{ challengeId: string; accessToken: string }>
   call(accessToken: string): Promise<Response>
   close(challengeId: string): Promise<ClosedCredits>
+  /** A command that asks this server. */
+  paystile(...argv: string[]): Promise<Ran>
   kill(): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
@@ -24,7 +27,7 @@ export async function startCrashSite({
   seller: DevAccount
   proxyTo: string
 }): Promise<CrashSite> {
-  const server = await startStandalone({
+  const settings = {
     ADMIN_TOKEN,
     RPC_URL: chain.rpcUrl,
     SVC_WALLET_ADDRESS: seller.address,
@@ -36,7 +39,8 @@ export async function startCrashSite({
     ROUTES: '[{"routeId":"weather","method":"GET","path":"/weather/:city","unitAmount":"$0.01","credits":1}]',
     PROXY_TO_BASE_URL: proxyTo,
     POLL_INTERVAL_MS: '50',
-  })
+  }
+  const server = await startStandalone(settings)
   return {
     async buy({ account }) {
       const { grant } = await createBuyer({ account, maxAmount: '$1.00' }).buy(server.url, {
@@ -55,6 +59,8 @@ export async function startCrashSite({
       if (!response.ok) throw new Error(await response.text())
       return (await response.json()) as ClosedCredits
     },
+    paystile: (...argv) =>
+      cliProcess({ ...settings, BASE_URL: server.url, PORT: new URL(server.url).port }, ...argv),
     kill: () => server.kill(),
     start: () => server.start(),
     stop: () => server.stop(),

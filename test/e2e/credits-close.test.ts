@@ -94,9 +94,22 @@ test('killed while a call is under way, the next process closes it, for one refu
     await site.start()
     await site.close(challengeId)
     expect(await shop.world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [PRICE] })
+
+    const listed = await site.paystile('credits', 'list')
+    expect(listed.output).toContain(`${challengeId}  `)
+    expect(listed.output).toContain('50 credits sold: 0 spent, 0 outstanding, 0 expired, 50 refunded, 0 lost')
+    expect((await site.paystile('credits', 'show', challengeId)).output).toContain('$1.00 goes back: DONE')
+    expect((await site.paystile('credits', 'close', challengeId)).output).toContain(
+      'is closed, by the server',
+    )
+    expect(await site.paystile('credits', 'close', 'http-unknown')).toMatchObject({ code: 1, output: '' })
+    const exported = await site.paystile('export', '--of', 'credits', '--json')
+    expect(JSON.parse(exported.output)).toMatchObject([
+      { challengeId, status: 'closed', granted: 50, spent: 0, closed: 50, refundedUsd: '1.00' },
+    ])
   } finally {
     await site.stop()
     backend.closeAllConnections()
     backend.close()
   }
-})
+}, 240_000)
