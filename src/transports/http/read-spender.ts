@@ -23,7 +23,7 @@ export type ReadSpender = (request: Request, path: string) => Promise<Spending |
 
 const BEARER = /^Bearer /i
 /** Tokens that were checked a moment ago, so that a thousand calls with one token check it once. */
-const MAX_KNOWN = 10_000
+const MAX_KNOWN = 20_000
 
 /** `verifyBearer`: refuses whatever is not a running token of this gateway. */
 export function createSpenderReader(
