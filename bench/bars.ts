@@ -1,5 +1,5 @@
-import type { Cell } from './cells.ts'
-import { type PrepaidCells, prepaidBars } from './prepaid-bars.ts'
+import { atLeast, atMost, type Bar, type Judge } from './judge.ts'
+import { prepaidBars } from './prepaid-bars.ts'
 import {
   CASES,
   FLOOR,
@@ -12,18 +12,9 @@ import {
   TWO_NETWORKS,
 } from './results.ts'
 
-export interface Bar {
-  /** What is promised. */
-  text: string
-  measured: string
-  pass: boolean
-}
-
 const BLOCK_MS = 2000
 /** What a heap may breathe. */
 const FLOOD_MIB = 64
-
-type Judge = (text: string, value: number, limit: number, also?: boolean) => Bar
 
 /** What further networks cost; a run that did not measure them has no figure. */
 function networkBars(
@@ -43,25 +34,6 @@ function networkBars(
 /** By how many percent the time of a 402 grows with each further network. */
 const costOf = (unpaid: Results['unpaid'], name: string, further: number): number =>
   ((unpaid[OURS]!.perSecond / unpaid[name]!.perSecond - 1) * 100) / further
-
-const atLeast = (text: string, ratio: number, least: number, also = true): Bar => {
-  return {
-    text: `${text}: at least ${least}×`,
-    measured: `${ratio.toFixed(2)}×`,
-    pass: ratio >= least && also,
-  }
-}
-
-const atMost = (text: string, value: number, most: number, unit: string, also = true): Bar => {
-  const measured = `${value.toFixed(unit === '×' ? 2 : 1)}${unit}`
-  return { text: `${text}: at most ${most}${unit}`, measured, pass: value <= most && also }
-}
-
-/** The promises of prepaid calls. `kindest`: the peer's paid calls in its kindest form. */
-export function judgePrepaid(cells: PrepaidCells, kindest: Cell): Bar[] {
-  const atMostMs: Judge = (text, value, most, also) => atMost(text, value, most, ' ms', also)
-  return prepaidBars(cells, kindest.perSecond, { atLeast, atMostMs })
-}
 
 /** Judges a run by what issue and documents promise. */
 export function judge(results: Results): Bar[] {
@@ -108,7 +80,7 @@ export function judge(results: Results): Bar[] {
       0.85,
       stored.many.failed === 0,
     ),
-    ...(prepaid ? judgePrepaid(prepaid, kindest) : []),
+    ...(prepaid ? prepaidBars(prepaid, kindest.perSecond) : []),
     ...(flood
       ? [
           atMost(

@@ -1,5 +1,5 @@
-import type { Bar } from './bars.ts'
 import type { Cell } from './cells.ts'
+import { atLeast, atMost, type Bar } from './judge.ts'
 
 /** What is measured of prepaid calls. */
 export const PREPAID = {
@@ -14,14 +14,8 @@ export const PREPAID = {
 
 export type PrepaidCells = Record<(typeof PREPAID)[keyof typeof PREPAID], Cell>
 
-type Judge = (text: string, value: number, limit: number, also?: boolean) => Bar
-
 /** `peerPerSecond`: what the peer in its kindest form sells, 64 at once. */
-export function prepaidBars(
-  cells: PrepaidCells,
-  peerPerSecond: number,
-  { atLeast, atMostMs }: { atLeast: Judge; atMostMs: Judge },
-): Bar[] {
+export function prepaidBars(cells: PrepaidCells, peerPerSecond: number): Bar[] {
   const { perSecond: bare } = cells[PREPAID.bare]
   const embedded = cells[PREPAID.embedded]
   const ofBare = (name: keyof PrepaidCells, where: string, least: number) =>
@@ -35,10 +29,11 @@ export function prepaidBars(
     ofBare(PREPAID.embedded, 'embedded store', 0.4),
     ofBare(PREPAID.redis, 'Redis', 0.25),
     ofBare(PREPAID.postgres, 'Postgres', 0.25),
-    atMostMs(
+    atMost(
       'a prepaid call, one at a time, p50, more than the bare proxy',
       cells[PREPAID.embeddedAlone].p50Ms - cells[PREPAID.bareAlone].p50Ms,
       1.5,
+      ' ms',
       cells[PREPAID.embeddedAlone].failed === 0,
     ),
     atLeast(

@@ -1,5 +1,6 @@
-import { type Bar, judge } from './bars.ts'
+import { judge } from './bars.ts'
 import type { Cell } from './cells.ts'
+import type { Bar } from './judge.ts'
 import type { Results } from './results.ts'
 
 const HEAD = ['', 'per second', 'failed', 'p50 ms', 'p99 ms', 'gas each', 'CPU ms each', 'RSS MiB']

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { startDevChain } from '../src/testing/dev-chain.ts'
-import { judge, judgePrepaid } from './bars.ts'
+import { judge } from './bars.ts'
 import { type Cell, exampleOf, measureInTurns, measurePaid, measureUnpaid } from './cells.ts'
 import { chartOf } from './chart.ts'
 import { median } from './load.ts'
@@ -11,6 +11,7 @@ import { measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
+import { prepaidBars } from './prepaid-bars.ts'
 import { barLines, docsSection, figure, plainTable, prepaidTable, tableOf } from './report.ts'
 import { CASES, nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
@@ -142,7 +143,7 @@ const measurePrepaidAll = () =>
 if (mode === '--prepaid') {
   const recorded: Results = JSON.parse(await readFile(join(root, 'bench/results.json'), 'utf8'))
   const cells = await measurePrepaidAll()
-  const bars = judgePrepaid(cells, recorded.paid[nameOf(CASES.kindest)]!)
+  const bars = prepaidBars(cells, recorded.paid[nameOf(CASES.kindest)]!.perSecond)
   console.log(`\n${plainTable(prepaidTable(cells))}\n\n${barLines(bars)}`)
   process.exit(bars.every(({ pass }) => pass) ? 0 : 1)
 }

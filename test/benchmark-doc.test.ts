@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { judge } from '../bench/bars.ts'
+import type { Cell } from '../bench/cells.ts'
 import { chartOf } from '../bench/chart.ts'
+import { PREPAID, type PrepaidCells } from '../bench/prepaid-bars.ts'
 import { docsSection, plainTable, tableOf } from '../bench/report.ts'
 import type { Results } from '../bench/results.ts'
 
@@ -45,6 +47,15 @@ describe('the benchmark', () => {
     expect(
       failing(({ paid }) => Object.assign(paid[`${plans}, 2 networks`]!, { perSecond: 870 })),
     ).toHaveLength(1)
+    const prepaid = ({ prepaid }: Results, name: keyof PrepaidCells, change: Partial<Cell>) =>
+      Object.assign(prepaid![name], change)
+    expect(failing((copy) => prepaid(copy, PREPAID.redis, { perSecond: 2499 }))).toEqual([
+      "prepaid calls/s, 64 at once, Redis, of the bare proxy's: at least 0.25×",
+    ])
+    expect(failing((copy) => prepaid(copy, PREPAID.accounts, { failed: 1 }))).toEqual([
+      'prepaid calls/s with 10,000 accounts, of those with one: at least 0.9×',
+    ])
+    expect(failing((copy) => prepaid(copy, PREPAID.embeddedAlone, { p50Ms: 2.1 }))).toHaveLength(1)
     expect(failing(({ flood }) => Object.assign(flood!, { diskGrowthBytes: 1 }))).toHaveLength(1)
   })
 })
@@ -82,6 +93,15 @@ const good: Results = (() => {
     },
     overhead: { plan: overhead(), call: overhead(), embedded: overhead() },
     stored: { storedTermsPerSecond: 1000, few: cell(100), many: cell(90) },
+    prepaid: {
+      [PREPAID.bare]: cell(10_000),
+      [PREPAID.embedded]: cell(4000),
+      [PREPAID.accounts]: cell(3900),
+      [PREPAID.redis]: cell(2500),
+      [PREPAID.postgres]: cell(2500),
+      [PREPAID.bareAlone]: { ...cell(1000), p50Ms: 0.5 },
+      [PREPAID.embeddedAlone]: { ...cell(500), p50Ms: 2 },
+    },
     flood: { requests: 1_000_000, failed: 0, perSecond: 1000, rssGrowthMiB: 10, diskGrowthBytes: 0 },
   }
 })()

@@ -19,7 +19,7 @@ const app = fastify()
 app.get('/paid', async (request, reply) => {
   const headers = forwarded(request.headers)
   const answer = await pool.request({ path: request.url, method: 'GET', headers })
-  // Read whole, as ours is: faster by a third than handing the stream on.
+  // Read whole, as ours is.
   const body = Buffer.from(await answer.body.arrayBuffer())
   return reply.code(answer.statusCode).headers(forwarded(answer.headers)).send(body)
 })

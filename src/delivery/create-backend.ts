@@ -39,7 +39,7 @@ export function createBackend(
     },
     ...(raw && { raw }),
   })
-  /** Its wrapped form is made when somebody looks at it: parsing and writing JSON again is most of the work of an answer. */
+  /** Its wrapped form is made when somebody looks at it: a raw answer is not parsed for nothing. */
   const rawAnswer = (order: Order, raw: RawAnswer): RouteAnswer => {
     const answer = routeAnswer(order, UNREAD, raw)
     let resource: BackendAnswer | undefined

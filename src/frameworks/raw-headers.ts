@@ -22,7 +22,7 @@ export function headersFrom(rawHeaders: readonly string[]): Headers {
   return headers
 }
 
-/** The same without Headers, which take ten times as long to make and to read. Names are in lower case. */
+/** The same without making Headers. Names are in lower case. */
 export function recordFrom(rawHeaders: readonly string[]): Record<string, string> {
   const record: Record<string, string> = {}
   for (let index = 0; index < rawHeaders.length; index += 2) {

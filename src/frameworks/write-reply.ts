@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Reply } from '../transports/http/reply.ts'
 
-/** Up to here bytes leave as text, in one piece with the head: a list of two pieces takes longer to write. */
+/** Up to here bytes leave as text, in one piece with the head. */
 const AS_TEXT_BYTES = 16_384
 
 /**

@@ -33,7 +33,7 @@ export const isBearer = (authorization: string | null): authorization is string 
   authorization !== null && BEARER.test(authorization)
 
 /** Tokens that were checked a moment ago, so that a thousand calls with one token check it once. */
-const MAX_KNOWN = 10_000
+const MAX_KNOWN = 20_000
 
 /** `verifyBearer`: refuses whatever is not a running token of this gateway. */
 export function createSpenderReader(
