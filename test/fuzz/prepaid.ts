@@ -57,15 +57,15 @@ export const prepaidTarget: Target = {
       async check([scheme, token, name, other]) {
         const authorization = headerSafe(scheme + token)
         const headers = new Headers({ authorization, [name]: headerSafe(other) })
-        const request = new Request('http://localhost/weather/paris', { headers })
+        const head = { authorization: headers.get('authorization'), proof: headers.get('sign-in-with-x') }
         const sent = headers.get('authorization') ?? ''
         const isBearer = /^bearer /i.test(sent)
-        const reading = read(request, '/weather/paris')
+        const reading = read(head, '/weather/paris')
         if (!reading) return isBearer ? fault(`nobody spends by ${sent}`) : 'none'
         if (!isBearer) fault(`somebody spends by ${sent}`)
         const before = checked
         const spender = await reading
-        const again = await read(request, '/weather/paris')
+        const again = await read(head, '/weather/paris')
         if (spender instanceof GatewayError) {
           if (!(again instanceof GatewayError) || checked === before) fault('a refused token was remembered')
           return 'refused'
