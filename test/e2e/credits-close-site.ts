@@ -4,7 +4,7 @@ import type { DevAccount, DevChain } from '../../src/testing/index.ts'
 import { startStandalone } from '../browser/standalone.ts'
 import { cliProcess, type Ran } from './cli-terminal.ts'
 
-const ADMIN_TOKEN = 'the operator token of this test'
+const ADMIN_TOKEN = 'the-operator-token-of-this-test'
 
 /** The standalone server in a process of its own, which can be killed. */
 export interface CrashSite {
