@@ -1,25 +1,15 @@
 /** The stored rows. Types only; every layer may import them. */
+import type { CallRow, CreditRow } from './credit-facts.ts'
 import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
 import type { Address, Hex } from './protocol/hex.ts'
+import type { RowBase } from './row-base.ts'
 
 export type * from './chain-facts.ts'
+export type * from './credit-facts.ts'
+export type * from './row-base.ts'
 
 // ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Every row: plain JSON. Amounts are decimal strings as on the wire; heights and times are safe integers. */
-export interface RowBase {
-  key: string
-  /** The version that was read; 0 means "not stored yet". A put succeeds only if the stored version is still this one. */
-  version: number
-  /** Groups rows for `list`: the challengeId, or the wallet of an open wallet transaction. */
-  ref: string | null
-  /**
-   * When a job must look at this row again; null once nothing is left to do. Unfinished rows always have one, so none
-   * waits forever.
-   */
-  dueAt: number | null
-}
 
 /** The ways in which buyers reach a gateway. */
 export type Transport = 'http' | 'a2a' | 'mcp'
@@ -277,56 +267,6 @@ export interface LotRow extends RowBase {
   network: string
   /** When the access ends (ms); null: never, or not known. */
   expiresAt: number | null
-}
-
-/** Credits set aside for a call that is under way. */
-export interface ReservedCredits {
-  id: string
-  credits: number
-  /** From then on (ms) the call counts as failed. */
-  until: number
-  /** The call did not end in time and the credits are given back: its answer must not go out any more. */
-  lapsed?: true
-}
-
-/**
- * key = challengeId; ref = the account, as of its lot. The credits that one purchase of a plan granted. What is free to
- * spend is `granted - spent`, less what is reserved.
- */
-export interface CreditRow extends RowBase {
-  granted: number
-  spent: number
-  reserved: ReservedCredits[]
-  /** When they end (ms). */
-  expiresAt: number
-  /** CAIP-2: the payer is a wallet with code, and so only there the same; null: its key signed. */
-  network: string | null
-  /** CAIP-2 id of where the purchase was paid. */
-  paidOn: string
-  txHash: Hex
-  requestId: string
-  /**
-   * Nothing more can be reserved. `closing`: the operator closes it, once nothing is reserved. `closed`: what was
-   * unspent goes back to the payer. `lost`: a reorganisation took the payment.
-   */
-  ended?: 'closing' | 'closed' | 'lost'
-}
-
-/**
- * key = `<payer>/<resourceId>/<the buyer's Idempotency-Key>`; ref = the account that is debited. A prepaid call that is
- * debited once, however often it is sent.
- */
-export interface CallRow extends RowBase {
-  /** Of route, method, path and body. */
-  fingerprint: string
-  /** The id of its reservation. */
-  reservation: string
-  /** Of its reservation: from then on another request may take the call over. */
-  until: number
-  credits: number
-  done: boolean
-  /** The sealed answer; null where it is not stored, as of embedded routes. */
-  result: string | null
 }
 
 /** key = `sign-in/<account>/<nonce>` of a proof that was used, or `lots-indexed`: how far the log was read for lots. */
