@@ -9,6 +9,8 @@ test('what was saved of plans and routes survives the setup form, every member o
   const asked = {
     ...{ routeId: 'ask', method: 'POST', path: '/ask', maxAmount: '$2.00', credits: 3 },
     priceFrom: 'http://localhost:8080/price',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'string' },
   }
   const given = { routeId: 'cities', method: 'GET', path: '/cities', free: true, description: 'All cities' }
   expect(new Set(Object.keys(plan))).toEqual(new Set(Object.keys(PlanSchema.shape)))

@@ -48,7 +48,8 @@ export function parseYaml(text: string, timeoutMs: number): Promise<ParsedYaml> 
 }
 
 function faultOf(name: string, message: string): string {
-  if (name === 'RangeError') return 'is nested too deeply to be a description.'
+  if (name === 'RangeError' || message.includes('call stack'))
+    return 'is nested too deeply to be a description.'
   if (name === 'ReferenceError' && /alias count/i.test(message))
     return 'repeats its parts by YAML aliases too often: it would unfold into too much. Write it without them.'
   return `is no valid YAML: ${message.split('\n')[0]!.replace(/[:.]?$/, '.')}`

@@ -107,13 +107,19 @@ function routeOf(
   schemas: CallSchemas,
   raw: boolean | undefined,
 ): PlannedRoute {
-  const { free: _free, unitAmount: _amount, priceFrom: _from, maxAmount: _most, ...others } =
-    before ?? NOTHING
+  const {
+    free: _free,
+    unitAmount: _amount,
+    priceFrom: _from,
+    maxAmount: _most,
+    ...others
+  } = before ?? NOTHING
   const { credits, inputSchema: _in, outputSchema: _out, ...rest } = others
   const isFree = price !== undefined && 'free' in price
   const was = before && priceOfRoute(before)
   // A price that is written differently and is the same stays as it was written.
-  const isSame = was && price && 'unitAmount' in price && 'unitAmount' in was && microOf(was) === microOf(price)
+  const isSame =
+    was && price && 'unitAmount' in price && 'unitAmount' in was && microOf(was) === microOf(price)
   return {
     ...(!before && raw && !isFree && { raw: true }),
     ...rest,

@@ -103,6 +103,10 @@ async function takeCredits(
     let last: Reserved = { kind: 'exhausted', remaining: 0 }
     for (const planId of plans) {
       last = await spending.take({ ...spender, planId } satisfies Spender, { ...cost, idempotencyKey })
+      // What is left is that of the plan that was debited.
+      if (last.kind === 'done' && last.planId !== planId && spender.purchase === undefined) {
+        last = await spending.take({ ...spender, planId: last.planId }, { ...cost, idempotencyKey })
+      }
       if (last.kind !== 'exhausted') break
     }
     if (last.kind !== 'busy' || core.clock.now() >= deadline) return last

@@ -54,7 +54,7 @@ describe('migrations', () => {
 
   test('the one for several networks waits until there are several, and stops versions that know one', async () => {
     run()
-    expect(await rows('SELECT id FROM migrations')).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }])
+    expect(await rows('SELECT id FROM migrations')).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }, { id: 5 }])
     driver.transactionNow(admitSeveralNetworks)
     driver.transactionNow(admitSeveralNetworks)
     run()
@@ -63,6 +63,7 @@ describe('migrations', () => {
       { id: 2 },
       { id: 3 },
       { id: 4 },
+      { id: 5 },
     ])
     expect(() => run(MIGRATIONS.slice(0, 2))).toThrow(
       'upgraded by a newer paystile (migration 3, several-networks)',
@@ -87,6 +88,7 @@ describe('migrations', () => {
       '2 holds 9dec0d3660b5cf1f 444f0074b7193150',
       '3 several-networks e3b0c44298fc1c14 e3b0c44298fc1c14',
       '4 lots 9553c38c5cad393e eb1346a0c33829a3',
+      '5 credits fb854f9fbe369379 5e3859871886e359',
     ])
   })
 })
