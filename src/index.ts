@@ -16,6 +16,7 @@ export type { X402Words } from './dialects/x402/create-x402.ts'
 export type { Fault } from './dialects/x402/read-payment.ts'
 export type {
   ClosedCredits,
+  CreditBalance,
   Dossier,
   EchoedIds,
   Engine,
@@ -28,9 +29,13 @@ export type {
   Outcome,
   OwnedAccess,
   Payment,
+  PrepaidIntent,
+  PrepaidOutcome,
   RailState,
+  Reservation,
   SettledPayment,
   SignedReceipt,
+  Spender,
   TransferProof,
   Wallet,
   WalletProof,
@@ -60,6 +65,7 @@ export type {
   BackendAnswer,
   ChallengeState,
   ChallengeStatus,
+  Debit,
   RawAnswer,
   RefundNotice,
   ResourceResponse,
@@ -68,7 +74,7 @@ export type {
 } from './protocol/access.ts'
 export type { DiscoveryCatalog, Plan, RefundTerms, Route, SoldOnNetwork } from './protocol/catalog.ts'
 export type { PricedCall, PriceOfCall } from './protocol/computed-price.ts'
-export { ERROR_CODES, type ErrorBody, type ErrorCode } from './protocol/error-codes.ts'
+export { ERROR_CODES, type ErrorBody, type ErrorCode, type TopUp } from './protocol/error-codes.ts'
 export type { Address, Hex } from './protocol/hex.ts'
 export type { FeePolicy, Network, Token } from './protocol/network.ts'
 export { NETWORKS } from './protocol/networks.ts'
