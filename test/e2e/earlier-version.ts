@@ -34,6 +34,16 @@ function earlierPut({ table, row }: Put, isLast: boolean): Put {
   return { table, row: EARLIER[table]?.(fields) ?? fields } as unknown as Put
 }
 
+/** Puts a row into this phase or state. */
+export const puts =
+  (table: 'authorizations' | 'challenges' | 'refunds', value: string) =>
+  (step: Step): boolean =>
+    step.puts.some(
+      (put) =>
+        put.table === table &&
+        ('phase' in put.row ? put.row.phase : 'state' in put.row && put.row.state) === value,
+    )
+
 /** When the process ends: at a step, which is stored or not. `meanwhile` happens before whoever committed hears of it. */
 export interface Ending {
   isLast(step: Step): boolean
