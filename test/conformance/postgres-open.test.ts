@@ -30,6 +30,7 @@ describe('migrations', () => {
       { id: '1', name: 'first-tables' },
       { id: '2', name: 'holds' },
       { id: '4', name: 'lots' },
+      { id: '5', name: 'credits' },
     ])
     expect(await stores[0]!.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
     expect((await stores[7]!.get('requests', ['a']))[0]?.version).toBe(1)
@@ -129,9 +130,12 @@ test('close answers what is queued, and then everything is refused', async () =>
   expect(await reading).toEqual([undefined])
   await expect(store.commit({ puts: [put('b')] })).rejects.toThrow(UnavailableError)
   await expect(store.ping()).rejects.toThrow('the postgres store is unavailable')
-  const left =
-    await admin`SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'paystile'`
-  await expect.poll(() => left[0]?.n).toBe(0)
+  const sessions = async () => {
+    const left =
+      await admin`SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'paystile'`
+    return left[0]?.n
+  }
+  await expect.poll(sessions).toBe(0)
 })
 
 describe('what cannot be opened', () => {
