@@ -93,10 +93,34 @@ test('on a store of its own, a start gives back everything that a killed process
   await killed.reserve({ credits: 3 }, { planId: 'pro' })
   await bank.clock.advance(10)
   const started = bank.instance()
-  await voidReservations(started.core, bank.clock.now() + LEASE_MS)
-  expect((await bank.row('a')).reserved).toEqual([])
-  expect((await bank.row('b')).reserved).toEqual([])
+  await voidReservations(started.core)
+  expect((await bank.row('a')).reserved).toMatchObject([{ lapsed: true }])
+  expect((await bank.row('b')).reserved).toMatchObject([{ lapsed: true }])
   expect((await started.take({ idempotencyKey: 'one', credits: 10 })).kind).toBe('reserved')
+})
+
+test('a call that is begun while the process starts keeps its credits, and is debited', async () => {
+  const bank = testBank()
+  await bank.grant('a')
+  const started = bank.instance()
+  const begun = await started.reserve({ idempotencyKey: 'one' })
+  const unnamed = await started.reserve()
+  await voidReservations(started.core)
+  started.accounts.forget(begun.account)
+  for (const call of [begun, unnamed]) expect(await started.commit(call, null)).toHaveProperty('remaining')
+  expect(await bank.books()).toEqual({ a: [2, 0] })
+})
+
+test('a call whose clock was put back while the process started is withheld and costs nothing', async () => {
+  const bank = testBank()
+  await bank.grant('a')
+  const started = bank.instance()
+  const begun = await started.reserve({ idempotencyKey: 'one' })
+  await bank.clock.advance(10)
+  await voidReservations(started.core)
+  started.accounts.forget(begun.account)
+  expect(await started.commit(begun, null)).toBeInstanceOf(GatewayError)
+  expect(await bank.books()).toEqual({ a: [0, 0] })
 })
 
 test('the balance tells what is granted, spent, reserved and left, also while calls are under way', async () => {

@@ -1,5 +1,5 @@
 import type { CreditRow } from '../../ports.ts'
-import type { Core } from '../core.ts'
+import { type Core, commit } from '../core.ts'
 import { LOT_KEPT_MS } from '../ownership/lots.ts'
 import type { Accounts } from './accounts.ts'
 import { finishClosing } from './close-credits.ts'
@@ -44,18 +44,23 @@ function endedEntry(row: CreditRow, at: number, details: Record<string, string |
   }
 }
 
-/** At the start on a store that only this process uses: calls under way belonged to a process that has ended. */
-export async function voidReservations(core: Core, longestMs: number): Promise<void> {
+/**
+ * At the start on a store that only this process uses: calls under way belonged to a process that has ended. Those that
+ * this process has begun meanwhile last longer than any of an earlier one, and are left alone.
+ */
+export async function voidReservations(core: Core): Promise<void> {
   const now = core.clock.now()
+  const ownUntil = now + core.config.deliveryLeaseMs
   // A row that holds reservations is due up to one step after they end.
-  const taken = await core.store.takeDue('credits', longestMs + DUE_STEP_MS, now, 100_000)
+  const taken = await core.store.takeDue('credits', ownUntil + DUE_STEP_MS, now, 100_000)
   const held = taken.filter(({ reserved }) => reserved.length > 0)
   await Promise.all(
-    held.map((row) =>
-      core.store.commit({
-        puts: [{ table: 'credits', row: { ...row, reserved: [] } }],
-        durability: 'deferred',
-      }),
-    ),
+    held.map((row) => {
+      const reserved = row.reserved.map((one) =>
+        // Remembered as lapsed: should it be this process's after all, after a clock was put back, it is not answered.
+        one.until < ownUntil && !one.lapsed ? { ...one, until: now, lapsed: true as const } : one,
+      )
+      return commit(core, { puts: [{ table: 'credits', row: { ...row, reserved } }], durability: 'deferred' })
+    }),
   )
 }

@@ -247,7 +247,9 @@ function commitIn(
 ): { remaining: number } | GatewayError {
   const { planId, callKey, network } = reservation
   const spent = spend(view.rows, reservation)
-  const gone = spent === 'lapsed' || (spent.length === 0 && !again) || isTakenOver(view, reservation)
+  // An earlier try may have debited it, and has marked the call then.
+  const wasDebited = again && (callKey === undefined || view.call?.done === true)
+  const gone = spent === 'lapsed' || (spent.length === 0 && !wasDebited) || isTakenOver(view, reservation)
   if (gone) {
     const message = `The call took so long that its credits were given back; its answer is withheld, and nothing was debited (plan ${planId}).`
     return new GatewayError('SETTLEMENT_PENDING', message, { hint: 'send the same call again' })

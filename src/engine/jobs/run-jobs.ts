@@ -43,7 +43,7 @@ export async function voidLeases(core: Core): Promise<void> {
   for (const table of ['authorizations', 'walletTxs', 'outbox'] as const) {
     await core.store.takeDue(table, longest, now, ALL)
   }
-  await voidReservations(core, longest)
+  await voidReservations(core)
   const challenges = await core.store.takeDue('challenges', longest, now, ALL)
   const held = challenges.filter((challenge) => challenge.leaseUntil !== null)
   await Promise.all(held.map((row) => commit(core, { puts: [putChallenge({ ...row, leaseUntil: null })] })))
