@@ -31,7 +31,7 @@ export interface Shop {
   signal: AbortSignal
 }
 
-interface Answer {
+export interface Answer {
   status: number
   body: Record<string, unknown>
 }
@@ -68,7 +68,7 @@ async function readJson(response: Response): Promise<Record<string, unknown>> {
 }
 
 /** Sends the same again after a while, as the 503 asks; the harness decides how long that is. */
-async function sendUntilDecided(shop: Shop, path: string, init: RequestInit): Promise<Answer> {
+export async function sendUntilDecided(shop: Shop, path: string, init: RequestInit): Promise<Answer> {
   for (;;) {
     const answer = await send(shop, path, init)
     if (answer.status !== 503) return answer

@@ -20,6 +20,9 @@ export function openWork(books: Books): string[] {
     ...books.refunds
       .filter(({ phase }) => phase !== 'DONE')
       .map(({ key, phase }) => `refund ${key} is ${phase}`),
+    ...books.credits
+      .filter(({ reserved }) => reserved.some(({ lapsed }) => !lapsed))
+      .map(({ key }) => `credits of ${key} are reserved`),
     ...books.outbox.map(({ key }) => `the seller was not told ${key}`),
     ...books.walletTxs.map(({ key, phase }) => `transaction ${key} is ${phase}`),
   ]
@@ -98,6 +101,8 @@ function buyerViolations(
     expect(flows.gain === -price, `is poorer by ${-flows.gain}`)
     expect(challenge?.state === 'DELIVERED', `has a challenge in ${challenge?.state}`)
     expect(!first.delivered || holdsId(first.result, challengeId), `got a foreign result: ${first.result}`)
+    const spent = books.credits.find(({ key }) => key === challengeId)?.spent
+    expect(spent === scenario.spent, `has spent ${spent} credits instead of ${scenario.spent}`)
     expect(again.result === first.result, `got another result later: ${again.said}`)
   } else {
     expect(!bought.delivered && !again.delivered, `got a result although the seller failed: ${bought.said}`)

@@ -1,4 +1,12 @@
-import type { AttemptPhase, ChallengeRow, RefundRow, Step, TableName, Tables } from '../../src/ports.ts'
+import type {
+  AttemptPhase,
+  CallRow,
+  ChallengeRow,
+  RefundRow,
+  Step,
+  TableName,
+  Tables,
+} from '../../src/ports.ts'
 
 /** What the gateway is about to do to the world, or has just done. */
 export type Effect =
@@ -54,10 +62,18 @@ function nameStep({ puts, removes = [] }: Step): string {
   if (receipt) return receipt.finalized ? 'receipt-final' : 'receipt-look'
   if (attempt) return ATTEMPTS[attempt.phase]
   if (challenge) return nameChallenge(challenge)
+  const [credits, call] = [row('credits'), row('calls')]
+  if (credits || call) return nameCredits(call, removes)
   const walletTx = row('walletTxs')
   if (walletTx) return `wallet-tx-${walletTx.phase.toLowerCase()}`
   const [removed] = removes
   return removed?.table === 'outbox' ? 'outbox-told' : `forget-${removed?.table ?? 'nothing'}`
+}
+
+/** Every call of the prepaid scenario has an Idempotency-Key, whose row tells what its step is. */
+function nameCredits(call: CallRow | undefined, removes: NonNullable<Step['removes']>): string {
+  if (call) return call.done ? 'credits-debit' : 'credits-reserve'
+  return removes.some(({ table }) => table === 'calls') ? 'credits-give-back' : 'credits-lapse'
 }
 
 const ATTEMPTS: Record<AttemptPhase, string> = {

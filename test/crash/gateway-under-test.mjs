@@ -40,16 +40,26 @@ const commands = {
     const ids = [...new Set([...challengeIds, ...log.map(({ challengeId }) => challengeId)])]
     const listed = async (table, refs) =>
       (await Promise.all(refs.map((ref) => store.list(table, ref)))).flat()
-    const [challenges, authorizations, receipts, refunds, outbox, walletTxs] = await Promise.all([
+    const [challenges, credits, authorizations, receipts, refunds, outbox, walletTxs] = await Promise.all([
       store.get('challenges', ids),
+      store.get('credits', ids),
       listed('authorizations', ids),
       listed('receipts', ids),
       listed('refunds', ids),
       listed('outbox', ids),
       listed('walletTxs', boot.walletRefs),
     ])
-    const found = challenges.filter((row) => row !== undefined)
-    return { log, challenges: found, authorizations, receipts, refunds, outbox, walletTxs }
+    const found = (rows) => rows.filter((row) => row !== undefined)
+    return {
+      log,
+      challenges: found(challenges),
+      credits: found(credits),
+      authorizations,
+      receipts,
+      refunds,
+      outbox,
+      walletTxs,
+    }
   },
   /** Rows that wait for a job, however late. Taking them ends the life of this store: the last question of a point. */
   async due() {

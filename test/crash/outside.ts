@@ -73,13 +73,17 @@ export function startTokenApi(works: () => boolean, reach: Reach): Promise<Outsi
   })
 }
 
+/** What the backend never answers well. */
+export const FAILING_CALL = '/weather/failing'
+
 /** The API behind a paid route; records for which payments it worked. */
 export function startBackend(works: () => boolean, reach: Reach): Promise<Outside> {
   return serve(async ({ headers, url }, _body, response) => {
     await reach({ kind: 'backend' }, 'before')
     const answer = { url, workedFor: headers['x-svc-challenge-id'] }
     await reach({ kind: 'backend' }, 'after')
-    if (works()) response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    if (works() && url !== FAILING_CALL)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
     else response.writeHead(500).end('out of order')
   })
 }

@@ -1,6 +1,7 @@
 import type { GatewayOptions } from '../../src/config/options.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import { type Bought, buyAndVanish, buyByTransfer, buyCall, buyPlan, type Shop } from './buyer.ts'
+import { buyAndSpend, SPENT } from './prepaid-buyer.ts'
 import type { Site } from './site.ts'
 
 export interface Scenario {
@@ -14,9 +15,12 @@ export interface Scenario {
   slowBlocks?: true
   /** Buyers do not come back after a crash until everything is over. */
   vanishing?: true
+  /** Credits of each buyer that are spent at the end. */
+  spent?: number
   options(site: Site): Partial<GatewayOptions>
 }
 
+export const PLANS = [{ planId: 'basic', unitAmount: '$1.00' }]
 const PLAN_PRICE = 1_000_000n
 const CALL_PRICE = 10_000n
 const TOKEN_SECRET = 'a shared secret of more than thirty-two bytes'
@@ -28,6 +32,15 @@ const routes = (site: Site) => ({
   routes: [{ routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' } as const],
   proxyTo: { baseUrl: site.backendUrl, secret: 'shared with the backend' },
 })
+
+const prepaid = (site: Site) => {
+  const { routes: listed, ...others } = routes(site)
+  return {
+    ...others,
+    plans: [{ ...PLANS[0]!, credits: 5 }],
+    routes: listed.map((route) => ({ ...route, credits: 1 })),
+  }
+}
 
 /** The gateway's time runs ahead of a loaded machine's: its buyers must come back before their call is refunded. */
 const patient = (site: Site) => ({ ...routes(site), refundMinAgeSeconds: 3600 })
@@ -49,7 +62,6 @@ export const SCENARIOS: Record<string, Scenario> = {
     sellerWorks: true,
     options: (site) => ({ ...tokenApi(site), a2a: true }),
   },
+  prepaid: { ...plan, buy: buyAndSpend, sellerWorks: true, spent: SPENT, options: prepaid },
   'three-at-once': { ...plan, buyers: 3, sellerWorks: true, options: jwt },
 }
-
-export const PLANS = [{ planId: 'basic', unitAmount: '$1.00' }]

@@ -4,6 +4,7 @@ import type {
   AuditEntry,
   AuthorizationRow,
   ChallengeRow,
+  CreditRow,
   OutboxRow,
   ReceiptRow,
   RefundRow,
@@ -21,6 +22,7 @@ const TAIL = 40
 export interface Books {
   log: Array<AuditEntry & { seq: number }>
   challenges: ChallengeRow[]
+  credits: CreditRow[]
   authorizations: AuthorizationRow[]
   receipts: ReceiptRow[]
   refunds: RefundRow[]

@@ -90,6 +90,15 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['receipts of refunds', 30],
     ['receipts shown', 400],
     ['receipts signed again', 1],
+    ['credits granted', 3000],
+    ['prepaid answered', 150],
+    ['prepaid repeated', 40],
+    ['prepaid handlers', 40],
+    ['prepaid CREDITS_EXHAUSTED', 300],
+    ['reservations lapsed', 30],
+    ['credit thefts tried', 10],
+    ['credits lost', 2],
+    ['sign-ins', 200],
   ])('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
   })

@@ -6,6 +6,9 @@ import type { OutcomeRenderer } from './render-outcome.ts'
 import { publicStatus, rawReply } from './render-raw.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
+/** The browser's page may read what was debited. */
+const EXPOSE_ALL = { 'access-control-expose-headers': '*' }
+
 type Answered = Extract<PrepaidOutcome, { kind: 'prepaid' }>
 
 /** What was debited, of every answer to a prepaid call. */
@@ -34,14 +37,14 @@ export function renderPrepaid(
   // Without an answer of the backend there is nothing to wrap: 502 or 504.
   const { status } =
     failure === undefined || !isRaw ? { status: 200 } : publicStatus(response.resource.status)
-  return jsonReply(status, { ...PAID_HEADERS, ...facts }, { ...response, credits: debit })
+  return jsonReply(status, { ...PAID_HEADERS, ...EXPOSE_ALL, ...facts }, { ...response, credits: debit })
 }
 
 function rawFacts({ response }: Answered): Record<string, string> {
   return {
     'cache-control': PAID_HEADERS['cache-control'],
     'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
-    'access-control-expose-headers': '*',
+    ...EXPOSE_ALL,
     'x-svc-challenge-id': response.challengeId,
     'x-svc-tx-hash': response.txHash,
   }
