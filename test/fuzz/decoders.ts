@@ -49,7 +49,7 @@ const REALM = 'http://localhost'
 const EXPIRES = Date.UTC(2027, 0, 1)
 
 /** The shape of a good credential, without a real signature. */
-function sampleCredential(): Json {
+export function sampleCredential(): Json {
   const challengeId = makeChallengeId(
     { id: 1, key: new Uint8Array(32) },
     'http',

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
+import { sampleCredential } from './decoders.ts'
 import { type Answer, BASE_URL, openGateway, post, type Sample, wireRequest } from './fuzzed-gateway.ts'
 import { garble, headerSafe, type Json, render, someChanges, someMutation } from './mutate.ts'
 import { renderHeader, someHeader } from './payments.ts'
+import { SAMPLE_PROOF } from './sign-in.ts'
 import { fault, openTarget, type Target } from './target.ts'
 
 const words = fc.oneof(
@@ -290,6 +292,9 @@ const mcpMessages = ({ payment }: Sample): Json[] => {
     call('request_access', { planId: 'basic' }, { ...modern, 'x402/payment': btoa(JSON.stringify(payment)) }),
     call('weather', { city: 'paris', query: { u: ['c', 1, true] }, requestId: 'r-2' }),
     call('report', { body: { a: 1 } }, { 'x402/payment': payment }),
+    call('request_access', { planId: 'basic' }, { 'org.paymentauth/credential': sampleCredential() }),
+    call('weather', { city: 'paris', requestId: 'r-3' }, { 'sign-in-with-x': SAMPLE_PROOF }),
+    call('weather', { city: 'paris' }, { 'sign-in-with-x': btoa(JSON.stringify(SAMPLE_PROOF)) }),
     { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
     {
       jsonrpc: '2.0',
@@ -307,6 +312,7 @@ const mcpHeaders = fc
     accept: header(fc.constantFrom('application/json, text/event-stream', '*/*', 'text/html', '')),
     'mcp-protocol-version': header(fc.constantFrom('2025-06-18', '2026-03-26', '1', 'x')),
     'payment-signature': header(fc.string({ unit: 'binary', maxLength: 60 })),
+    authorization: header(fc.constantFrom('Bearer x', 'Bearer a.b.c', 'Payment eA', 'Basic eA==')),
   })
   .map(named)
 

@@ -48,11 +48,11 @@ export async function openGateway(): Promise<FuzzedGateway> {
     // What inputs have stored must be swept during the run, or memory would grow as it should.
     challengeTtlSeconds: TTL_SECONDS,
     plans: [
-      { planId: 'basic', unitAmount: '$1.00' },
+      { planId: 'basic', unitAmount: '$1.00', credits: 5 },
       { planId: 'pro', unitAmount: '$2.50' },
     ],
     routes: [
-      { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },
+      { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01', credits: 1 },
       { routeId: 'report', method: 'POST', path: '/report', unitAmount: '$0.01' },
       { routeId: 'free', method: 'GET', path: '/free/:name', free: true },
     ],

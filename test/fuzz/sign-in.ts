@@ -8,7 +8,7 @@ const NOW = Date.parse('2026-03-01T12:00:00Z')
 const URI = 'http://localhost:3000/x402/access'
 
 /** A good proof in every field, without a real signature. */
-const SAMPLE_PROOF: Json = {
+export const SAMPLE_PROOF: Json = {
   domain: 'localhost:3000',
   address: `0x${'Aa'.repeat(20)}`,
   statement: 'Enter.',
