@@ -49,8 +49,11 @@ export type AlertKind =
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A row to write, with its table. Its `version` is that of the row as it was read; 0 where there is none yet. */
-export type Put = { [N in TableName]: { table: N; row: Tables[N] } }[TableName]
+/**
+ * A row to write, with its table. Its `version` is that of the row as it was read; 0 where there is none yet. `inPlace`:
+ * its `ref` and `dueAt` are as they were read, so that a store may leave its indexes alone.
+ */
+export type Put = { [N in TableName]: { table: N; row: Tables[N]; inPlace?: boolean } }[TableName]
 
 /** Plain data: all of it is applied, or nothing. */
 export interface Step {

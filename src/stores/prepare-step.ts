@@ -11,6 +11,8 @@ export interface Write {
   key: string
   version: number
   row: StoredRow | null
+  /** Its `ref` and `dueAt` are those that are stored. */
+  inPlace: boolean
 }
 
 export interface StoredAudit extends Omit<AuditEntry, 'txHash' | 'details'> {
@@ -29,18 +31,19 @@ export interface PreparedStep {
  * could not keep a value exactly: such a step is a bug of ours, and other steps in the same group must not fail with it.
  */
 export function prepareStep(step: Step): PreparedStep {
-  const writes: Write[] = step.puts.map(({ table, row }) => {
+  const writes: Write[] = step.puts.map(({ table, row, inPlace = false }) => {
     const { key, version, ref, dueAt, ...rest } = row
     checkText(key, `${table}.key`)
     if (ref !== null) checkText(ref, `${table}.ref`)
     checkInteger(version, 0, `${table}.version`)
     if (dueAt !== null) checkInteger(dueAt, Number.MIN_SAFE_INTEGER, `${table}.dueAt`)
-    return { table, key, version, row: { key, version: version + 1, ref, dueAt, body: JSON.stringify(rest) } }
+    const stored = { key, version: version + 1, ref, dueAt, body: JSON.stringify(rest) }
+    return { table, key, version, row: stored, inPlace }
   })
   for (const { table, key, version } of step.removes ?? []) {
     checkText(key, `${table}.key`)
     checkInteger(version, 1, `${table}.version`)
-    writes.push({ table, key, version, row: null })
+    writes.push({ table, key, version, row: null, inPlace: false })
   }
   if (new Set(writes.map(rowId)).size < writes.length) throw new TypeError('a step names one row twice')
   return { writes, audit: (step.audit ?? []).map(prepareAudit), deferred: step.durability === 'deferred' }

@@ -9,7 +9,8 @@ export interface Change {
   key: string
   /** Added to the stored version: 0 must be accepted, anything else refused. */
   versionError: number
-  put: { ref: string | null; dueIn: number | null; text: string } | null
+  /** `inPlace`: with the `ref` and `dueAt` that are stored, if there is a row. */
+  put: { ref: string | null; dueIn: number | null; text: string; inPlace: boolean } | null
 }
 
 export type Command =
@@ -35,7 +36,12 @@ export async function randomCommand(canReopen: boolean): Promise<Arbitrary<Comma
     key,
     versionError: fc.oneof({ weight: 6, arbitrary: fc.constant(0) }, fc.constantFrom(-1, 1)),
     put: fc.option(
-      fc.record({ ref: fc.option(ref), dueIn: fc.option(moment), text: fc.string({ unit: 'binary' }) }),
+      fc.record({
+        ref: fc.option(ref),
+        dueIn: fc.option(moment),
+        text: fc.string({ unit: 'binary' }),
+        inPlace: fc.boolean(),
+      }),
       { freq: 5 },
     ),
   })

@@ -55,19 +55,22 @@ function createPlay(run: number) {
     }
     for (const { table, key: shortKey, versionError, put } of changes) {
       const key = prefix + shortKey
-      const version = (rows.get(id(table, key))?.version ?? 0) + versionError
+      const stored = rows.get(id(table, key))
+      const version = (stored?.version ?? 0) + versionError
       if (put === null) {
         step.removes.push({ table, key, version: Math.max(1, version) })
         continue
       }
-      const base = {
-        key,
-        version: Math.max(0, version),
-        ref: put.ref === null ? null : prefix + put.ref,
-        dueAt: put.dueIn === null ? null : startMs + put.dueIn,
-      }
+      const inPlace = put.inPlace && stored !== undefined
+      const places = inPlace
+        ? { ref: stored.ref, dueAt: stored.dueAt }
+        : {
+            ref: put.ref === null ? null : prefix + put.ref,
+            dueAt: put.dueIn === null ? null : startMs + put.dueIn,
+          }
+      const base = { key, version: Math.max(0, version), ...places }
       const text = table === 'seen' ? { receipt: put.text } : { challengeId: put.text }
-      step.puts.push({ table, row: { ...sampleRow(table, base), ...text } } as Put)
+      step.puts.push({ table, row: { ...sampleRow(table, base), ...text }, inPlace } as Put)
     }
     return step
   }

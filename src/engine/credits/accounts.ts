@@ -227,8 +227,10 @@ class Draft {
     const removes: NonNullable<Step['removes']> = []
     for (const key of this.#changed) {
       const row = this.#rows.get(key)
-      const version = this.#known.get(key)?.version ?? 0
-      if (row) puts.push({ table: 'credits', row: { ...row, version } })
+      const known = this.#known.get(key)
+      const version = known?.version ?? 0
+      const inPlace = known !== undefined && row?.ref === known.ref && row.dueAt === known.dueAt
+      if (row) puts.push({ table: 'credits', row: { ...row, version }, inPlace })
       else if (version > 0) removes.push({ table: 'credits', key, version })
     }
     for (const key of this.#changedCalls) {

@@ -37,7 +37,9 @@ export function* commitGroup(
       // If the group changes a row several times, only the last change is written, from the version that is stored now.
       const stored = found.get(id) ?? 0
       if (stored > 0 || write.row !== null) {
-        last.set(id, { ...write, version: stored })
+        // In place only if every change of it is.
+        const inPlace = write.inPlace && last.get(id)?.inPlace !== false
+        last.set(id, { ...write, version: stored, inPlace })
         passing.delete(id)
       } else passing.set(id, { ...write, version: last.get(id)!.row!.version })
     }

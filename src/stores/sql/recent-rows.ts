@@ -11,7 +11,7 @@ export interface RecentRows {
   /** Undefined: not in the cache. */
   get(table: TableName, key: string): StoredRow | undefined
   /** Adds rows, in the order in which they were committed. */
-  committed(writes: readonly Write[]): void
+  committed(writes: ReadonlyArray<Pick<Write, 'table' | 'key' | 'row'>>): void
   /** Called when it is not known what was stored. */
   forget(): void
 }

@@ -45,12 +45,13 @@ function oneByOne(tableNames: Readonly<Record<TableName, string>>): WriteQueries
   const one = (sql: string, params: Param[]): Change => ({ query: { sql, params }, rows: 1 })
   return {
     writes: (writes) =>
-      writes.map(({ table, key, version, row }) => {
-        const { insert, update, remove } = texts.get(table)!
+      writes.map(({ table, key, version, row, inPlace }) => {
+        const { insert, update, updateInPlace, remove } = texts.get(table)!
         if (row === null) return one(remove, [key, version])
         const { version: next, ref, dueAt, body } = row
-        return version === 0
-          ? one(insert, [key, next, ref, dueAt, body])
+        if (version === 0) return one(insert, [key, next, ref, dueAt, body])
+        return inPlace
+          ? one(updateInPlace, [next, body, key, version])
           : one(update, [next, ref, dueAt, body, key, version])
       }),
     appendAudit: (entries) => entries.map((entry) => one(append, Object.values(auditRecord(entry)))),
@@ -61,6 +62,8 @@ function textsOf(name: string) {
   return {
     insert: `INSERT INTO ${name} (${ROW_COLUMNS}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`,
     update: `UPDATE ${name} SET version = ?, ref = ?, due_at = ?, body = ? WHERE key = ? AND version = ?`,
+    // SQLite writes the index of every column that is named, also where its value stays the same.
+    updateInPlace: `UPDATE ${name} SET version = ?, body = ? WHERE key = ? AND version = ?`,
     remove: `DELETE FROM ${name} WHERE key = ? AND version = ?`,
   }
 }
