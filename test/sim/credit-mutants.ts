@@ -77,7 +77,7 @@ export const CREDIT_MUTANTS: readonly SourceMutant[] = [
     name: 'credits: whatever is reserved no more counts as debited',
     storm,
     file: 'engine/credits/spend-credits',
-    from: "const gone = spent === 'lapsed' || (spent.length === 0 && !again) || isTakenOver(view, reservation)",
+    from: "const gone = spent === 'lapsed' || (spent.length === 0 && !wasDebited) || isTakenOver(view, reservation)",
     to: "const gone = spent === 'never'; if (spent === 'lapsed') return { remaining: 0 }",
   },
   {
