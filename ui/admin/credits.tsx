@@ -58,7 +58,7 @@ function Figures({
   rows: Array<{ key: string; name: JSX.Element; figures: CreditFigures }>
 }): JSX.Element {
   return (
-    <table class="plain-table">
+    <table class="plain-table aligned">
       <caption class="off-screen">{caption}</caption>
       <thead>
         <tr>
