@@ -178,7 +178,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     const lost = access(header).catch(() => undefined)
     await sending
     const mined = () => chain.transfersTo(chain.account(0).address)
-    await expect.poll(mined, { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(mined, { timeout: 60_000 }).toHaveLength(1)
     await killAndRestart()
     await lost
     await expectOneGrantForOnePayment(await resend(header))

@@ -31,7 +31,7 @@ const stores = [
 let chains: DevChain[]
 beforeAll(async () => {
   chains = await startChains(84532, 421614)
-}, 60_000)
+})
 afterAll(() => Promise.all((chains ?? []).map((chain) => chain.stop())))
 
 /** One after another: a local chain does not take hundreds of connections at once. */
