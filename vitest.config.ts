@@ -37,8 +37,9 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**'],
     pool: 'forks',
-    // More than two cores have work for: most of the longer tests wait, for blocks, processes or refunds.
-    maxWorkers: 4,
+    // One more than there are cores: many tests wait most of their time, for blocks, refunds and processes. With four,
+    // two cores are hardly ever idle, but every test takes twice as long and gets closer to its limits.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     // Loading viem and the x402 packages anew for every file would cost more than the tests themselves.
     isolate: false,
