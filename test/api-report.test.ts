@@ -14,4 +14,4 @@ test('docs/api.txt shows the exports as they are', () => {
   expect(built, 'the public API has changed: if it is meant, run `npm run api` and commit docs/api.txt').toBe(
     committed,
   )
-}, 60_000)
+})

@@ -23,7 +23,7 @@ describe('the package that npm packs', () => {
     files = packed.files.map(({ path }: { path: string }) => path)
     await run('tar', ['-xzf', join(folder, packed.filename), '-C', folder])
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  }, 60_000)
+  })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test('has the programs, their types, the pages and the documentation, and nothing else', () => {
@@ -59,5 +59,5 @@ describe('the package that npm packs', () => {
     await run(process.execPath, ['--input-type=module', '-e', code], { cwd })
     const { stdout } = await run(process.execPath, [manifest.bin.paystile, '--help'], { cwd })
     expect(stdout).toContain('paystile')
-  }, 60_000)
+  })
 })

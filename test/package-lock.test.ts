@@ -62,4 +62,4 @@ test('npm ci takes the lock as it is', async () => {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

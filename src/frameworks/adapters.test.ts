@@ -87,7 +87,7 @@ async function fastifyWith(gateway: EmbeddedGateway) {
   return app
 }
 
-const until = (look: () => boolean) => expect.poll(look, { timeout: 5000, interval: 10 }).toBe(true)
+const until = (look: () => boolean) => expect.poll(look, { timeout: 60_000, interval: 10 }).toBe(true)
 
 test.each([
   ['Express', () => onExpress.payPerRequest(paidGateway().gateway, 'wether')],

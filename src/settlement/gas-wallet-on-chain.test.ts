@@ -59,7 +59,7 @@ const itemOf = (signed: SignedAuthorization, alone = false): Sendable => ({
 
 // anvil mines a moment after it has accepted.
 const sellerHas = (micro: bigint) =>
-  expect.poll(() => dev.balanceOf(SELLER), { interval: 10, timeout: 10_000 }).toBe(micro)
+  expect.poll(() => dev.balanceOf(SELLER), { interval: 10, timeout: 60_000 }).toBe(micro)
 
 test('a batch pays everyone but the member that reverts, and a wallet with code goes alone', async () => {
   const { wallet, maintain, store, rows, clock } = open(10)
@@ -89,7 +89,7 @@ test('a batch pays everyone but the member that reverts, and a wallet with code 
   const keys = auths.map(keyOf)
   // The balances of a new block are visible a moment before its logs.
   const found = async () => (await scheme.uses(keys, from)).found
-  await expect.poll(found, { timeout: 10_000 }).toHaveLength(3)
+  await expect.poll(found, { timeout: 60_000 }).toHaveLength(3)
   await clock.advance(12_000)
   await maintain()
   expect((await rows()).map(({ phase }) => phase)).toEqual(['MINED', 'MINED'])

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { runAtParentsEnd, unrefStream } from './run-at-parents-end.ts'
@@ -33,25 +34,44 @@ export function resolveAnvil({
   }
 }
 
-export type AnvilProcess = { port: number; pid: number; stop(): Promise<void> }
+export type AnvilProcess = {
+  port: number
+  pid: number
+  /** Holds states that anvil does not keep in memory, and is deleted with it. */
+  folder: string
+  stop(): Promise<void>
+}
 
-/** Starts anvil and resolves when it listens. */
+/**
+ * Starts anvil and resolves when it listens.
+ *
+ * What it writes is in a folder that we remove, so it can be killed outright: it would remove its own folder when asked to
+ * end, but does not end as long as a client keeps a connection alive.
+ */
 export async function spawnAnvil(args: string[]): Promise<AnvilProcess> {
+  const anvil = resolveAnvil()
+  const folder = mkdtempSync(join(tmpdir(), 'paystile-anvil-'))
   // In a process group of its own: Ctrl-C ends only this process, which can shut down while the chain still answers.
-  const child = spawn(resolveAnvil(), args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  const child = spawn(anvil, [...args, '--cache-path', folder], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
-  const forget = endWithParent(child)
-  void exited.then(forget)
+  const forget = endWithParent(child, folder)
+  const ended = exited.then(() => {
+    forget()
+    rmSync(folder, { recursive: true, force: true })
+  })
   try {
     const port = await listeningPort(child)
     // A forgotten stop() must not keep the parent alive; the exit hook then ends the child.
     child.unref()
-    return { port, pid: child.pid!, stop: () => stopChild(child, exited) }
+    return { port, pid: child.pid!, folder, stop: () => stopChild(child, ended) }
   } catch (error) {
-    await stopChild(child, exited)
+    await stopChild(child, ended)
     throw error
   }
 }
@@ -79,26 +99,23 @@ function listeningPort(child: ChildProcess): Promise<number> {
   })
 }
 
-async function stopChild(child: ChildProcess, exited: Promise<void>): Promise<void> {
+async function stopChild(child: ChildProcess, ended: Promise<void>): Promise<void> {
   child.ref()
-  // SIGTERM lets anvil remove its temporary state folder; SIGKILL is for one that hangs.
-  child.kill('SIGTERM')
-  const hammer = setTimeout(() => child.kill('SIGKILL'), 2_000)
-  await exited
-  clearTimeout(hammer)
+  child.kill('SIGKILL')
+  await ended
 }
 
 const living = new Set<ChildProcess>()
 
 /**
- * Ends the child when this process ends. Returns a function that cancels this.
+ * Ends the child and removes its folder when this process ends. Returns a function that cancels this.
  *
  * - Normal end, `process.exit`, uncaught exception: the exit hook ends it.
  * - SIGINT, SIGTERM: without other handlers, the child is ended and the signal has its usual effect. If the program has a
  *   handler of its own, that decides when to exit, and the exit hook does the rest.
- * - SIGKILL: see runAtParentsEnd. On Windows the child stays.
+ * - SIGKILL: see runAtParentsEnd, which also removes the folder, whatever the end was. On Windows child and folder stay.
  */
-function endWithParent(child: ChildProcess): () => void {
+function endWithParent(child: ChildProcess, folder: string): () => void {
   if (living.size === 0) {
     process.on('exit', endLiving)
     process.on('SIGINT', endBySignal)
@@ -106,7 +123,9 @@ function endWithParent(child: ChildProcess): () => void {
   }
   living.add(child)
   const watcher =
-    child.pid && process.platform !== 'win32' ? runAtParentsEnd('kill "$0"', String(child.pid)) : undefined
+    child.pid && process.platform !== 'win32'
+      ? runAtParentsEnd('kill -9 "$0"; rm -rf "$1"', String(child.pid), folder)
+      : undefined
   return () => {
     watcher?.kill('SIGKILL')
     living.delete(child)
@@ -115,7 +134,7 @@ function endWithParent(child: ChildProcess): () => void {
 }
 
 function endLiving(): void {
-  for (const child of living) child.kill('SIGTERM')
+  for (const child of living) child.kill('SIGKILL')
 }
 
 function endBySignal(signal: NodeJS.Signals): void {

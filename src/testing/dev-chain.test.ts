@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { encodeFunctionData, type Hex, keccak256, parseEther } from 'viem'
@@ -148,11 +150,14 @@ test('with a block time, transactions wait for their block', async () => {
   }
 })
 
-test('stop leaves no process', async () => {
-  const brief = await startDevChain()
-  expect(alive(brief.pid)).toBe(true)
+test('stop leaves no process and no folder, and does not wait for a client that stays connected', async () => {
+  const brief = await spawnAnvil(['--port', '0'])
+  const client = createConnection(brief.port, '127.0.0.1').on('error', () => {})
+  await once(client, 'connect')
+  expect([alive(brief.pid), existsSync(brief.folder)]).toEqual([true, true])
   await brief.stop()
-  expect(alive(brief.pid)).toBe(false)
+  expect([alive(brief.pid), existsSync(brief.folder)]).toEqual([false, false])
+  client.destroy()
 })
 
 test('a port in use is reported in one line', async () => {
@@ -182,14 +187,15 @@ test.each(['SIGINT', 'SIGTERM', 'SIGKILL', 'exit'] as const)(
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     const [line] = (await once(parent.stdout, 'data')) as [Buffer]
-    const port = Number(line.toString())
+    const { port, folder } = JSON.parse(line.toString()) as { port: number; folder: string }
     expect(await answers(port)).toBe(true)
     const exited = once(parent, 'exit')
     if (end === 'exit') parent.stdin.end()
     else parent.kill(end)
     expect(await exited).toEqual(end === 'exit' ? [0, null] : [null, end])
     // Checked by its port: the process id of an orphan stays until init has reaped it.
-    await expect.poll(() => answers(port), { interval: 10, timeout: 3_000 }).toBe(false)
+    await expect.poll(() => answers(port), { interval: 10, timeout: 30_000 }).toBe(false)
+    await expect.poll(() => existsSync(folder), { interval: 10, timeout: 30_000 }).toBe(false)
   },
 )
 
@@ -198,7 +204,7 @@ const compiled = new URL('../../dist/testing/anvil-process.js', import.meta.url)
 const PARENT_PROGRAM = `
   import { spawnAnvil } from ${JSON.stringify(compiled)}
   const anvil = await spawnAnvil(['--port', '0'])
-  console.log(anvil.port)
+  console.log(JSON.stringify(anvil))
   process.stdin.resume()`
 
 function transferCall(to: Hex, value: bigint): Hex {

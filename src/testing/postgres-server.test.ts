@@ -71,9 +71,9 @@ test.each(['kill', 'freeze'])('it ends with its parent and leaves no data behind
   expect(existsSync(folder)).toBe(true)
   if (process.platform === 'linux') expect(processesIn(folder).length).toBeGreaterThan(1)
   child.kill('SIGKILL')
-  await expect.poll(() => answers(port), { timeout: 10_000 }).toBe(false)
-  await expect.poll(() => existsSync(folder), { timeout: 10_000 }).toBe(false)
-  await expect.poll(() => processesIn(folder), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => answers(port), { timeout: 60_000 }).toBe(false)
+  await expect.poll(() => existsSync(folder), { timeout: 60_000 }).toBe(false)
+  await expect.poll(() => processesIn(folder), { timeout: 60_000 }).toEqual([])
 })
 
 test('without PostgreSQL one line says what to install', async () => {

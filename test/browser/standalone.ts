@@ -4,10 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../e2e/world.ts'
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+import { SERVER_PROGRAM } from '../server-program.ts'
 
 export interface Standalone {
   url: string
@@ -35,7 +33,10 @@ export async function startStandalone(
   let printed = ''
 
   async function start(): Promise<void> {
-    const started = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const started = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     child = started
     const lines = createInterface({ input: started.stdout })
     await new Promise<void>((resolve, reject) => {

@@ -8,7 +8,7 @@ import { sampleAudit, samplePut } from '../../src/testing/store-rows.ts'
 import { type CutProxy, startCutProxy } from './cut-proxy.ts'
 
 /** A little more than the store's own patience of 5 s: the machine may be busy. */
-const PATIENCE_MS = 7_000
+const PATIENCE_MS = 9_000
 
 /** As it is sent; BEGIN speaks of COMMITTED reads. */
 const COMMIT = 'COMMIT\0'
@@ -74,7 +74,7 @@ async function reachable(): Promise<void> {
       () => true,
       () => false,
     )
-  await expect.poll(alive, { timeout: 15_000, interval: 20 }).toBe(true)
+  await expect.poll(alive, { interval: 20 }).toBe(true)
 }
 
 describe('a connection that is cut', () => {
@@ -172,7 +172,7 @@ describe('a server', () => {
     expect(await stored('before')).toBe(true)
     await stored('a')
     await stored('b')
-  }, 60_000)
+  })
 
   test('that is killed and started again in mid-flight: what was answered is true, the rest is whole or absent', async () => {
     const applied: string[] = []
@@ -209,7 +209,7 @@ describe('a server', () => {
     const work = [...['a', 'b', 'c', 'd', 'e', 'f'].map(writer), counter(), counter()]
     for (let turn = 0; turn < 3; turn++) {
       const before = applied.length
-      await expect.poll(() => applied.length, { timeout: 10_000 }).toBeGreaterThan(before + 50)
+      await expect.poll(() => applied.length, { timeout: 60_000 }).toBeGreaterThan(before + 50)
       await server.kill()
       await server.restart()
       await reachable()
@@ -230,7 +230,7 @@ describe('a server', () => {
     expect(log.map(({ event }) => event)).toEqual(
       Array.from({ length: row!.version }, (_, version) => `v${version}`),
     )
-  }, 90_000)
+  })
 
   test('that ends our idle connections is used again without an error', async () => {
     await Promise.all(Array.from({ length: 8 }, () => store.ping()))

@@ -108,12 +108,12 @@ describe('credentials, databases and users', () => {
     ],
   ])('%s: refuses to open, at once, and without the secret in the message', async (_name, url, message) => {
     const startedAt = performance.now()
-    const error = await openRedisStore({ url: url() }).catch((reason: unknown) => reason)
+    const error = await openRedisStore({ url: url(), timeoutMs: 60_000 }).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(ConfigError)
     expect(String(error)).toMatch(message)
     expect(inspect(error)).not.toContain('wrong-secret')
     expect(inspect(error)).not.toContain(PASSWORD)
-    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    expect(performance.now() - startedAt, 'long before the deadline').toBeLessThan(30_000)
   })
 
   test('no server: unavailable within the deadline', async () => {

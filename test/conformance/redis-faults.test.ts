@@ -214,7 +214,7 @@ describe('a server that is frozen', () => {
     const timed = async (call: Promise<unknown>) => {
       const askedAt = performance.now()
       await expect(call).rejects.toThrow(UnavailableError)
-      expect(performance.now() - askedAt).toBeLessThan(timeoutMs + 600)
+      expect(performance.now() - askedAt).toBeLessThan(timeoutMs + 3_000)
     }
     try {
       while (performance.now() - startedAt < 4 * timeoutMs) {

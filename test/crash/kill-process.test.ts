@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import {
@@ -17,9 +16,9 @@ import {
   type TestFacilitator,
 } from '../../src/testing/index.ts'
 import { type Answer, answerOf, freePort, type Strategy } from '../e2e/world.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PRICE = 1_000_000n
 
 let chain: DevChain
@@ -70,7 +69,7 @@ async function startTokenApi(): Promise<typeof tokenApi> {
 }
 
 async function startGateway(): Promise<void> {
-  gateway = spawn(process.execPath, [MAIN, 'serve'], {
+  gateway = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
     env: {
       PATH: process.env.PATH,
       PORT: new URL(baseUrl).port,
@@ -178,7 +177,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     const lost = access(header).catch(() => undefined)
     await sending
     const mined = () => chain.transfersTo(chain.account(0).address)
-    await expect.poll(mined, { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(mined, { timeout: 60_000 }).toHaveLength(1)
     await killAndRestart()
     await lost
     await expectOneGrantForOnePayment(await resend(header))

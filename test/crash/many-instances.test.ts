@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import {
@@ -12,8 +11,8 @@ import {
 import { startPostgres } from '../../src/testing/postgres-server.ts'
 import { startRedis } from '../../src/testing/redis-server.ts'
 import { type Answer, answerOf, freePort } from '../e2e/world.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const PRICE = 1_000_000n
 const INSTANCES = 3
 const BUYERS = 200
@@ -63,7 +62,7 @@ describe.each([
   })
 
   async function startInstance(port: number): Promise<Running> {
-    const child = spawn(process.execPath, [MAIN, 'serve'], {
+    const child = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
       env: { ...env, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'ignore'],
     })

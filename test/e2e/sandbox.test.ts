@@ -79,7 +79,7 @@ test('beside a second sandbox the first one still sells: a plan, a call, credits
   expect(dashboard).toMatch(new RegExp(`^http://localhost:${port}/admin\\?token=`))
   expect(told).toContain('buyer $99.74   seller $0.26')
   expect(told.trimEnd()).toMatch(/buyer \$99\.64 {3}seller \$0\.36\n\nAll of it/)
-}, 120_000)
+}, 300_000)
 
 test('on two networks each sells on its own chain; a purchase says where it paid and why, and a poor buyer why nowhere', async () => {
   const port = await freePort()
@@ -120,7 +120,7 @@ test('on two networks each sells on its own chain; a purchase says where it paid
   expect(poor.text).toContain(
     'none of 2 ways to pay fits: balance 0.00 of 0.25 USDC on Base Sepolia; balance 0.00 of 0.25 USDC on Arbitrum Sepolia. Nothing was signed',
   )
-}, 180_000)
+}, 300_000)
 
 test.each([
   ['base-sepolia,base', /^--networks has "base", whose money is real; it can be base-sepolia, .*\n$/],

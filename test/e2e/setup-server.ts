@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { SERVER_PROGRAM } from '../server-program.ts'
 import { eventually } from './world.ts'
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** A standalone server as its own process, and an operator with a browser's cookie jar. */
 export interface SetupServer {
@@ -19,7 +17,7 @@ export interface SetupServer {
 }
 
 export async function startServer(env: Record<string, string>, baseUrl: string): Promise<SetupServer> {
-  const child: ChildProcess = spawn(process.execPath, [MAIN, 'serve'], {
+  const child: ChildProcess = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
     env: { PATH: process.env.PATH ?? '', PORT: new URL(baseUrl).port, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { VARIABLES } from '../../src/config/from-env.ts'
 import type { GatewayOptions } from '../../src/config/options.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
 const ELSEWHERE = 'https://api.example.com/v1/{resourceId}'
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** The standalone server, as a process of its own. */
 export interface ServerProcess {
@@ -21,7 +20,7 @@ export async function startServerProcess(
   { port, dataDir }: { port: number; dataDir: string },
 ): Promise<ServerProcess> {
   const issuer = options.fetchResourceCredentials && (await startIssuer(options.fetchResourceCredentials))
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
     env: {
       PATH: process.env.PATH ?? '',
       ...environmentOf(options),

@@ -242,7 +242,7 @@ export async function startWorld(
         if (found.state === state) return found
         // Finality needs blocks, and an idle test chain makes none.
         await chain.mine(1)
-        await new Promise((turn) => setTimeout(turn, 50))
+        await new Promise((turn) => setTimeout(turn, 100))
       }
     },
     sellerBalance: () => chain.balanceOf(seller.address),

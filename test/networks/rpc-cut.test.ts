@@ -79,6 +79,8 @@ test('the RPC of one chain is cut for a minute under load: the other sells on, a
     const answer = (await access(shop.url, bought.body, bought.header))!
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     sold += 1
+    // More sales would prove no more, and take a whole core from other tests for this minute.
+    await turn(500)
   }
   expect(sold).toBeGreaterThan(5)
 
@@ -89,4 +91,4 @@ test('the RPC of one chain is cut for a minute under load: the other sells on, a
   for (const { buyer } of [...inFlight, late]) {
     expect(await flowsOn(gone, buyer)).toEqual({ paid: PRICE, back: 0n })
   }
-}, 180_000)
+}, 300_000)

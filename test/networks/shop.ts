@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { PaymentRequired, PaymentRequirements } from '../../src/protocol/payment.ts'
 import {
@@ -13,10 +12,9 @@ import {
   startDevChain,
 } from '../../src/testing/index.ts'
 import { type Answer, answerOf, freePort } from '../e2e/world.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
 export const PRICE = 1_000_000n
-
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** Local chains with these ids, each with the token at its real address and the same accounts. */
 export function startChains(...chainIds: number[]): Promise<DevChain[]> {
@@ -68,7 +66,7 @@ export async function startShop(env: NodeJS.ProcessEnv): Promise<Shop> {
   let child: ChildProcess
 
   async function start(): Promise<void> {
-    const born = spawn(process.execPath, [MAIN, 'serve'], {
+    const born = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
       env: { DATA_DIR: dataDir, BASE_URL: url, ...env, PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

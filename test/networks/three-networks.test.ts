@@ -145,5 +145,5 @@ describe('one shop on three networks', () => {
     for (const [index, chain] of chains.entries()) {
       expect(await chain.balanceOf(buyers[index]!.address)).toBe(0n)
     }
-  }, 60_000)
+  })
 })

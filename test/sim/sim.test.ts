@@ -1,15 +1,15 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runHistory } from './history.ts'
-import { MUTANTS } from './mutants.ts'
-import { STORMS } from './storms.ts'
 
 const HISTORIES = 1000
-const STORM_HISTORIES = 80
-const MUTANT_HISTORIES = 400
 
+// A history makes thousands of errors on purpose, and their stacks are not needed.
+const { stackTraceLimit } = Error
 beforeAll(() => {
-  // A history makes thousands of errors on purpose, and their stacks are not needed.
   Error.stackTraceLimit = 0
+})
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit
 })
 
 describe(`${HISTORIES} seeded histories`, () => {
@@ -23,7 +23,7 @@ describe(`${HISTORIES} seeded histories`, () => {
       if (violations.length > 0)
         failures.push(`npm run sim -- --seed ${seed} --histories 1: ${violations.join('; ')}`)
     }
-  }, 300_000)
+  }, 600_000)
 
   test('no invariant is violated', () => {
     expect(failures).toEqual([])
@@ -107,29 +107,5 @@ describe(`${HISTORIES} seeded histories`, () => {
     const [first, second] = [await runHistory(7, { logging: true }), await runHistory(7, { logging: true })]
     expect(second.log).toEqual(first.log)
     expect(first.log.length).toBeGreaterThan(50)
-  })
-})
-
-describe(`${STORM_HISTORIES} histories for each fixed weather`, () => {
-  test.each(STORMS)('$name', async ({ name, weather, counts }) => {
-    const failures: string[] = []
-    let happened = 0
-    for (let seed = 1; seed <= STORM_HISTORIES; seed++) {
-      const { violations, counters } = await runHistory(seed, { weather })
-      happened += counters.get(counts ?? '') ?? 0
-      if (violations.length > 0) failures.push(`${name}, seed ${seed}: ${violations.join('; ')}`)
-    }
-    expect(failures).toEqual([])
-    if (counts !== undefined) expect(happened).toBeGreaterThanOrEqual(STORM_HISTORIES / 2)
-  })
-})
-
-describe('the simulator finds a money bug', () => {
-  test.each(MUTANTS)('$name', async ({ mutation }) => {
-    let caught: string | undefined
-    for (let seed = 1; seed <= MUTANT_HISTORIES && caught === undefined; seed++) {
-      caught = (await runHistory(seed, { mutation })).violations[0]
-    }
-    expect(caught).toBeDefined()
   })
 })

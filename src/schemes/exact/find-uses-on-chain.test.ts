@@ -86,7 +86,7 @@ async function sendAs(index: number, calls: SignedAuthorization[]): Promise<Hex>
   const { raw, hash } = await signer.sign({ nonce, calls, gas: 3_000_000, ...fees })
   expect(await chain.submit(raw)).toBe('accepted')
   // anvil mines a moment after it has accepted.
-  await expect.poll(() => chain.mined([hash]), { interval: 10, timeout: 10_000 }).toHaveLength(1)
+  await expect.poll(() => chain.mined([hash]), { interval: 10, timeout: 60_000 }).toHaveLength(1)
   return hash
 }
 

@@ -78,7 +78,8 @@ test.each(NETWORKS)("the digest equals viem's on $word, with either keccak", (ne
     expect(fast(auth)).toEqual(expected)
     expect(pure(auth)).toEqual(expected)
   }
-  fc.assert(fc.property(someAuthorization, check), { numRuns: 1500 })
+  // Networks differ only in their domain: of what is common to them, these are thousands of runs.
+  fc.assert(fc.property(someAuthorization, check), { numRuns: 300 })
 })
 
 test('recovery finds the signer that viem finds, or none where it finds none', async () => {
