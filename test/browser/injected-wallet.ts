@@ -21,11 +21,10 @@ interface Ask {
 }
 
 class WalletError extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-  ) {
+  readonly code: number
+  constructor(code: number, message: string) {
     super(message)
+    this.code = code
   }
 }
 

@@ -164,7 +164,7 @@ test('a payment that settles late survives reloads: one signature, one payment, 
   try {
     await pay()
     await page.getByText(/\(\d+ s\)/).waitFor()
-    await page.getByText(/same payload/).waitFor()
+    await page.getByText('The chain has not confirmed it yet').waitFor()
     await inspect(page, 'settling')
     await page.reload()
     await page.getByText('The payment settles on the chain').waitFor()
@@ -208,6 +208,8 @@ test('a call that stays broken is refunded, and the page tells the story to its 
   while ((await isBack.count()) === 0) await routes.world.chain.mine(1)
   await inspect(page, 'refunded')
   expect(await routes.world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [CALL_PRICE] })
+  await page.reload()
+  await isBack.waitFor()
   await page.getByRole('button', { name: 'Buy again' }).click()
   await page.getByRole('button', { name: /^Pay with/ }).waitFor()
   await close()

@@ -59,16 +59,21 @@ export function PayApp({ offer }: { offer: PayOffer }): JSX.Element {
           onOver={startOver}
         />
       )}
-      {phase.at === 'unpaid' && (
-        <Unpaid reason={phase.reason} untilMs={phase.untilMs} onAgain={again} onOver={startOver} />
-      )}
+      {phase.at === 'unpaid' && <Unpaid {...phase} onAgain={again} onOver={startOver} />}
     </div>
   )
 }
 
 /** The payment was not taken, but until it has expired it could be: signing another one could pay twice. */
-function Unpaid(props: { reason: string; untilMs: number; onAgain(): void; onOver(): void }): JSX.Element {
-  const { reason, untilMs, onAgain, onOver } = props
+function Unpaid(props: {
+  reason: string
+  /** The seller does not say that it took nothing. */
+  isRefused: boolean
+  untilMs: number
+  onAgain(): void
+  onOver(): void
+}): JSX.Element {
+  const { reason, isRefused, untilMs, onAgain, onOver } = props
   const [isOver, setOver] = useState(untilMs < Date.now())
   useEffect(() => {
     if (isOver) return
@@ -78,7 +83,7 @@ function Unpaid(props: { reason: string; untilMs: number; onAgain(): void; onOve
   const until = new Date(untilMs).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
   return (
     <div class="note bad">
-      <p class="state bad">The payment was not taken.</p>
+      <p class="state bad">{isRefused ? 'The seller refused the request.' : 'The payment was not taken.'}</p>
       <p>{reason}</p>
       {!isOver && (
         <p>

@@ -5,8 +5,8 @@ import type { ChallengeStatus } from '../../src/protocol/access.ts'
 const POLL_MS = 2_000
 
 export interface Undelivered {
-  /** Of the backend's answer. */
-  status: number
+  /** Of the backend's answer; absent: the payment is on its way back already. */
+  status?: number
   /** ISO 8601. */
   when: string | null
   statusUrl: string | null
@@ -27,7 +27,7 @@ export function RefundStory({
   onOver(): void
 }): JSX.Element {
   const found = useStatus(statusUrl)
-  const state = found?.state ?? 'PAID'
+  const state = found?.state ?? (status === undefined ? 'REFUND_PENDING' : 'PAID')
   if (state === 'REFUNDED') {
     return (
       <div class="note good">

@@ -5,6 +5,8 @@ export type Sent =
   | { kind: 'answered'; response: Response; txHash: string }
   /** Paid, and no delivery: the same payment calls again, or goes back. */
   | { kind: 'undelivered'; response: Response; txHash: string }
+  /** Paid, not delivered, and the payment is on its way back or is back. */
+  | { kind: 'refunded'; statusUrl: string | null }
   /** For certain not paid by now. */
   | { kind: 'unpaid'; reason: string }
   /** Anything else that sending again will not change. */
@@ -29,11 +31,19 @@ export async function sendPayment(
     }).catch(() => undefined)
     const sent = response && (await decide(response))
     if (sent) return sent
-    onPending(response ? await reasonOf(response) : 'The seller cannot be reached right now.')
+    onPending(await pendingWords(response))
     const seconds = Number(response?.headers.get('retry-after'))
     const delayMs = seconds > 0 ? seconds * 1000 : Math.min(8000, 500 * 2 ** attempt)
     await new Promise((resolve) => setTimeout(resolve, delayMs))
   }
+}
+
+/** The gateway's own words are for programs, except where it says that something is wrong. */
+async function pendingWords(response: Response | undefined): Promise<string> {
+  if (!response) return 'The seller cannot be reached right now; this page keeps trying.'
+  if (response.headers.get('x-svc-code') === 'SETTLEMENT_PENDING')
+    return 'The chain has not confirmed it yet; this page keeps asking.'
+  return `${await reasonOf(response)} This page keeps trying.`
 }
 
 /** undefined: not decided yet. */
@@ -41,6 +51,7 @@ async function decide(response: Response): Promise<Sent | undefined> {
   const receipt = decodeBase64Json(response.headers.get('payment-response') ?? '')
   const code = response.headers.get('x-svc-code')
   const txHash = typeof receipt?.transaction === 'string' ? receipt.transaction : ''
+  if (code === 'CHALLENGE_REFUNDED') return { kind: 'refunded', statusUrl: await statusUrlOf(response) }
   if (code === 'DELIVERY_FAILED') return { kind: 'undelivered', response, txHash }
   if (receipt?.success === true || (response.ok && response.status !== 202))
     return { kind: 'answered', response, txHash }
@@ -51,6 +62,11 @@ async function decide(response: Response): Promise<Sent | undefined> {
     return { kind: 'refused', reason: 'The seller answered with a redirect, which this page cannot follow.' }
   }
   return { kind: 'refused', reason: await reasonOf(response) }
+}
+
+async function statusUrlOf(response: Response): Promise<string | null> {
+  const body = (await response.json().catch(() => undefined)) as { statusUrl?: unknown } | undefined
+  return typeof body?.statusUrl === 'string' ? body.statusUrl : null
 }
 
 async function reasonOf(response: Response): Promise<string> {

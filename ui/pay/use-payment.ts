@@ -16,7 +16,7 @@ export type Phase =
   | { at: 'answered'; answer: Answer; txHash: string; network: string }
   | { at: 'undelivered'; undelivered: Undelivered; txHash: string; network: string }
   /** A payment is signed and was not taken; it stays the only one until it has expired. */
-  | { at: 'unpaid'; reason: string; untilMs: number }
+  | { at: 'unpaid'; reason: string; isRefused: boolean; untilMs: number }
 
 export interface PaymentFlow {
   phase: Phase
@@ -59,9 +59,18 @@ export function usePayment({ terms: shown }: PayOffer): PaymentFlow {
         }
         return setPhase({ at: 'undelivered', undelivered, txHash: sent.txHash, network })
       }
+      case 'refunded': {
+        const { statusUrl } = sent
+        return setPhase({ at: 'undelivered', undelivered: { when: null, statusUrl }, txHash: '', network })
+      }
       case 'unpaid':
-      case 'refused':
-        return setPhase({ at: 'unpaid', reason: sent.reason, untilMs: kept.validBefore * 1000 })
+      case 'refused': {
+        const { reason } = sent
+        // It was answered before, so that nothing is owed: the answer can only not be had again.
+        if (kept.answered) return setPhase({ at: 'offer', problem: reason })
+        const isRefused = sent.kind === 'refused'
+        return setPhase({ at: 'unpaid', reason, isRefused, untilMs: kept.validBefore * 1000 })
+      }
     }
   }
 

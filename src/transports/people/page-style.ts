@@ -8,13 +8,13 @@ body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 sy
 .page { max-width: 46rem; margin: 0 auto; padding: 1.5rem 1rem 3rem }
 .seller { display: flex; align-items: center; gap: .75rem; margin: 0 0 1rem; font-weight: 600; font-size: 1.05rem }
 .seller img { height: 2.25rem; max-width: 9rem; object-fit: contain }
-.card { padding: 1.75rem; margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem }
+.card > :first-child { margin-top: 0 } .card { padding: 1.75rem; margin: 0 0 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem }
 h1 { margin: 0; font-size: 1.6rem; line-height: 1.25 } h2 { margin: 0 0 .75rem; font-size: 1.15rem } h3 { margin: 1.5rem 0 .4rem; font-size: 1rem }
 p { margin: .5rem 0 } a { color: var(--link) } .soft { color: var(--soft) } .small { font-size: .875rem }
 .good { color: var(--good) } .wait { color: var(--wait) } .bad { color: var(--bad) } .state { font-weight: 600 }
 code, pre, .mono { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .875rem }
 pre { margin: .5rem 0; padding: .75rem; max-height: 26rem; overflow: auto; background: var(--sunken); border: 1px solid var(--line); border-radius: .5rem; white-space: pre-wrap }
-.price { margin: .75rem 0 0; font-size: 2rem; font-weight: 650; line-height: 1.2 } .price small { font-size: 1rem; font-weight: 400; color: var(--soft) }
+.price { margin: .75rem 0 0; font-size: 2rem; font-weight: 650; line-height: 1.2 } .price small { display: inline-block; font-size: 1rem; line-height: 1.4; font-weight: 400; color: var(--soft) }
 .items { list-style: none; margin: 0; padding: 0 } .items li { display: grid; grid-template-columns: 1fr auto; gap: 0 1.5rem; padding: .85rem 0; border-top: 1px solid var(--line) } .items li:first-child { border: 0; padding-top: 0 } .items li:last-child { padding-bottom: 0 }
 .items .what { font-weight: 600 } .items .cost { font-weight: 650; text-align: right; white-space: nowrap } .items .more { grid-column: 1 / -1 } .items p { margin: .15rem 0 }
 .copied { position: relative } .copied button { position: absolute; top: .5rem; right: .5rem } .copied pre { padding-right: 5.5rem }

@@ -51,8 +51,9 @@ export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
   const headers = frame.headers(bundle, { connects: true, images: ['data:', 'blob:'] })
   const networks = parts.networks.map(shownToWallets)
   const end = `<p class="soft small">${[
-    refunds && escapeHtml(refunds.description),
     'The payment is a signature: the wallet needs no coins for gas.',
+    refunds?.policy === 'automatic' && 'If the call fails, your money goes back automatically.',
+    refunds?.policy === 'manual' && 'If the call fails, the seller sends your money back by hand.',
     shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`,
   ]
     .filter(Boolean)
