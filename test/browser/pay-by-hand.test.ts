@@ -1,8 +1,13 @@
 import { mkdir, readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import express from 'express'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { payPerRequest, paystile } from '../../src/frameworks/express.ts'
+import { createGateway } from '../../src/gateway.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import { CALL_PRICE, type RoutesWorld, startRoutesWorld, sunny } from '../e2e/routes-world.ts'
+import { freePort } from '../e2e/world.ts'
 import {
   DESKTOP,
   expectAccessible,
@@ -258,6 +263,39 @@ test('without a wallet, or with several, the page says what to do', async () => 
   await page.getByRole('button', { name: 'Pay with <b>Second</b>' }).click()
   await page.getByText('The wallet has no account to pay from.').waitFor()
   await close()
+})
+
+test('a call that the seller’s own server answers is paid by hand as well', async () => {
+  const { chain } = routes.world
+  const port = await freePort()
+  const gateway = await createGateway({
+    walletAddress: chain.account(4).address,
+    gasWalletPrivateKey: chain.account(5).privateKey,
+    rpcUrl: chain.rpcUrl,
+    routes: [{ routeId: 'own', method: 'GET', path: '/own', unitAmount: '$0.01', description: 'Our own' }],
+    baseUrl: `http://127.0.0.1:${port}/gateway`,
+    store: 'memory',
+    pollIntervalMs: 25,
+  })
+  const app = express()
+  app.use('/gateway', paystile(gateway))
+  app.get(
+    '/own',
+    payPerRequest(gateway, 'own'),
+    (_req, res) => void res.type('text').send('from our own server'),
+  )
+  const server = await new Promise<Server>((done) => {
+    const listening: Server = app.listen(port, '127.0.0.1', () => done(listening))
+  })
+  const { page, wallet, pay, close } = await person()
+  await page.goto(`http://127.0.0.1:${port}/own`)
+  await pay()
+  await page.getByText('from our own server').waitFor()
+  expect(wallet.signed).toHaveLength(1)
+  await close()
+  server.close()
+  server.closeAllConnections()
+  await gateway.close()
 })
 
 test('no other site can show the page in a frame', async () => {

@@ -1,4 +1,4 @@
-import { decodeBase64Json } from './terms.ts'
+import { decodeBase64Json } from './authorization.ts'
 
 export type Sent =
   /** What was bought; `txHash` is empty where the answer does not name it. */

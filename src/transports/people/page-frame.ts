@@ -13,8 +13,8 @@ export interface Seller {
 
 /** What all pages of one seller share. Scripts and styles are inline and allowed by their hashes: a page needs no other file. */
 export interface PageFrame {
-  /** The document up to its main part; `title` is escaped here. */
-  open(title: string): string
+  /** The document up to its main part. The seller's name is its heading, unless the page has another. */
+  open(title: string, nameTag?: 'h1' | 'span'): string
   close(script: string): string
   headers(script: string, more?: { connects?: boolean; images?: readonly string[] }): Record<string, string>
 }
@@ -24,7 +24,7 @@ export function createPageFrame(seller: Seller): PageFrame {
   const logo = seller.logoUrl === null ? '' : `<img src="${escapeHtml(seller.logoUrl)}" alt="">`
   const logoSource = seller.logoUrl?.startsWith('https:') ? [new URL(seller.logoUrl).origin] : []
   return {
-    open: (title) => `<!doctype html>
+    open: (title, nameTag = 'span') => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -37,7 +37,7 @@ export function createPageFrame(seller: Seller): PageFrame {
 <body>
 <div class="band"></div>
 <div class="page">
-<header class="seller">${logo}<span>${escapeHtml(seller.name)}</span></header>
+<header class="seller">${logo}<${nameTag}>${escapeHtml(seller.name)}</${nameTag}></header>
 `,
     close: (script) => `</div>
 <script>${script}</script>

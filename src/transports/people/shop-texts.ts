@@ -65,7 +65,7 @@ function mcpEntries({ baseUrl, discovery }: TextParts): ReadyText[] {
 function command({ baseUrl }: TextParts): ReadyText {
   return {
     title: 'In a terminal',
-    hint: 'Shows what is sold, asks what to buy, and pays from the key in BUYER_PRIVATE_KEY.',
+    hint: 'Pays from the key in BUYER_PRIVATE_KEY.',
     text: `npx paystile buy ${baseUrl}`,
   }
 }
@@ -79,7 +79,7 @@ function code(parts: TextParts, what: Plan | PaidRoute): ReadyText {
   const hasValues = 'path' in what && what.path.includes('/:')
   return {
     title: 'In code',
-    hint: `npm install @x402/fetch @x402/evm viem, then run it with your key in BUYER_PRIVATE_KEY${hasValues ? ' and your own value for each YOUR_…' : ''}.`,
+    hint: `First: npm install @x402/fetch @x402/evm viem. It pays from the key in BUYER_PRIVATE_KEY.${hasValues ? ' Put values of your own in place of YOUR_….' : ''}`,
     text: `import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'

@@ -46,7 +46,7 @@ test('it says what is sold, for how much, on which networks, and how to buy', ()
     'dynamic, at most $2.00',
   ])
     expect(body).toContain(words)
-  for (const words of ['<dt>Base</dt>', '<dt>Polygon</dt>', 'GET /cities', 'pays for calls in advance'])
+  for (const words of ['USDC on Base<br>USDC on Polygon', 'GET /cities', 'pays for calls in advance'])
     expect(body).toContain(words)
   expect(body).toContain('npx paystile buy https://api.example.com/pay')
   expect(body).toContain('<a href="https://api.example.com/pay/today">Open and pay with a wallet</a>')
@@ -56,7 +56,7 @@ test('it says what is sold, for how much, on which networks, and how to buy', ()
 })
 
 test('test money is named as such', () => {
-  expect(bodyOf({ networks: [sepolia!] })).toContain('<dt>Base Sepolia (test money)</dt>')
+  expect(bodyOf({ networks: [sepolia!] })).toContain('USDC on Base Sepolia (test money)')
 })
 
 test('whoever has the page is told so, and HEAD has no body', () => {

@@ -15,29 +15,31 @@ const SCRIPT = `for (const box of document.querySelectorAll('.copied')) {
   const button = document.createElement('button')
   button.type = 'button'
   button.className = 'tiny'
-  button.textContent = 'Copy'
-  button.setAttribute('aria-label', 'Copy: ' + box.dataset.title)
+  const say = (word) => {
+    button.textContent = word
+    button.setAttribute('aria-label', word + ': ' + box.dataset.title)
+  }
+  say('Copy')
   button.addEventListener('click', async () => {
     const text = box.querySelector('pre')
     try {
       await navigator.clipboard.writeText(text.textContent)
-      button.textContent = 'Copied'
+      say('Copied')
     } catch {
       getSelection().selectAllChildren(text)
-      button.textContent = 'Selected'
+      say('Selected')
     }
-    setTimeout(() => { button.textContent = 'Copy' }, 2000)
+    setTimeout(() => say('Copy'), 2000)
   })
-  box.append(button)
+  box.prepend(button)
 }`
 
 /** The page that says to people what is sold and how to buy it: made here, once. */
 export function createShopWindow(parts: TextParts & { seller: Seller }): ShopWindow {
   const frame = createPageFrame(parts.seller)
   const { seller, discovery } = parts
-  const body = `${frame.open(seller.name)}<main>
+  const body = `${frame.open(seller.name, 'h1')}<main>
 <section class="card">
-<h1>${escapeHtml(seller.name)}</h1>
 <p>${escapeHtml(discovery.description)}</p>
 ${networks(parts)}
 </section>
@@ -58,10 +60,14 @@ ${frame.close(SCRIPT)}`
 }
 
 function networks({ networks: sold, discovery }: TextParts): string {
-  const rows = sold.map(({ id, name, token, testnet }) => {
-    const kind = testnet ? ' (test money)' : ''
-    return `<dt>${escapeHtml(name)}${kind}</dt><dd>${escapeHtml(token.symbol)}, paid to <code>${escapeHtml(payToOn(discovery, id))}</code></dd>`
-  })
+  const row = (name: string, value: string) => `<dt>${escapeHtml(name)}</dt><dd>${value}</dd>`
+  const named = ({ name, testnet, token }: (typeof sold)[number]) =>
+    escapeHtml(`${token.symbol} on ${name}${testnet ? ' (test money)' : ''}`)
+  const address = (id: string) => `<code>${escapeHtml(payToOn(discovery, id))}</code>`
+  const isOneWallet = new Set(sold.map(({ id }) => payToOn(discovery, id))).size === 1
+  const rows = isOneWallet
+    ? [row('Paid in', sold.map(named).join('<br>')), row('Paid to', address(sold[0]!.id))]
+    : sold.map((network) => row('Paid in', `${named(network)}, to ${address(network.id)}`))
   const any =
     sold.length > 1
       ? '<p class="soft small">A price is the same on every network. Where the fees of a network would eat up a small price, it is not offered there.</p>'
