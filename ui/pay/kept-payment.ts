@@ -5,8 +5,8 @@ export interface KeptPayment {
   header: string
   /** CAIP-2. */
   network: string
-  /** Seconds since the epoch: until then it can become money. */
-  validBefore: number
+  /** Until then it can become money: milliseconds since the epoch by this browser's clock, right or wrong. */
+  untilMs: number
   /** Milliseconds since the epoch. */
   signedAt: number
   /** It has been answered with what was bought. */
@@ -23,7 +23,7 @@ export function readKept(url: string): KeptPayment | undefined {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(keyOf(url)) ?? 'null')
     const kept = value as KeptPayment | null
-    return typeof kept?.header === 'string' && typeof kept.validBefore === 'number' ? kept : undefined
+    return typeof kept?.header === 'string' && typeof kept.untilMs === 'number' ? kept : undefined
   } catch {
     return undefined
   }

@@ -70,7 +70,7 @@ export function usePayment({ terms: shown }: PayOffer): PaymentFlow {
         // It was answered before, so that nothing is owed: the answer can only not be had again.
         if (kept.answered) return setPhase({ at: 'offer', problem: reason })
         const isRefused = sent.kind === 'refused'
-        return setPhase({ at: 'unpaid', reason, isRefused, untilMs: kept.validBefore * 1000 })
+        return setPhase({ at: 'unpaid', reason, isRefused, untilMs: kept.untilMs })
       }
     }
   }
@@ -99,7 +99,7 @@ export function usePayment({ terms: shown }: PayOffer): PaymentFlow {
     return keepFirst(URL_HERE, {
       header: paymentHeader(terms, accepted, { signature, authorization }),
       network: network.id,
-      validBefore: Number(authorization.validBefore),
+      untilMs: Date.now() + accepted.maxTimeoutSeconds * 1000,
       signedAt: Date.now(),
       answered: false,
     })
