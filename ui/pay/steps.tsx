@@ -25,7 +25,10 @@ export function Steps({ now, note }: { now: Step; note: string | undefined }): J
             </span>
             <span>
               {WORDS[step]}
-              {index === at && now === 'settle' && seconds > 2 && ` (${seconds} s)`}
+              {/* Not for screen readers: they would read every second. */}
+              {index === at && now === 'settle' && seconds > 2 && (
+                <span aria-hidden="true"> ({seconds} s)</span>
+              )}
             </span>
           </li>
         ))}

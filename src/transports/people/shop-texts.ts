@@ -79,7 +79,7 @@ function code(parts: TextParts, what: Plan | PaidRoute): ReadyText {
   const hasValues = 'path' in what && what.path.includes('/:')
   return {
     title: 'In code',
-    hint: `First: npm install @x402/fetch @x402/evm viem. It pays from the key in BUYER_PRIVATE_KEY.${hasValues ? ' Put values of your own in place of YOUR_….' : ''}`,
+    hint: `First: npm install @x402/fetch @x402/evm viem. It pays from the key in BUYER_PRIVATE_KEY.${hasValues ? ' Put a value of your own for each YOUR_ word.' : ''}`,
     text: `import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
