@@ -185,18 +185,20 @@ async function bundlePages() {
   if (!isStale(mark, listTree(join(root, 'ui')))) return { ok: true, output: '' }
   const startedAt = new Date()
   const vite = packageBin('vite', 'bin/vite.js')
-  const { code, output, interrupted } = await runChild(
-    process.execPath,
-    [vite, 'build', 'ui', '--logLevel', 'warn'],
-    { capture: true, cwd: root },
-  )
-  if (interrupted) process.exit(130)
-  // Vite has emptied the folder. The mark is written last, so that a failed build, or an edit meanwhile, causes another build.
-  if (code === 0) {
-    writeFileSync(mark, '')
-    utimesSync(mark, startedAt, startedAt)
+  // The first one empties the folder that both write into.
+  for (const folder of ['ui', 'ui/pay']) {
+    const { code, output, interrupted } = await runChild(
+      process.execPath,
+      [vite, 'build', folder, '--logLevel', 'warn'],
+      { capture: true, cwd: root },
+    )
+    if (interrupted) process.exit(130)
+    if (code !== 0) return { ok: false, output }
   }
-  return { ok: code === 0, output }
+  // The mark is written last, so that a failed build, or an edit meanwhile, causes another build.
+  writeFileSync(mark, '')
+  utimesSync(mark, startedAt, startedAt)
+  return { ok: true, output: '' }
 }
 
 async function runTsc(tsconfig) {

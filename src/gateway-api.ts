@@ -45,6 +45,13 @@ export interface Gateway {
    */
   handle(request: Request, peer?: Peer): Promise<Response | undefined>
   /**
+   * The page that says to people what is sold and how to buy it, for a path of your own choice. undefined: it is switched off.
+   *
+   * @example
+   * const page = gateway.shopWindow(new Request('http://localhost:3000/shop'))
+   */
+  shopWindow(request: Request): Response | undefined
+  /**
    * Says whether a token opens something; knows only tokens that this gateway signs.
    *
    * @example

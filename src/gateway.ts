@@ -26,9 +26,11 @@ import { checkNetworks, checkReadiness, shareReadiness } from './transports/http
 import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import { createSpenderReader } from './transports/http/read-spender.ts'
+import { toResponse } from './transports/http/reply.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
+import { buildPages } from './wiring/build-pages.ts'
 import { buildPrices } from './wiring/build-prices.ts'
 import { balancesOn, buildRail, connectChain } from './wiring/build-rail.ts'
 import { buildReceipts } from './wiring/build-receipts.ts'
@@ -168,6 +170,7 @@ export async function createGateway(
     servesRoutes: !!served,
     jwks: !!jwks,
   })
+  const pages = await buildPages(config, { discovery, servesRoutes: !!served, jwks: !!jwks })
   const { siwx, signIn, verifyAccess } = buildSignIn(config, {
     ...{ engine, verifyBearer, random, limits },
     signsTokens: delivery.instant,
@@ -227,6 +230,7 @@ export async function createGateway(
         },
       }),
     mounts,
+    ...pages,
     ...safeguards,
   })
   await engine.start()
@@ -241,9 +245,11 @@ export async function createGateway(
       routes: config.routes,
       extensions: receipts.extensions,
       leaseMs: deliveryLeaseMs,
+      ...(pages.paymentPage && { paymentPage: pages.paymentPage }),
       ...(credits && { credits: { ...engine, readSpender: credits.readSpender }, signIn }),
       ...safeguards,
     }),
+    shopWindow: (request) => pages.shopWindow && toResponse(pages.shopWindow(request), request),
     verifyBearer,
     verifyAccess,
     get discovery() {

@@ -31,6 +31,10 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   MCP_ENABLED: { option: 'mcp', member: 'enabled', kind: 'flag' },
   MCP_ROUTES: { option: 'mcp', member: 'routes', kind: 'flag' },
   DOCUMENTS_ENABLED: { option: 'documents', kind: 'flag' },
+  SHOP_WINDOW: { option: 'shopWindow', member: 'enabled', kind: 'flag' },
+  SHOP_NAME: { option: 'shopWindow', member: 'name', kind: 'text' },
+  SHOP_LOGO_URL: { option: 'shopWindow', member: 'logoUrl', kind: 'text' },
+  SHOP_COLOR: { option: 'shopWindow', member: 'color', kind: 'text' },
   BASE_URL: { option: 'baseUrl', kind: 'text' },
   RESOURCE_ENDPOINT: { option: 'resourceEndpoint', kind: 'text' },
   FACILITATOR_URL: { option: 'facilitatorUrl', kind: 'text' },
@@ -165,7 +169,9 @@ function parse(text: string, kind: Kind): { value: unknown } | { fault: string }
       if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return { value: Number(text) }
       return { fault: `is ${quote(text)}; it must be a number, for example 0.5.` }
     case 'flag': {
-      const value = { true: true, '1': true, false: false, '0': false }[text.toLowerCase()]
+      const value = { true: true, '1': true, on: true, false: false, '0': false, off: false }[
+        text.toLowerCase()
+      ]
       return value === undefined ? { fault: `is ${quote(text)}; it must be true or false.` } : { value }
     }
     case 'secret JSON':

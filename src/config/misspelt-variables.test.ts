@@ -17,7 +17,7 @@ test.each([
 })
 
 test('an unknown variable with our prefix is reported even if no known one is similar', () => {
-  expect(misspeltVariables({ SVC_COLOUR: 'red' })).toEqual(['SVC_COLOUR is set, and nothing reads it.'])
+  expect(misspeltVariables({ SVC_FLAVOUR: 'red' })).toEqual(['SVC_FLAVOUR is set, and nothing reads it.'])
 })
 
 test('variables that are right, blank, of other programs, or set beside the right one are not reported', () => {

@@ -76,6 +76,12 @@ interface Options {
   mcp?: boolean | { routes?: boolean }
   /** The documents that agents read: llms.txt, skills.md, openapi.json and others. Default true. */
   documents?: boolean
+  /**
+   * The pages for people: what is sold, at the base path of the standalone server (embedded: where `gateway.shopWindow` is
+   * mounted), and a paid GET route that a browser opens. Default true. `name` (default `agentName`), `logoUrl` and `color`
+   * (`#rrggbb`) are the seller's.
+   */
+  shopWindow?: boolean | { name?: string; logoUrl?: string; color?: string }
   /** Where buyers reach the gateway, with its base path. Default `http://localhost:3000`. */
   baseUrl?: string
   /** Where tokens are used: a URL with `{resourceId}`. Default `<baseUrl>/resource/{resourceId}`. */
@@ -202,6 +208,9 @@ export type LabelName =
   | 'a2a.transferProofs'
   | 'mcp.routes'
   | 'provider.url'
+  | 'shopWindow.name'
+  | 'shopWindow.logoUrl'
+  | 'shopWindow.color'
   | `perNetwork.${number}.${keyof NetworkOptions}`
 
 /** Where the options came from, if not from a call of `createGateway`. */
@@ -234,6 +243,7 @@ const KNOWN: Record<OptionName, true> = {
   a2a: true,
   mcp: true,
   documents: true,
+  shopWindow: true,
   baseUrl: true,
   resourceEndpoint: true,
   facilitatorUrl: true,

@@ -37,6 +37,7 @@ describe('valid options', () => {
   test('the smallest options give every default', () => {
     expect(resolveConfig(good)).toEqual({
       receiptPrivateKey: null,
+      shopWindow: { name: 'paystile', logoUrl: null, color: null },
       signedOffers: false,
       networks: [
         {

@@ -10,6 +10,7 @@ import { checkPaths } from './check-paths.ts'
 import { readReceipts } from './check-receipts.ts'
 import { checkResource } from './check-resource.ts'
 import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
+import { readShopWindow } from './check-shop-window.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { readPlaces } from './network-places.ts'
@@ -81,8 +82,10 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   if (agents.mcp?.routes && embedded) {
     reader.fault('mcp.routes', 'needs proxyTo or fetchResource: handlers of your own server cannot be tools.')
   }
+  const agentName = reader.text('agentName') ?? 'paystile'
   const rest = {
-    agentName: reader.text('agentName') ?? 'paystile',
+    agentName,
+    shopWindow: readShopWindow(reader, agentName),
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',
     trustProxy: reader.flag('trustProxy'),
     hooks: readHooks(reader),

@@ -47,6 +47,15 @@ export interface AgentConfig {
   contactEmail: string | null
 }
 
+/** How the seller is shown on the pages for people. */
+export interface ShopWindowConfig {
+  name: string
+  /** An https URL, or a path on this host. */
+  logoUrl: string | null
+  /** `#rrggbb`, in lower case. */
+  color: string | null
+}
+
 /** What is signed for buyers to show to others. */
 export interface ReceiptConfig {
   /** PEM blocks: the first signs, all are published. Null: the keys follow from the secret keys. */
@@ -79,6 +88,8 @@ export interface ResolvedConfig extends Limits, AgentConfig, ReceiptConfig {
   backend: BackendConfig
   /** The path of the resource endpoint, with `{resourceId}`, if the gateway itself checks bearers and forwards calls; otherwise null. */
   guardedPath: string | null
+  /** Null: switched off. */
+  shopWindow: ShopWindowConfig | null
   agentName: string
   agentDescription: string
   baseUrl: string

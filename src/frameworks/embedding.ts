@@ -12,6 +12,9 @@ export type { AccessClaims, SvcPayment }
 /** What the adapters need of a gateway. */
 export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyAccess' | 'discovery'>
 
+/** What shows people what is sold. */
+export type ShopGateway = Pick<Gateway, 'shopWindow'>
+
 /** What a token must have been bought for. */
 export interface RequiredAccess {
   /** Default: any plan. */

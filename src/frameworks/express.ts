@@ -8,6 +8,7 @@ import {
   headOf,
   type RequiredAccess,
   refuseUnknownRoute,
+  type ShopGateway,
   type SvcPayment,
 } from './embedding.ts'
 import { answerBodyFaults } from './express-body-faults.ts'
@@ -18,7 +19,15 @@ import { holdAnswer } from './hold-answer.ts'
 import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, ExpressErrorHandler, ExpressHandler, RequiredAccess, SvcPayment }
+export type {
+  AccessClaims,
+  EmbeddedGateway,
+  ExpressErrorHandler,
+  ExpressHandler,
+  RequiredAccess,
+  ShopGateway,
+  SvcPayment,
+}
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's. Two handlers for one
@@ -33,6 +42,19 @@ export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErro
     return request && gateway.handle(request, { address: req.ip, a2aOnAccess: true })
   })
   return [serve, answerBodyFaults(gateway)]
+}
+
+/**
+ * Shows people what is sold and how to buy it.
+ *
+ * @example
+ * app.get('/shop', shopWindow(gateway))
+ */
+export function shopWindow(gateway: ShopGateway): ExpressHandler {
+  return handlerOf(async (req) => {
+    const request = fetchRequestOf(req)
+    return request && gateway.shopWindow(request)
+  })
 }
 
 /**

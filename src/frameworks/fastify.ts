@@ -1,13 +1,20 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { checkAccess, finisher, headOf, type Paid, refuseUnknownRoute } from './embedding.ts'
+import {
+  checkAccess,
+  finisher,
+  headOf,
+  type Paid,
+  refuseUnknownRoute,
+  type ShopGateway,
+} from './embedding.ts'
 import { fetchRequestOf, hookOf, sendResponse } from './fastify-hook.ts'
-import type { PaystileOptions } from './fastify-types.ts'
+import type { PaystileOptions, RouteHook } from './fastify-types.ts'
 import { holdAnswer } from './hold-answer.ts'
 import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcPayment } from './embedding.ts'
+export type { AccessClaims, EmbeddedGateway, RequiredAccess, ShopGateway, SvcPayment } from './embedding.ts'
 export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
@@ -70,6 +77,16 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     })
   }
   await fastify.register(serveGateway, { prefix })
+}
+
+/**
+ * Shows people what is sold and how to buy it; for a route's `onRequest`.
+ *
+ * @example
+ * app.get('/shop', { onRequest: shopWindow(gateway) }, (_request, reply) => reply.callNotFound())
+ */
+export function shopWindow(gateway: ShopGateway): RouteHook {
+  return hookOf(async (request) => gateway.shopWindow(fetchRequestOf(request)))
 }
 
 /**

@@ -6,11 +6,12 @@ import {
   finisher,
   type RequiredAccess,
   refuseUnknownRoute,
+  type ShopGateway,
   type SvcPayment,
 } from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf, wholeRequest } from './hono-context.ts'
 
-export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, ShopGateway, SvcPayment }
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
@@ -21,6 +22,20 @@ export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, SvcPay
 export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): MiddlewareHandler {
   return async (c, next) => {
     const response = await gateway.handle(await wholeRequest(c), peerOf(c, options))
+    if (response) return response
+    await next()
+  }
+}
+
+/**
+ * Shows people what is sold and how to buy it.
+ *
+ * @example
+ * app.get('/shop', shopWindow(gateway))
+ */
+export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
+  return async (c, next) => {
+    const response = gateway.shopWindow(c.req.raw)
     if (response) return response
     await next()
   }

@@ -141,6 +141,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     phase: host.phase,
     untilStarted: host.untilStarted,
     operator: ownPort ? undefined : operator,
+    hasShopWindow: () => host.configuration().config?.shopWindow != null,
     metrics: createMetricsRoute({ text: observer.metrics, token: () => settings().metricsToken, auth }),
     gateway: host.answer,
     health,

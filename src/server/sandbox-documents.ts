@@ -18,6 +18,7 @@ const JUDGED = ['set-cookie', ...ORIGIN_WIDE]
  */
 export function sandboxDocuments(response: Response, request: Request): Response {
   const plain = plainReplyOf(response)
+  if (plain?.isOwnPage) return response
   const isJudged = !plain || JUDGED.some((name) => plain.headers[name] !== undefined)
   if (!isJudged && isHarmless(plain)) return response
   const asWorker = headerOf(request, 'service-worker') !== null

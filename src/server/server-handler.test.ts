@@ -7,11 +7,13 @@ let phase: ReturnType<ServerParts['phase']>
 let next: typeof phase | undefined
 let loggedIn: boolean
 let basePath: string
+let hasShopWindow: boolean
 beforeEach(() => {
   phase = 'live'
   next = undefined
   loggedIn = false
   basePath = ''
+  hasShopWindow = false
 })
 
 const operator = createOperatorHandler({
@@ -34,6 +36,7 @@ const parts: ServerParts = {
     phase = next ?? phase
   },
   operator,
+  hasShopWindow: () => hasShopWindow,
   metrics: async () => new Response('metrics'),
   gateway: async () => new Response('gateway'),
   health: () => ({ status: 'ok' }),
@@ -101,6 +104,8 @@ describe('who answers what', () => {
     }
     expect(await get('/')).toBe('302 /admin')
     expect(await get('/', '*/*')).toBe('200 gateway')
+    hasShopWindow = true
+    expect(await get('/'), 'people see what is sold').toBe('200 gateway')
     expect(await get('/metrics')).toBe('200 metrics')
   })
 

@@ -14,6 +14,8 @@ export interface ServerParts {
   untilStarted(limitMs: number): Promise<void>
   /** The operator's pages; undefined: they have a port of their own. */
   operator: OperatorHandler | undefined
+  /** The gateway shows people at the base path what it sells. */
+  hasShopWindow(): boolean
   metrics(request: Request, peer: Peer): Promise<Response>
   gateway(request: Request, peer: Peer): Response | Promise<Response>
   health(): Record<string, unknown>
@@ -32,7 +34,8 @@ export function createServerHandler(
     const shown = parts.operator?.(request, path, peer)
     if (shown) return shown
     if (path === '/metrics') return parts.metrics(request, peer)
-    if (path !== '/' || parts.phase() !== 'live' || !leadsToPages(request)) return undefined
+    if (path !== '/' || parts.phase() !== 'live' || parts.hasShopWindow() || !leadsToPages(request))
+      return undefined
     return redirect(`${parts.basePath()}/admin`)
   }
 

@@ -14,6 +14,10 @@ export const SECTIONS = [
       'PROVIDER_NAME',
       'PROVIDER_URL',
       'AGENT_VERSION',
+      'SHOP_WINDOW',
+      'SHOP_NAME',
+      'SHOP_LOGO_URL',
+      'SHOP_COLOR',
     ],
   },
   {

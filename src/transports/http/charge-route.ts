@@ -2,6 +2,7 @@ import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Engine, Intent, Offer, Outcome, SignedReceipt } from '../../engine/outcome.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
+import type { PaymentPage } from '../people/payment-page.ts'
 import { createSpenderAdmission } from './admit-spender.ts'
 import type { OfferExtension } from './challenge-extensions.ts'
 import { type CreditCharging, createCreditCharge, type EmbeddedCall } from './charge-credits.ts'
@@ -45,6 +46,8 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   routes?: readonly Route[]
   /** Absent: no plan grants credits. */
   credits?: CreditCharging['engine'] & { readSpender: ReadSpender }
+  /** Shows the 402 to people. Absent: they get what agents get. */
+  paymentPage?: PaymentPage
   /** How a wallet spends without its token. */
   signIn?: SignIn
 }
@@ -57,7 +60,7 @@ type Paid = Extract<Outcome, { kind: 'paid' }>
  * whole path.
  */
 export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
-  const { engine, dialects } = options
+  const { engine, dialects, paymentPage } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const { origin } = new URL(baseUrl)
   const basePath = basePathOf(baseUrl)
@@ -115,6 +118,7 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
         const outcome = await engine.purchase(intent)
         if (outcome.kind === 'paid') return { ...outcome, spoken }
         const reply = render.outcome(withUrl(outcome, url), spoken)
+        if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
         const mayBePrepaid = outcome.kind === 'challenge' && takesCredits.has(routeId)
         return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
       },

@@ -4,6 +4,9 @@ import { GatewayError } from '../../errors.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { receiptUrlOf } from '../../protocol/receipts.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
+import type { PaymentPage } from '../people/payment-page.ts'
+import type { ShopWindow } from '../people/shop-window.ts'
+import { acceptsPage } from '../people/wants-page.ts'
 import { soldHere } from '../sold-here.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
 import type { OfferExtension } from './challenge-extensions.ts'
@@ -57,6 +60,10 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   signIn?: SignIn
   /** Absent: no plan grants credits. */
   credits?: Credits
+  /** What is sold, for people: at the base path of a host of the gateway's own. Absent: switched off. */
+  shopWindow?: ShopWindow
+  /** Shows the 402 of a call to people. Absent: switched off. */
+  paymentPage?: PaymentPage
   /** A2A, MCP and the documents, where they are switched on. */
   mounts?: readonly Mount[]
   /** The resource of plans, where the gateway itself checks tokens. */
@@ -98,6 +105,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const context: EndpointContext = {
     ...{ engine, dialects, limits, render, basePath, ...safeguards },
     ...(signIn && { signIn }),
+    ...(options.paymentPage && { paymentPage: options.paymentPage }),
     ...(options.credits && { credits: options.credits }),
   }
   const accessAgain = signIn && createAccessAgain(signIn, render, `${basePath}/x402/access`)
@@ -302,6 +310,12 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     }
   }
 
+  /** Asked last: a seller may sell the base path itself, and no other request should pay for the question. */
+  function shopWindowAt(request: Request): Reply | undefined {
+    if (!options.shopWindow || !acceptsPage(request)) return undefined
+    return requestPath(request).replace(/\/$/, '') === basePath ? options.shopWindow(request) : undefined
+  }
+
   /** On a shared host: {@link OF_THE_HOST}, and receipts that the seller's own pages may have under ids which are none of ours. */
   function isOfTheHost(request: Request): boolean {
     const path = requestTarget(request).split('?')[0]!
@@ -313,7 +327,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   return {
     handle: async (request, peer = {}) => (isOfTheHost(request) ? undefined : answer(request, peer)),
     fetch: async (request, peer = {}) =>
-      (await answer(request, peer)) ?? toResponse(notFound(request), request),
+      (await answer(request, peer)) ?? toResponse(shopWindowAt(request) ?? notFound(request), request),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Engine } from '../../engine/outcome.ts'
+import type { PaymentPage } from '../people/payment-page.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { ReadSpender } from './read-spender.ts'
 import type { Dialects, OutcomeRenderer } from './render-outcome.ts'
@@ -22,6 +23,8 @@ export interface EndpointContext extends Safeguards {
   render: OutcomeRenderer
   /** The path of the gateway's base URL, which every endpoint starts with. Empty, or without a slash at the end. */
   basePath: string
+  /** Shows the 402 of a call to people. Absent: they get what agents get. */
+  paymentPage?: PaymentPage
   /** Absent: nothing can be fetched again by a wallet's sign-in. */
   signIn?: SignIn
   /** Absent: no plan grants credits. */

@@ -9,6 +9,8 @@ export interface Reply {
   bytes?: Buffer
   /** The body is known to have as many bytes as characters. */
   isAscii?: boolean
+  /** A page of our own, whose scripts are ours: it need not be kept apart from the operator's pages. */
+  isOwnPage?: boolean
 }
 
 export function jsonReply(status: number, headers: Readonly<Record<string, string>>, value: unknown): Reply {

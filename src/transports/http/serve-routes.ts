@@ -26,7 +26,7 @@ export function createRouteServer(
   context: EndpointContext,
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
-  const { engine, dialects, limits, render, admit, catchFaults, credits } = context
+  const { engine, dialects, limits, render, admit, catchFaults, credits, paymentPage } = context
   const admission = credits && createSpenderAdmission(credits.readSpender, context)
 
   /** A call by the holder of credits; undefined: the request brings no token or sign-in, and so may pay. */
@@ -75,11 +75,20 @@ export function createRouteServer(
       const offered = engine.offer(intent)
       if (offered) {
         const reply = render.outcome(offered, spoken)
+        if (paymentPage?.isWanted(request)) return paymentPage.show(reply)
         const mayBePrepaid = route.credits > 0 && offered.kind === 'challenge'
         return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
       }
       const challengeId = admitted.payment?.echo.challengeId
-      return catchFaults(async () => rendered(await engine.purchase(intent), spoken), { challengeId, spoken })
+      return catchFaults(
+        async () => {
+          const outcome = await engine.purchase(intent)
+          const reply = rendered(outcome, spoken)
+          if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
+          return reply
+        },
+        { challengeId, spoken },
+      )
     }
   }
 

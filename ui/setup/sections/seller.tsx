@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { Field, More } from '../fields.tsx'
+import { Field, Flag, More } from '../fields.tsx'
 import { Section } from './section.tsx'
 
 export function SellerSection(): JSX.Element {
@@ -40,6 +40,23 @@ export function SellerSection(): JSX.Element {
           optional
         />
         <Field name="AGENT_VERSION" label="Version on the agent card" placeholder="1.0.0" optional />
+      </More>
+      <More title="Pages for people">
+        <Flag
+          name="SHOP_WINDOW"
+          byDefault
+          label="Shop window"
+          hint="At the public address, people see what is sold and how to buy it; a paid GET route that they open takes the payment from their wallet."
+        />
+        <Field name="SHOP_NAME" label="Name shown there" hint="Without it: the name above." optional />
+        <Field
+          name="SHOP_LOGO_URL"
+          label="Logo"
+          hint="The https address of an image, or its path on this host."
+          placeholder="https://example.com/logo.svg"
+          optional
+        />
+        <Field name="SHOP_COLOR" label="Color" placeholder="#0b57b0" optional />
       </More>
     </Section>
   )

@@ -1,0 +1,119 @@
+import { decodeJsonObject } from '../../protocol/base64.ts'
+import type { RefundTerms } from '../../protocol/catalog.ts'
+import type { Network } from '../../protocol/network.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
+import type { PaymentRequired } from '../../protocol/payment.ts'
+import { escapeHtml } from '../http/render-receipt.ts'
+import type { Reply } from '../http/reply.ts'
+import { createPageFrame, inlineJson, type Seller } from './page-frame.ts'
+import { isNavigation } from './wants-page.ts'
+
+/** Shows the 402 of a call to whoever opens it in a browser. */
+export interface PaymentPage {
+  isWanted(request: Request): boolean
+  /** The same 402 with the same headers, as a page from which a wallet pays. */
+  show(challenge: Reply): Reply
+}
+
+export interface PaymentPageParts {
+  seller: Seller
+  networks: readonly Network[]
+  refunds: RefundTerms | undefined
+  /** Where everything that is sold is shown; undefined: nowhere. */
+  shopUrl: string | undefined
+  /** The script of the page, from `ui/pay`. */
+  bundle: string
+}
+
+/** What the script knows of a network besides the terms. */
+export interface PayNetwork {
+  id: string
+  chainId: number
+  name: string
+  symbol: string
+  decimals: number
+  testnet: boolean
+  explorerTxUrl: string
+  /** Absent: no public node is known, so the page cannot add the network to a wallet. */
+  rpcUrls?: readonly string[]
+  coin: string
+}
+
+/** What the page hands to its script. */
+export interface PayOffer {
+  terms: PaymentRequired
+  networks: PayNetwork[]
+}
+
+export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
+  const { seller, refunds, bundle, shopUrl } = parts
+  const frame = createPageFrame(seller)
+  const headers = frame.headers(bundle, { connects: true, images: ['data:', 'blob:'] })
+  const networks = parts.networks.map(shownToWallets)
+  const end = `<p class="soft small">${[
+    'The payment is a signature: the wallet needs no coins for gas.',
+    refunds?.policy === 'automatic' && 'If the call fails, your money goes back automatically.',
+    refunds?.policy === 'manual' && 'If the call fails, the seller sends your money back by hand.',
+    shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`,
+  ]
+    .filter(Boolean)
+    .join(' ')}</p>
+${frame.close(bundle)}`
+
+  return {
+    isWanted: isNavigation,
+    show(challenge) {
+      const terms = decodeJsonObject(challenge.headers['payment-required'] ?? '') as
+        | PaymentRequired
+        | undefined
+      if (!terms) return challenge
+      const { description, method, url } = terms.resource
+      const data: PayOffer = { terms, networks }
+      const body = `${frame.open(`${description} · ${seller.name}`)}<main class="card">
+<p class="soft mono">${escapeHtml(`${method} ${shownPath(url)}`)}</p>
+<h1>${escapeHtml(description)}</h1>
+<p class="price">${priceOf(terms, networks)}</p>
+<div id="pay"><noscript><p class="note wait">To pay here with a wallet, allow JavaScript. Programs need none: the terms are in the header PAYMENT-REQUIRED.</p></noscript></div>
+</main>
+<script type="application/json" id="offer">${inlineJson(data)}</script>
+${end}`
+      return {
+        status: challenge.status,
+        headers: { ...challenge.headers, ...headers },
+        body,
+        isOwnPage: true,
+      }
+    },
+  }
+}
+
+function priceOf({ accepts }: PaymentRequired, networks: readonly PayNetwork[]): string {
+  const [first] = accepts
+  const known = networks.filter(({ id }) => accepts.some(({ network }) => network === id))
+  const preferred = known.find(({ id }) => id === first?.network)
+  if (!first || !preferred) return ''
+  const places = known.map(({ name }) => name).join(' or ')
+  const isTest = known.every(({ testnet }) => testnet) ? ' (test money)' : ''
+  return `${dollars(first.amount, preferred.decimals)} <small>${escapeHtml(`${preferred.symbol} on ${places}${isTest}`)}</small>`
+}
+
+/** At least two decimals, and no zeros beyond them. */
+function dollars(units: string, decimals: number): string {
+  const digits = units.padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `$${whole}.${fraction.padEnd(2, '0')}`
+}
+
+const shownPath = (url: string): string =>
+  URL.canParse(url) ? new URL(url).pathname + new URL(url).search : url
+
+/** The seller's own nodes stay secret: wallets are told the public ones of the table. */
+function shownToWallets({ id, chainId, name, token, testnet, explorerTxUrl, native }: Network): PayNetwork {
+  const known = NETWORKS.find((network) => network.id === id)
+  return {
+    ...{ id, chainId, name, symbol: token.symbol, decimals: token.decimals, testnet, explorerTxUrl },
+    ...(known && { rpcUrls: known.rpcUrls }),
+    coin: native.symbol,
+  }
+}
