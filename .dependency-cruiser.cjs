@@ -14,6 +14,7 @@ const wired = [
   'receipts',
   'delivery',
   'transports',
+  'webhooks',
   'config',
 ]
 
@@ -24,7 +25,8 @@ const mayImport = {
   'chain-facts.ts': ['protocol'],
   'row-base.ts': [],
   'credit-facts.ts': ['protocol', 'row-base.ts'],
-  'facts.ts': ['protocol', 'chain-facts.ts', 'credit-facts.ts', 'row-base.ts'],
+  'webhook-facts.ts': ['protocol', 'row-base.ts'],
+  'facts.ts': ['protocol', 'chain-facts.ts', 'credit-facts.ts', 'row-base.ts', 'webhook-facts.ts'],
   'rail.ts': ['protocol', 'facts.ts'],
   'ports.ts': ['protocol', 'facts.ts', 'rail.ts'],
   rules: ['protocol', 'errors.ts', 'facts.ts'],
@@ -40,7 +42,8 @@ const mayImport = {
   receipts: ['protocol', 'errors.ts', 'exchange.ts'],
   delivery: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'exchange.ts', 'sync-folder.ts', 'receipts'],
   transports: ['protocol', 'errors.ts', 'rules', 'engine', 'dialects'],
-  config: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'sync-folder.ts'],
+  webhooks: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'exchange.ts'],
+  config: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'sync-folder.ts', 'webhooks'],
   'openapi-import': ['protocol', 'errors.ts', 'rules', 'config', 'exchange.ts'],
   'backstage.ts': ['protocol', 'ports.ts', 'engine', 'chain'],
   wiring: wired,

@@ -11,6 +11,7 @@ import { readReceipts } from './check-receipts.ts'
 import { checkResource } from './check-resource.ts'
 import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
 import { readSecretKey, readStore } from './check-store.ts'
+import { readWebhooks } from './check-webhooks.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { readPlaces } from './network-places.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
@@ -86,6 +87,10 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',
     trustProxy: reader.flag('trustProxy'),
     hooks: readHooks(reader),
+    ...readWebhooks(
+      reader,
+      networks.some(({ testnet }) => !testnet),
+    ),
     onAlert: reader.callback('onAlert'),
   }
   const [preferred, ...further] = places.flatMap(({ reader: { label } }, index): NetworkConfig[] => {
