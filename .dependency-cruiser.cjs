@@ -92,6 +92,7 @@ const mayImport = {
     'receipts',
     'openapi-import',
     'delivery',
+    'webhooks',
     'sync-folder.ts',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],

@@ -1,8 +1,7 @@
-import { createHmac } from 'node:crypto'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import type { SecretKeys } from '../delivery/secret-keys.ts'
 import { createWebhooks } from '../webhooks/create-webhooks.ts'
-import { secretOf } from '../webhooks/sign-webhook.ts'
+import { deriveSecrets } from '../webhooks/derive-secrets.ts'
 
 /** Undefined: no endpoints are configured. */
 export function buildWebhooks(
@@ -14,15 +13,7 @@ export function buildWebhooks(
   const endpoints = webhooks.map(({ url, secrets, events }) => ({
     url,
     events,
-    secrets: secrets.length > 0 ? secrets : derivedSecrets(url, keys),
+    secrets: secrets.length > 0 ? secrets : deriveSecrets(url, keys.webhooks),
   }))
   return createWebhooks({ endpoints, allowHosts, userAgent: `paystile/${version}` })
-}
-
-/**
- * The secrets of an endpoint for which none is given: the same on every instance, and after a lost store. While the
- * secret key is replaced there is one of each key.
- */
-export function derivedSecrets(url: string, { webhooks }: Pick<SecretKeys, 'webhooks'>): string[] {
-  return webhooks.map((key) => secretOf(createHmac('sha256', key).update(url).digest()))
 }
