@@ -145,10 +145,8 @@ test('the operator lists, shows, resends and tests deliveries by command, while 
   expect(parked).toBe(0)
   expect(endpoints).toMatchObject([{ host: receiver.host, events: null }])
   expect(items).toHaveLength(2 * SALES + 4)
-  expect(items[0]).toMatchObject({
-    phase: 'DELIVERED',
-    answers: expect.arrayContaining([{ status: 200 }].map(expect.objectContaining)),
-  })
+  expect(items[0]).toMatchObject({ phase: 'DELIVERED', attempts: expect.any(Number) })
+  expect(items[0].answers.at(-1)).toMatchObject({ status: 200 })
   const shown = await run('show', items[0].key)
   expect(shown.body).toMatchObject({ type: items[0].type, data: { challengeId: items[0].challengeId } })
   const before = receiver.events.length

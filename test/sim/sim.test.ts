@@ -90,6 +90,8 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['receipts of refunds', 30],
     ['receipts shown', 400],
     ['receipts signed again', 1],
+    ['events told', 200],
+    ['webhooks refused', 50],
   ])('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
   })
