@@ -13,7 +13,7 @@ export interface WebhookAnswer {
 export type WebhookPhase = 'WAITING' | 'DELIVERED' | 'PARKED'
 
 /** The transition that an event tells of, or the alert: what its body is made of. */
-export interface EventFacts {
+export interface ToldFacts {
   /** When it happened (ms). */
   at: number
   /** As in the log; an alert has none. */
@@ -38,7 +38,7 @@ export interface WebhookRow extends RowBase {
   /** Empty for an alert. */
   challengeId: string
   requestId: string
-  facts: EventFacts
+  facts: ToldFacts
   phase: WebhookPhase
   /** The tries of this round: resending begins another one. */
   attempts: number

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createWebhooks, publicLookup, type WebhookOptions } from './create-webhooks.ts'
+import { createWebhooks, publicLookup, type WebhookSettings } from './create-webhooks.ts'
 import { isPrivateAddress } from './private-address.ts'
 import { secretFault, secretOf } from './sign-webhook.ts'
 
@@ -32,7 +32,7 @@ beforeEach(() => {
   status = 200
 })
 
-async function send(url: string, more: Partial<WebhookOptions> = {}, secrets = [NEW]) {
+async function send(url: string, more: Partial<WebhookSettings> = {}, secrets = [NEW]) {
   const endpoints = [{ url, secrets, events: null }]
   const webhooks = createWebhooks({ endpoints, allowHosts: [], userAgent: 'paystile/test', ...more })
   try {
@@ -43,7 +43,7 @@ async function send(url: string, more: Partial<WebhookOptions> = {}, secrets = [
 }
 
 /** DNS that answers with these addresses, one list per question. */
-function dns(...answers: string[][]): { resolve: WebhookOptions['resolve']; asked: string[] } {
+function dns(...answers: string[][]): { resolve: WebhookSettings['resolve']; asked: string[] } {
   const asked: string[] = []
   const resolve = ((
     name: string,
@@ -56,7 +56,7 @@ function dns(...answers: string[][]): { resolve: WebhookOptions['resolve']; aske
       null,
       found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     )
-  }) as unknown as WebhookOptions['resolve']
+  }) as unknown as WebhookSettings['resolve']
   return { resolve, asked }
 }
 

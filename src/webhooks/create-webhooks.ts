@@ -11,7 +11,7 @@ export interface SignedEndpoint extends Omit<WebhookEndpoint, 'id'> {
   secrets: readonly string[]
 }
 
-export interface WebhookOptions {
+export interface WebhookSettings {
   endpoints: readonly SignedEndpoint[]
   /** Hosts, or `host:port`, that may be private. */
   allowHosts: readonly string[]
@@ -28,7 +28,7 @@ const SHOWN_CHARACTERS = 300
 class PrivateAddressError extends Error {}
 
 /** Posts signed messages to the seller's endpoints. No redirect is followed, and no private address is connected to. */
-export function createWebhooks(options: WebhookOptions): Webhooks & { close(): Promise<void> } {
+export function createWebhooks(options: WebhookSettings): Webhooks & { close(): Promise<void> } {
   const { timeoutMs = TIMEOUT_MS, userAgent } = options
   const resolve = options.resolve ?? resolveHost
   const limits = { connections: 8, connectTimeout: timeoutMs }

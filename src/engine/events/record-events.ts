@@ -1,4 +1,4 @@
-import type { AuditEntry, EventFacts, Put, Store, WebhookEndpoint, WebhookRow } from '../../ports.ts'
+import type { AuditEntry, Put, Store, ToldFacts, WebhookEndpoint, WebhookRow } from '../../ports.ts'
 import type { EventType } from '../../protocol/events.ts'
 import { eventsOf, type ToldEvent } from '../../rules/events.ts'
 
@@ -45,7 +45,7 @@ export function eventRow(
   now: number,
 ): WebhookRow {
   const { at, challengeId, requestId, event, toState, txHash, details } = entry
-  const facts: EventFacts = {
+  const facts: ToldFacts = {
     at,
     event,
     state: toState,
