@@ -23,7 +23,7 @@ const EVENTS: Record<string, readonly string[]> = {
 }
 
 /**
- * I20: every transition that a seller is told of has arrived at an endpoint that lives, each under one id of its own, and
+ * I21: every transition that a seller is told of has arrived at an endpoint that lives, each under one id of its own, and
  * those of a challenge in the order in which they happened.
  */
 export async function checkEvents(scene: Scene): Promise<void> {
@@ -34,7 +34,7 @@ export async function checkEvents(scene: Scene): Promise<void> {
   for (const event of outside.arrived) {
     const kind = `${event.type} ${event.challengeId}`
     if ((kinds.get(event.id) ?? kind) !== kind)
-      world.violate('I20', `${event.id} is the id of two events: ${kinds.get(event.id)} and ${kind}`)
+      world.violate('I21', `${event.id} is the id of two events: ${kinds.get(event.id)} and ${kind}`)
     // Only the first arrival counts: a receiver drops what it has seen.
     if (!kinds.has(event.id))
       arrived.set(event.challengeId, [...(arrived.get(event.challengeId) ?? []), event])
@@ -51,7 +51,7 @@ export async function checkEvents(scene: Scene): Promise<void> {
     world.count('events told', told.length)
     if (told.join() !== happened.join())
       world.violate(
-        'I20',
+        'I21',
         `${challengeId}: ${happened.join(', ')} happened, the seller was told ${told.join(', ')}`,
       )
   }
