@@ -9,10 +9,10 @@ export type { ClosedCredits, Dossier, Engine, Intent, Outcome, PrepaidOutcome } 
 export type { NetworkBalances, WalletBalance }
 
 /** What the operator's side needs of the gateway that it stands behind. */
-export interface Backstage extends Pick<Engine, 'inspect' | 'rails'> {
+export interface Backstage extends Pick<Engine, 'inspect' | 'rails' | 'events'> {
   /** The first is preferred. */
   networks: readonly Network[]
-  store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted' | 'snapshot'>
+  store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted' | 'snapshot' | 'listDue'>
   /** The seller's wallets on each network, and what they hold now. */
   balances(): Promise<NetworkBalances[]>
 }

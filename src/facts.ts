@@ -4,10 +4,12 @@ import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { RowBase } from './row-base.ts'
+import type { WebhookRow } from './webhook-facts.ts'
 
 export type * from './chain-facts.ts'
 export type * from './credit-facts.ts'
 export type * from './row-base.ts'
+export type * from './webhook-facts.ts'
 
 // ── Rows ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -289,6 +291,7 @@ export interface Tables {
   marks: MarkRow
   credits: CreditRow
   calls: CallRow
+  webhooks: WebhookRow
 }
 /** The name of one of a store's tables. */
 export type TableName = keyof Tables

@@ -11,6 +11,7 @@ import { createSeal } from './delivery/seal.ts'
 import { createMpp } from './dialects/mpp/create-mpp.ts'
 import { createX402 } from './dialects/x402/create-x402.ts'
 import { createEngine } from './engine/engine.ts'
+import type { Engine } from './engine/outcome.ts'
 import { namingNetwork } from './engine/rails.ts'
 import { ConfigError, GatewayError } from './errors.ts'
 import type { Gateway } from './gateway-api.ts'
@@ -37,6 +38,7 @@ import { buildReceipts } from './wiring/build-receipts.ts'
 import { buildRoutes } from './wiring/build-routes.ts'
 import { buildSecretKeys } from './wiring/build-secret-keys.ts'
 import { buildSignIn } from './wiring/build-sign-in.ts'
+import { buildWebhooks } from './wiring/build-webhooks.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
 import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
@@ -76,7 +78,8 @@ export async function createGateway(
   const config = resolveConfig(options, source)
   warnOfCatalog(config, source)
   instruments.conceal?.(secretValues(config))
-  const alerts = buildAlerts(config, instruments)
+  let events: Engine['events']
+  const alerts = buildAlerts(config, instruments, () => events)
   const connected = await Promise.all(config.networks.map((on) => connectChain(on, { alerts, clock })))
   const wallets = config.networks.map((on, index) => ({ on, hasCode: connected[index]!.hasCode }))
   const faults = [...connected.flatMap((chain) => chain.faults), ...contractFaults(wallets)]
@@ -109,6 +112,7 @@ export async function createGateway(
   const { delivery, jwks, verifyBearer } = await buildDelivery(config, seal, alerts)
   const served = await buildRoutes(config, seal, alerts)
   const prices = await buildPrices(config)
+  const webhooks = buildWebhooks(config, keys, VERSION)
   // A retry must not call the backend while the first call may still be running.
   const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
@@ -125,6 +129,7 @@ export async function createGateway(
       alerts,
       hooks: config.hooks,
       receipts: receipts.signer,
+      ...(webhooks && { webhooks }),
     },
     {
       baseUrl: config.baseUrl,
@@ -152,6 +157,7 @@ export async function createGateway(
       ...(config.retentionDays > 0 && { retentionMs: config.retentionDays * 86_400_000 }),
     },
   )
+  events = plainEngine.events
   const limits = createRequestLimits(config.rateLimitPerMinute, clock.now)
   const engine = limits.counting(instruments.engine?.(plainEngine) ?? plainEngine)
   const startedAt = clock.now()
@@ -273,6 +279,7 @@ export async function createGateway(
       store,
       inspect: engine.inspect,
       rails: engine.rails,
+      ...(events && { events }),
       balances: () => Promise.all(built.map(balancesOn)),
     },
     async close() {
@@ -280,6 +287,7 @@ export async function createGateway(
       await engine.stop()
       await served?.close()
       await prices?.close()
+      await webhooks?.close()
       turns?.close()
       await store.close()
     },

@@ -9,11 +9,13 @@ export type {
   OptionName,
   OptionSource,
   ProxyTo,
+  WebhookOptions,
 } from './config/options.ts'
 export type { AccessClaims } from './delivery/access-claims.ts'
 export type { ExpectedAccess, Verified, VerifyBearer } from './delivery/verify-bearer.ts'
 export type { X402Words } from './dialects/x402/create-x402.ts'
 export type { Fault } from './dialects/x402/read-payment.ts'
+export type { EventsControl, Resend } from './engine/events/events-api.ts'
 export type {
   ClosedCredits,
   CreditBalance,
@@ -59,6 +61,7 @@ export type {
   Step,
   Store,
   StoreChoice,
+  WebhookEndpoint,
 } from './ports.ts'
 export type {
   AccessGrant,
@@ -75,6 +78,7 @@ export type {
 export type { DiscoveryCatalog, Plan, RefundTerms, Route, SoldOnNetwork } from './protocol/catalog.ts'
 export type { PricedCall, PriceOfCall } from './protocol/computed-price.ts'
 export { ERROR_CODES, type ErrorBody, type ErrorCode, type TopUp } from './protocol/error-codes.ts'
+export { EVENT_TYPES, type EventType, type WebhookBody } from './protocol/events.ts'
 export type { Address, Hex } from './protocol/hex.ts'
 export type { FeePolicy, Network, Token } from './protocol/network.ts'
 export { NETWORKS } from './protocol/networks.ts'

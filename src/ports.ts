@@ -2,8 +2,9 @@
  * Everything that the engine cannot compute reaches it through these ports, so that the simulator can run the
  * production engine. Implementations may fail at any call: a rejected promise means "unknown", never "no".
  */
-import type { AuditEntry, TableName, Tables } from './facts.ts'
+import type { AuditEntry, TableName, Tables, WebhookAnswer } from './facts.ts'
 import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
+import type { EventType } from './protocol/events.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Statement } from './protocol/receipts.ts'
 
@@ -46,6 +47,7 @@ export type AlertKind =
   | 'rail-returned'
   | 'rail-missing'
   | 'price-refused'
+  | 'webhook-parked'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -262,4 +264,20 @@ export type FetchResourceCredentials = (
 export interface Hooks {
   onPaymentReceived?(payment: SvcPayment): void | Promise<void>
   onRefund?(payment: SvcPayment & { refundTxHash: string }): void | Promise<void>
+}
+
+/** One of the seller's addresses that are told of events. */
+export interface WebhookEndpoint {
+  /** Computed from its URL. */
+  id: string
+  url: string
+  /** What it is told; null: everything. */
+  events: readonly EventType[] | null
+}
+
+/** The seller's endpoints, and how they are reached. */
+export interface Webhooks {
+  endpoints: readonly WebhookEndpoint[]
+  /** Signs and posts one message; `at` is now (ms). Never rejects: an answer that did not come is one with status null. */
+  send(endpoint: string, message: { id: string; body: string; at: number }): Promise<WebhookAnswer>
 }

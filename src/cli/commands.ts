@@ -5,6 +5,7 @@ import { backupCommands } from './backup-commands.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
+import { webhooksCommand } from './webhooks-command.ts'
 
 const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
 const optional = (description: string, valueHint: string) =>
@@ -213,6 +214,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
   })
   const { backup, restore } = backupCommands(terminal, run)
   const keys = keysCommand(terminal, run)
+  const webhooks = webhooksCommand(terminal, run)
   return {
     meta: {
       name: 'paystile',
@@ -226,6 +228,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       doctor,
       refunds,
       credits,
+      webhooks,
       receipts,
       reconcile,
       export: exportCommand,

@@ -72,6 +72,9 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   LOST_GAS_PER_DAY: { option: 'lostGasPerDay', kind: 'whole number' },
   RETENTION_DAYS: { option: 'retentionDays', kind: 'whole number' },
   TRUST_PROXY: { option: 'trustProxy', kind: 'flag' },
+  WEBHOOK_URL: { option: 'webhooks', member: 'urls', kind: 'text' },
+  WEBHOOK_SECRET: { option: 'webhooks', member: 'secrets', kind: 'text' },
+  WEBHOOK_ALLOW_HOSTS: { option: 'webhookAllowHosts', kind: 'text' },
 }
 
 /** The main member of an option, such as the base URL of `proxyTo`: messages about the whole option name its variable. */
@@ -80,6 +83,7 @@ const CHIEF_MEMBERS: ReadonlySet<string | undefined> = new Set([
   'baseUrl',
   'enabled',
   'organization',
+  'urls',
 ])
 
 function labelOf(option: OptionName, member: string | undefined): LabelName {

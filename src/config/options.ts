@@ -1,5 +1,6 @@
 import type { AlertKind, FetchResource, FetchResourceCredentials, Hooks, Store } from '../ports.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
+import type { EventType } from '../protocol/events.ts'
 import type { CustomNetwork } from './custom-network.ts'
 
 /** Headers for each of the facilitator's endpoints, as the official x402 packages shape them. */
@@ -16,6 +17,19 @@ export interface ProxyTo {
   secret?: string | undefined
   /** Default 30. */
   timeoutSeconds?: number | undefined
+}
+
+/** An address of yours that is told of events, by signed POST requests (Standard Webhooks). */
+export interface WebhookOptions {
+  /** https; plain http on testnets, and for hosts in `webhookAllowHosts`. */
+  url: string
+  /**
+   * `whsec_…`; while you replace it both, as a list or `old|new`. Default: one that follows from `secretKey`, which
+   * `paystile webhooks secret` shows.
+   */
+  secret?: string | readonly string[] | undefined
+  /** Default: all. */
+  events?: readonly EventType[] | undefined
 }
 
 /** Settings of one network, which win over the options of the same names. */
@@ -179,6 +193,10 @@ interface Options {
   /** Called at least once per payment; its promise is not awaited. */
   onPaymentReceived?: Hooks['onPaymentReceived']
   onRefund?: Hooks['onRefund']
+  /** Told of every sale, refund and alert, at least once, also after a crash. */
+  webhooks?: readonly WebhookOptions[]
+  /** Hosts, or `host:port`, of webhooks that may be private or plain http: an array, or separated by commas. Default: none. */
+  webhookAllowHosts?: string | readonly string[]
   /** Called with every alert, which is logged as well. */
   onAlert?: (kind: AlertKind, message: string) => void
 }
@@ -211,6 +229,7 @@ export type LabelName =
   | 'shopWindow.name'
   | 'shopWindow.logoUrl'
   | 'shopWindow.color'
+  | 'webhooks.secrets'
   | `perNetwork.${number}.${keyof NetworkOptions}`
 
 /** Where the options came from, if not from a call of `createGateway`. */
@@ -285,6 +304,8 @@ const KNOWN: Record<OptionName, true> = {
   trustProxy: true,
   onPaymentReceived: true,
   onRefund: true,
+  webhooks: true,
+  webhookAllowHosts: true,
   onAlert: true,
 }
 export const OPTION_NAMES = Object.keys(KNOWN) as readonly OptionName[]

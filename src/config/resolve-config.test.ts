@@ -89,6 +89,8 @@ describe('valid options', () => {
       retentionDays: 0,
       trustProxy: false,
       hooks: {},
+      webhooks: [],
+      webhookAllowHosts: [],
       onAlert: undefined,
     })
   })

@@ -12,6 +12,7 @@ import { checkResource } from './check-resource.ts'
 import { readFactories, readRefundKey, readSettlement } from './check-settlement.ts'
 import { readShopWindow } from './check-shop-window.ts'
 import { readSecretKey, readStore } from './check-store.ts'
+import { readWebhooks } from './check-webhooks.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { readPlaces } from './network-places.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
@@ -89,6 +90,10 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
     agentDescription: reader.text('agentDescription') ?? 'API access for USDC',
     trustProxy: reader.flag('trustProxy'),
     hooks: readHooks(reader),
+    ...readWebhooks(
+      reader,
+      networks.some(({ testnet }) => !testnet),
+    ),
     onAlert: reader.callback('onAlert'),
   }
   const [preferred, ...further] = places.flatMap(({ reader: { label } }, index): NetworkConfig[] => {

@@ -2,6 +2,7 @@ import type { FetchResource, FetchResourceCredentials, Hooks, StoreChoice } from
 import type { Plan, Route } from '../protocol/catalog.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import type { WebhookConfig } from './check-webhooks.ts'
 import type { CreateAuthHeaders, GatewayOptions } from './options.ts'
 
 export type SettlementConfig =
@@ -101,6 +102,8 @@ export interface ResolvedConfig extends Limits, AgentConfig, ReceiptConfig {
   credential: CredentialConfig
   trustProxy: boolean
   hooks: Hooks
+  webhooks: readonly WebhookConfig[]
+  webhookAllowHosts: readonly string[]
   onAlert: GatewayOptions['onAlert']
 }
 

@@ -19,6 +19,7 @@ export function secretValues(config: ResolvedConfig): string[] {
   if (secretKey.kind === 'given') found.push(...secretKey.list.split(','))
   if (store.kind === 'postgres') found.push(...partsOf(store.url), ...partsOf(store.wakeupsUrl))
   if (store.kind === 'redis') found.push(...partsOf(store.url))
+  for (const { url, secrets } of config.webhooks) found.push(...secrets, ...partsOf(url))
   const texts = found.flatMap((text) => {
     const trimmed = text?.trim() ?? ''
     // A key without its 0x prefix is as secret.

@@ -11,6 +11,8 @@ export const SECRET_VARIABLES: Record<string, 'wallet-key' | 'url' | 'text'> = {
   DATABASE_URL: 'url',
   REDIS_URL: 'url',
   ALERT_WEBHOOK_URL: 'url',
+  WEBHOOK_URL: 'url',
+  WEBHOOK_SECRET: 'text',
   // It holds the RPC URLs of the networks that it describes.
   NETWORKS: 'text',
   CDP_API_KEY_SECRET: 'text',

@@ -15,6 +15,8 @@ export interface SecretKeys {
   ids: IdKey[]
   /** Private keys on P-256, which sign receipts. */
   receipts: KeyObject[]
+  /** From which secrets of webhooks are derived that the seller did not give. */
+  webhooks: Uint8Array[]
 }
 
 /** In characters, not in bytes of entropy: refuses `changeme`, and accepts 32 random bytes in hex or base64. */
@@ -46,6 +48,7 @@ export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKe
       id: derive(secret, 'challenge-key-id', 1).readUInt8(),
       key: derive(secret, 'challenge-id', 32),
     })),
+    webhooks: secrets.map((secret) => derive(secret, 'webhooks', 32)),
     receipts: secrets.map((secret) =>
       privateKeyFrom((attempt) => derive(secret, `receipt-signing-${attempt}`, 32)),
     ),

@@ -14,6 +14,7 @@ import type {
   RowBase,
   Step,
   Store,
+  Webhooks,
 } from '../ports.ts'
 import type { SvcPayment } from '../protocol/access.ts'
 import type { Catalog } from '../rules/catalog.ts'
@@ -81,6 +82,8 @@ export interface Ports {
   hooks: Hooks
   /** Absent: receipts are not signed. */
   receipts?: ReceiptSigner
+  /** Absent: nobody is told of events. */
+  webhooks?: Webhooks
 }
 
 /** What every engine function works on. */

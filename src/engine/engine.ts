@@ -12,6 +12,9 @@ import { balanceOf } from './credits/credit-balance.ts'
 import { prepaidCall } from './credits/prepaid-call.ts'
 import { createSpending } from './credits/spend-credits.ts'
 import { finishEmbedded, renewLease } from './deliver/deliver-route.ts'
+import { createEventsControl } from './events/events-control.ts'
+import { recordingEvents } from './events/record-events.ts'
+import { createEventSender } from './events/send-events.ts'
 import { createRetention } from './jobs/retention.ts'
 import { runJobs, voidLeases } from './jobs/run-jobs.ts'
 import { createRailWatch } from './jobs/watch-rails.ts'
@@ -31,8 +34,10 @@ import { createSignals, withResolvers } from './signals.ts'
 
 /** The one engine behind every transport: ports in, outcomes out. */
 export function createEngine(ports: Ports, config: EngineConfig): Engine {
+  const { webhooks } = ports
   const core: Core = {
     ...ports,
+    ...(webhooks && { store: recordingEvents(ports.store, webhooks.endpoints) }),
     config,
     signals: createSignals(),
     rails: openRails(ports.rails, { ...ports, maxGasShare: config.maxGasShare }),
@@ -54,7 +59,9 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   const markOld = createRetention(core)
   const indexLots = createLotIndex(core)
   const railWatch = createRailWatch(core)
-  let jobs: Promise<void> | undefined
+  const events = webhooks && createEventsControl(core, webhooks)
+  const sender = webhooks && createEventSender(core, webhooks)
+  let jobs: Promise<unknown> | undefined
   let stopped = false
   const stopping = withResolvers()
 
@@ -64,9 +71,9 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     await indexLots()
   }
 
-  async function loop(): Promise<void> {
+  async function loop(work: () => Promise<void>): Promise<void> {
     while (!stopped) {
-      await pass()
+      await work()
       if (!stopped) await Promise.race([core.clock.sleep(config.jobIntervalMs), stopping.promise])
     }
   }
@@ -113,6 +120,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     retryRefund: (challengeId) => retryRefund(core, challengeId),
     proveRefund: (challengeId, txHash) => proveRefund(core, challengeId, txHash),
     closeCredits: (challengeId) => closeCredits(core, accounts, challengeId),
+    ...(events && { events }),
     rails: () => core.rails.states(),
     async ready() {
       await Promise.any(core.rails.all.map((rail) => lookAtChain(core, rail, []))).catch(firstReason)
@@ -121,13 +129,15 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     async start() {
       if (core.store.exclusive) await voidLeases(core)
       if (jobs) return
-      jobs = loop()
+      // An endpoint that answers slowly must not hold up work on payments.
+      jobs = Promise.all([loop(pass), sender && loop(sender.pass)])
       await railWatch.start()
     },
     async stop() {
       stopped = true
       stopping.resolve()
       railWatch.stop()
+      sender?.stop()
       unsubscribe?.()
       for (const resolver of resolvers.values()) resolver.stop()
       await Promise.all([jobs, ...[...resolvers.values()].map((resolver) => resolver.idle())])

@@ -23,6 +23,7 @@ import type {
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import type { CreditBalance, Reservation, Spender } from './credits/spender.ts'
+import type { EventsControl } from './events/events-api.ts'
 
 export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
 
@@ -324,6 +325,8 @@ export interface Engine {
   closeCredits(challengeId: string): Promise<ClosedCredits | GatewayError>
   /** Every rail as it stands now, in the seller's order. Reads no chain. */
   rails(): readonly RailState[]
+  /** Absent: no webhooks are configured. */
+  readonly events?: EventsControl
   /** Rejects with the reason while the state of the chain does not allow any sale. */
   ready(): Promise<void>
   /** One pass over all work that is due: expire, resolve, deliver, refund. Safe on many instances at once. */

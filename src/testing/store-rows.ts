@@ -127,6 +127,18 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
     done: false,
     result: null,
   },
+  webhooks: {
+    endpoint: 'b2c3d4',
+    eventId: 'evt_1',
+    type: 'payment.settled',
+    challengeId: 'challenge-1',
+    requestId: 'request-1',
+    facts: { at: 1_750_000_000_000, event: 'paid', state: 'PAID', txHash: hash, details: { value: '1' } },
+    phase: 'WAITING',
+    attempts: 1,
+    since: 1_750_000_000_000,
+    answers: [{ at: 1_750_000_000_500, status: 503, text: 'é "busy"' }],
+  },
 }
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]

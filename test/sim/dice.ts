@@ -23,6 +23,8 @@ export interface Streams {
   mppDice: Dice
   /** For what has to do with credits, likewise. */
   creditDice: Dice
+  /** For what has to do with webhooks, likewise. */
+  eventDice: Dice
 }
 
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */

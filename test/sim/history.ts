@@ -64,7 +64,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const extraDice = createDice(seed + 0x7fa7e)
   const mppDice = createDice(seed + 0x3bb00)
   const creditDice = createDice(seed + 0xc4ed1)
-  const streams = { dice, extraDice, mppDice, creditDice }
+  const eventDice = createDice(seed + 0xe7e47)
+  const streams = { dice, extraDice, mppDice, creditDice, eventDice }
   const drawn = drawWeather(streams)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
   const world = createWorld(streams, scheduler, weather, options.logging ?? false)
@@ -99,6 +100,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     mutation,
     outages: drawOutages(world, chains),
     told: new Set(),
+    arrived: [],
     refusedRefunds: new Set(),
     alerts: [],
     chainCalls: 0,

@@ -17,6 +17,7 @@ import { type Host, never } from './ports/faulty-call.ts'
 import { createStorePort } from './ports/recorded-store.ts'
 import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
+import { createSimEndpoint } from './ports/sim-endpoint.ts'
 import { createSimSigner } from './ports/sim-receipts.ts'
 import { type PrepaidReply, servePrepaid, type WireCall } from './prepaid.ts'
 import { createSimRail, simMpp } from './rails.ts'
@@ -233,6 +234,7 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     backend: createSimBackend(world, host, outside.store),
     receipts: createSimSigner(outside.signatures),
     clock,
+    ...(weather.webhooks && { webhooks: createSimEndpoint(world, host, outside.arrived) }),
     random: mutation.random({ bytes: (length) => dice.bytes(length) }),
     alerts,
     hooks: {

@@ -21,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'the latest block counts as final', mutation: { chain: believingLatest } },
   { name: 'a refund has a nonce of its own', mutation: { refundSigner: randomRefundNonce() } },
   { name: 'the salt of a 402 can be guessed', mutation: { random: guessableSalt } },
+  { name: 'a delivery has no event', mutation: { store: droppingEvents } },
   { name: 'an unknown outcome is a new 402 for those who pay by MPP', mutation: { answer: offeringAnew } },
 ]
 
@@ -54,6 +55,17 @@ function forgettingBroadcasts(store: Store): Store {
     async commit(step) {
       const sent = step.puts.some(({ table, row }) => table === 'authorizations' && row.phase === 'BROADCAST')
       return sent ? { kind: 'applied' } : store.commit(step)
+    },
+  }
+}
+
+function droppingEvents(store: Store): Store {
+  return {
+    ...store,
+    commit(step) {
+      const delivers = step.audit?.some(({ event }) => event === 'delivered')
+      const puts = step.puts.filter(({ table }) => !delivers || table !== 'webhooks')
+      return store.commit({ ...step, puts })
     },
   }
 }

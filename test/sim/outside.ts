@@ -8,6 +8,7 @@ import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Outages } from './outages.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
+import type { Arrived } from './ports/sim-endpoint.ts'
 import type { Signatures } from './ports/sim-receipts.ts'
 import type { CreditLedger } from './ports/watch-credits.ts'
 import type { WatchedReceipts } from './ports/watch-receipts.ts'
@@ -31,6 +32,8 @@ export interface Outside {
   outages: Outages
   /** Challenges for whose payment or refund the seller's hook was called. */
   told: Set<string>
+  /** Events that reached the seller's endpoint, in this order, repeated ones as well. */
+  arrived: Arrived[]
   /** Nonces of refunds that a facilitator refused, where the engine heard it. */
   refusedRefunds: Set<Hex>
   /** All alerts to operators. */

@@ -99,6 +99,8 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['credit thefts tried', 10],
     ['credits lost', 2],
     ['sign-ins', 200],
+    ['events told', 200],
+    ['webhooks refused', 50],
   ])('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
   })

@@ -1,5 +1,6 @@
 import { CHAIN_MUTANTS } from './chain-mutants.ts'
 import { CREDIT_MUTANTS } from './credit-mutants.ts'
+import { EVENT_MUTANTS } from './event-mutants.ts'
 import { MPP_MUTANTS } from './mpp-mutants.ts'
 import { RECEIPT_MUTANTS } from './receipt-mutants.ts'
 import type { SourceMutant } from './source-mutant.ts'
@@ -263,6 +264,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   },
   ...CHAIN_MUTANTS,
   ...CREDIT_MUTANTS,
+  ...EVENT_MUTANTS,
   ...MPP_MUTANTS,
   ...RECEIPT_MUTANTS,
 ]

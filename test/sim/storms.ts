@@ -237,4 +237,16 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       config: { challengeTtlMs: 300_000, deliveryLeaseMs: 5_000, settleWaitMs: 4_000 },
     },
   },
+  {
+    name: 'endpoints that refuse, lose answers and are down',
+    counts: 'events told',
+    weather: {
+      webhooks: true,
+      endpointFails: 0.4,
+      refunds: 'funded',
+      deliveryFails: 0.6,
+      crash: 0.01,
+      buyers: 4,
+    },
+  },
 ]

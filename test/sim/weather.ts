@@ -57,6 +57,12 @@ export interface Weather {
   accessMs: number
   /** How often the operator closes a purchase. */
   closings: number
+  /** The seller has an endpoint that is told of events. */
+  webhooks: boolean
+  /** Probability that it refuses a request, or takes it and loses the answer. */
+  endpointFails: number
+  /** It is down until the faults are over. */
+  endpointDown: boolean
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   /** Kinds of buyers that take part; null: all. */
@@ -79,7 +85,7 @@ export interface Weather {
 }
 
 /** What is drawn from another stream than `dice` does not change the rest of a seed's history. */
-export function drawWeather({ dice, extraDice, mppDice, creditDice }: Streams): Weather {
+export function drawWeather({ dice, extraDice, mppDice, creditDice, eventDice }: Streams): Weather {
   const { pick, int, chance } = dice
   // Many buyers at the same moment, so that payments share a transaction.
   const rush = chance(0.15)
@@ -138,5 +144,8 @@ export function drawWeather({ dice, extraDice, mppDice, creditDice }: Streams): 
     credits: creditDice.pick([0, 0, 0.1, 0.3]),
     accessMs: creditDice.pick([DAY_MS, DAY_MS, 40_000]),
     closings: creditDice.pick([0, 0, 1]),
+    webhooks: eventDice.chance(0.25),
+    endpointFails: eventDice.pick([0, 0.1, 0.4]),
+    endpointDown: eventDice.chance(0.3),
   }
 }

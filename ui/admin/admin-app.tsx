@@ -21,6 +21,7 @@ import { useData, useNow } from './use-data.ts'
 import { useLive } from './use-live.ts'
 import { useOpenChallenge } from './use-open-challenge.ts'
 import { Wallets } from './wallets.tsx'
+import { Webhooks } from './webhooks.tsx'
 
 export function AdminApp({ frame }: { frame: Frame }): JSX.Element {
   const [range, setRange] = useState<Range>('7d')
@@ -92,6 +93,7 @@ export function AdminApp({ frame }: { frame: Frame }): JSX.Element {
           onOpen={setOpen}
           onChanged={live.refresh}
         />
+        <Webhooks tick={live.tick} now={now} />
         <Challenges tick={live.tick} now={now} networks={overview?.networks} onOpen={setOpen} />
       </main>
       {open !== undefined && (

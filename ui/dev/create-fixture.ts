@@ -105,6 +105,7 @@ export function createFixture(options: FixtureOptions = {}): {
     if (path === '/admin/api/export')
       return new Response('challengeId,testnet\n', { headers: { 'content-type': 'text/csv' } })
     if (path === '/admin/api/credits') return json(200, NO_CREDITS)
+    if (path === '/admin/api/webhooks') return json(200, { endpoints: [], parked: 0 })
     if (path === '/admin/api/refunds')
       return json(200, { items: sales.items.filter(isWaiting).map(asWaiting) })
     if (path === '/admin/api/challenges') return json(200, pageOf(sales.items, query))

@@ -24,6 +24,8 @@ const SECRETS = [
   'TOKEN_PRIVATE_KEY',
   'ISSUE_TOKEN_API_SECRET',
   'ALERT_WEBHOOK_URL',
+  'WEBHOOK_URL',
+  'WEBHOOK_SECRET',
 ]
 
 const NETWORKS: NetworkChoice[] = (

@@ -93,6 +93,9 @@ export const SECTIONS = [
     names: [
       'ADMIN_TOKEN',
       'ALERT_WEBHOOK_URL',
+      'WEBHOOK_URL',
+      'WEBHOOK_SECRET',
+      'WEBHOOK_ALLOW_HOSTS',
       'LOG_LEVEL',
       'TRUST_PROXY',
       'RATE_LIMIT_PER_MINUTE',

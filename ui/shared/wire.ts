@@ -281,6 +281,23 @@ export interface ChallengeDetail {
   networkName?: string
 }
 
+/** Who is told of events. */
+export interface WebhookState {
+  endpoints: Array<{ id: string; host: string; events: string[] | null }>
+  /** Events that were tried in vain for days. */
+  parked: number
+}
+
+/** An event on its way to one endpoint. */
+export interface WebhookDelivery {
+  key: string
+  eventId: string
+  type: string
+  at: string
+  phase: 'WAITING' | 'DELIVERED' | 'PARKED'
+  answers: Array<{ at: string; status: number | null; text: string }>
+}
+
 export interface WaitingRefund extends ChallengeItem {
   reason: string | null
   attempts: number

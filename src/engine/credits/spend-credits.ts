@@ -5,6 +5,7 @@ import { type Core, randomText } from '../core.ts'
 import { accountOf } from '../ownership/lots.ts'
 import { type Accounts, type AccountView, ReadAgain } from './accounts.ts'
 import { extend, freeOf, giveBack, isHeld, lapse, reserve, spend } from './credit-rows.ts'
+import { lowEntries } from './low-credits.ts'
 import type { Reservation, Spender } from './spender.ts'
 
 export type Reserved =
@@ -255,6 +256,7 @@ function commitIn(
     return new GatewayError('SETTLEMENT_PENDING', message, { hint: 'send the same call again' })
   }
   view.put(spent)
+  view.also({ audit: lowEntries(view, spent) })
   const { call } = view
   if (callKey !== undefined && call && !call.done) {
     view.putCall({ ...call, done: true, result, dueAt: view.now + CALL_KEPT_MS })

@@ -40,7 +40,7 @@ const WALLET_TX_INTERVAL_MS = 12_000
 export async function voidLeases(core: Core): Promise<void> {
   const now = core.clock.now()
   const longest = now + Math.max(core.config.leaseMs, core.config.deliveryLeaseMs)
-  for (const table of ['authorizations', 'walletTxs', 'outbox'] as const) {
+  for (const table of ['authorizations', 'walletTxs', 'outbox', 'webhooks'] as const) {
     await core.store.takeDue(table, longest, now, ALL)
   }
   await voidReservations(core)

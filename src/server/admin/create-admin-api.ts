@@ -19,6 +19,7 @@ import { readLedger } from './read-ledger.ts'
 import { showSale } from './sale.ts'
 import { RANGES } from './sale-figures.ts'
 import { streamChanges } from './stream-changes.ts'
+import { webhookAction, webhookPage } from './webhook-pages.ts'
 
 /** Undefined: not its path. */
 export type AdminApi = (request: Request, path: string) => Promise<Response | undefined>
@@ -150,6 +151,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case '/events':
         return streamChanges(book, closing)
     }
+    if (path.startsWith('/webhooks')) return webhookPage(backstage, path, query)
     const one = /^\/challenges\/([^/]+)$/.exec(path)?.[1]
     if (one === undefined) return undefined
     const page = await challengePage(backstage, one)
@@ -192,6 +194,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       alerts.clear()
       return apiReply(200, { alerts: [] })
     }
+    if (path.startsWith('/webhooks/')) return webhookAction(backstage, request, path)
     const [, id, action] = /^\/challenges\/([^/]+)\/([a-z-]+)$/.exec(path) ?? []
     return id !== undefined && action !== undefined ? act(request, id, action) : undefined
   }

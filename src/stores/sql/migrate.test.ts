@@ -54,7 +54,13 @@ describe('migrations', () => {
 
   test('the one for several networks waits until there are several, and stops versions that know one', async () => {
     run()
-    expect(await rows('SELECT id FROM migrations')).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }, { id: 5 }])
+    expect(await rows('SELECT id FROM migrations')).toEqual([
+      { id: 1 },
+      { id: 2 },
+      { id: 4 },
+      { id: 5 },
+      { id: 6 },
+    ])
     driver.transactionNow(admitSeveralNetworks)
     driver.transactionNow(admitSeveralNetworks)
     run()
@@ -64,6 +70,7 @@ describe('migrations', () => {
       { id: 3 },
       { id: 4 },
       { id: 5 },
+      { id: 6 },
     ])
     expect(() => run(MIGRATIONS.slice(0, 2))).toThrow(
       'upgraded by a newer paystile (migration 3, several-networks)',
@@ -89,6 +96,7 @@ describe('migrations', () => {
       '3 several-networks e3b0c44298fc1c14 e3b0c44298fc1c14',
       '4 lots 9553c38c5cad393e eb1346a0c33829a3',
       '5 credits fb854f9fbe369379 5e3859871886e359',
+      '6 webhooks 51a831ea1be59e97 85f7b75e922d672c',
     ])
   })
 })

@@ -31,6 +31,13 @@ export const MIGRATIONS: readonly Migration[] = [
     breaking: false,
     up: (dialect) => [...rowTable('credits', dialect), ...rowTable('calls', dialect)],
   },
+  {
+    id: 6,
+    name: 'webhooks',
+    since: '0.6.0',
+    breaking: false,
+    up: (dialect) => rowTable('webhooks', dialect),
+  },
 ]
 
 function firstTables(dialect: Dialect): string[] {

@@ -18,6 +18,7 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   marks: 'marks',
   credits: 'credits',
   calls: 'calls',
+  webhooks: 'webhooks',
 }
 
 export type Queries = ReturnType<typeof createQueries>

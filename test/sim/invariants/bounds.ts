@@ -11,12 +11,12 @@ export async function checkBounds(scene: Scene): Promise<void> {
 }
 
 /**
- * At rest an engine waits only for its next pass of the jobs and, with several rails, for the next look at each:
+ * At rest an engine waits only for its next pass of the jobs and, with several rails, for the next look at each, and with webhooks for their next pass:
  * watching a payment, holding a nonce, or waiting for a change would show as another sleep. That nothing else asks the
  * chain any more is checked while time passes.
  */
 function checkMemory({ world, instances, chains }: Scene): void {
-  const waits = chains.length > 1 ? 1 + chains.length : 1
+  const waits = (chains.length > 1 ? 1 + chains.length : 1) + (world.weather.webhooks ? 1 : 0)
   for (const instance of instances) {
     if (instance.asleep() > waits)
       world.violate('I10', `${instance.name} still waits for ${instance.asleep()} things`)

@@ -2,6 +2,7 @@ import { checkBounds } from './bounds.ts'
 import { checkBuyers } from './buyers.ts'
 import { checkCredits } from './credits.ts'
 import { checkEnding } from './ending.ts'
+import { checkEvents } from './events.ts'
 import { forgivenIn } from './forgiven.ts'
 import { incomeOf, transfersOf } from './ledger.ts'
 import { checkMoney } from './money.ts'
@@ -39,4 +40,5 @@ export async function checkInvariants(ended: Ended): Promise<void> {
   await checkCredits(scene)
   await checkSecrets(scene)
   await checkTransitions(scene)
+  await checkEvents(scene)
 }

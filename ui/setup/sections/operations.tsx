@@ -20,6 +20,34 @@ export function OperationsSection(): JSX.Element {
         inputMode="url"
         optional
       />
+      <Field
+        name="WEBHOOK_URL"
+        label="Webhooks"
+        hint="Told of every sale, refund and alert by a signed POST. Several: separated by commas. The dashboard has a test button."
+        placeholder="https://shop.example.com/hooks"
+        inputMode="url"
+        optional
+      />
+      <More title="Webhooks: secret and private hosts">
+        <Field
+          name="WEBHOOK_SECRET"
+          label="Secret of the webhooks"
+          hint={
+            <>
+              <code>whsec_…</code>, one per URL; <code>old|new</code> while you replace it. Without one,{' '}
+              <code>paystile webhooks secret</code> shows the one that is made for you.
+            </>
+          }
+          optional
+        />
+        <Field
+          name="WEBHOOK_ALLOW_HOSTS"
+          label="Private hosts that may be called"
+          hint="host or host:port, separated by commas."
+          placeholder="accounting.internal:8080"
+          optional
+        />
+      </More>
       <More title="Log and limits">
         <Field
           name="LOG_LEVEL"

@@ -1,0 +1,60 @@
+import type { ChallengeRow, WebhookRow } from '../../ports.ts'
+import type { WebhookBody } from '../../protocol/events.ts'
+
+/**
+ * What an endpoint is sent. What changed is taken from the transition, and what never changes from the challenge, so that
+ * every try says the same. `explorerTxUrl`: of the challenge's network.
+ */
+export function eventBody(
+  { type, challengeId, requestId, facts }: Omit<WebhookRow, 'phase'>,
+  challenge: ChallengeRow | undefined,
+  explorerTxUrl: string,
+): WebhookBody {
+  const timestamp = new Date(facts.at).toISOString()
+  if (facts.alert) return { type, timestamp, data: { ...facts.alert } }
+  const { details = {}, txHash, state } = facts
+  const payment = type.startsWith('payment.') ? txHash : (challenge?.txHash ?? undefined)
+  const payer = details.payer ?? challenge?.payer
+  return {
+    type,
+    timestamp,
+    data: {
+      challengeId,
+      requestId,
+      ...(state && { state }),
+      ...(challenge && saleOf(challenge)),
+      ...(payer && { payer }),
+      ...(payment && { txHash: payment, explorerUrl: `${explorerTxUrl}${payment}` }),
+      ...(details.reason && { reason: details.reason }),
+      ...(type.startsWith('refund.') && { refund: refundOf(facts) }),
+      ...(type === 'credits.low' && {
+        credits: { granted: details.granted, spent: details.spent, remaining: details.remaining },
+      }),
+    },
+  }
+}
+
+function saleOf({ kind, itemId, resourceId, resource, amount, network, asset, clientAgentId }: ChallengeRow) {
+  return {
+    ...(kind === 'plan' ? { planId: itemId } : { routeId: itemId }),
+    resourceId,
+    ...(resource && { resource }),
+    amount,
+    network,
+    asset,
+    ...(clientAgentId !== null && { clientAgentId }),
+  }
+}
+
+/** `value` is in units of the token; a refund of the whole payment that is only owed yet does not name it. */
+function refundOf({ event = '', txHash, details = {} }: WebhookRow['facts']) {
+  const of = event.startsWith('surplus-') ? 'surplus' : event.startsWith('credits-') ? 'credits' : 'payment'
+  const settled = /refunded$|confirmed$|proven$/.test(event)
+  const arrived = event === 'surplus-received' || event === 'late-money'
+  return {
+    of,
+    ...(details.value !== undefined && { value: details.value }),
+    ...(settled && txHash !== undefined && { txHash }),
+    ...(arrived && txHash !== undefined && { paidWith: txHash }),
+  }
+}

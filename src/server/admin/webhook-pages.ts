@@ -1,0 +1,163 @@
+import type { Backstage } from '../../backstage.ts'
+import { GatewayError } from '../../errors.ts'
+import type { WebhookRow } from '../../ports.ts'
+import { eventsOf } from '../../rules/events.ts'
+import { apiReply, readJsonObject } from '../api-reply.ts'
+import { lastSeq } from './follow-log.ts'
+import { type LogRange, logBetween } from './log-between.ts'
+
+const MAX_LIMIT = 500
+const PAGE = 500
+/** One request reads so many pages of the log at most; the next one goes on from there. */
+const MAX_PAGES = 20
+const PHASES = ['waiting', 'parked'] as const
+const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
+const NONE = 'No webhooks are configured: set WEBHOOK_URL, or the option webhooks.'
+
+const bad = (error: string): Response => apiReply(400, { error })
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+/** As the admin API shows the delivery of an event to one endpoint. */
+export function showDelivery(row: WebhookRow) {
+  const { key, endpoint, eventId, type, challengeId, requestId, facts, phase, attempts, dueAt, answers } = row
+  return {
+    key,
+    endpoint,
+    eventId,
+    type,
+    ...(challengeId !== '' && { challengeId, requestId }),
+    at: iso(facts.at),
+    phase,
+    attempts,
+    nextTryAt: phase === 'WAITING' && dueAt !== null ? iso(dueAt) : null,
+    answers: answers.map(({ at, status, text }) => ({ at: iso(at), status, text })),
+  }
+}
+
+export type ShownDelivery = ReturnType<typeof showDelivery>
+
+/** `GET /webhooks…`; undefined: not its path. */
+export async function webhookPage(
+  { store, events }: Backstage,
+  path: string,
+  query: URLSearchParams,
+): Promise<Response | undefined> {
+  if (path === '/webhooks') {
+    const endpoints = (events?.endpoints ?? []).map(({ id, url, events: wanted }) => ({
+      id,
+      // The path or query may hold a key.
+      host: new URL(url).host,
+      events: wanted,
+    }))
+    const parked = (await store.list('webhooks', 'parked')).length
+    return apiReply(200, { endpoints, parked })
+  }
+  if (path === '/webhooks/deliveries') return deliveries({ store, events }, query)
+  const key = /^\/webhooks\/deliveries\/([0-9a-f]+\/evt_[0-9a-z]+)$/.exec(path)?.[1]
+  if (key === undefined) return undefined
+  const [row] = await store.get('webhooks', [key])
+  if (!row) return apiReply(404, { error: `No delivery ${key} is stored.` })
+  return apiReply(200, { ...showDelivery(row), ...(events && { body: await events.bodyOf(row) }) })
+}
+
+type Books = Pick<Backstage, 'store' | 'events'>
+
+async function deliveries({ store, events }: Books, query: URLSearchParams): Promise<Response> {
+  const limit = Number(query.get('limit') || 50)
+  const phase = query.get('phase') || undefined
+  const before = query.get('before') || undefined
+  const challenge = query.get('challenge') || undefined
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+    return bad(`limit can be 1 to ${MAX_LIMIT}.`)
+  if (phase !== undefined && !PHASES.some((known) => known === phase))
+    return bad(`phase can be ${PHASES.join(' or ')}.`)
+  if (before !== undefined && !/^\d{1,15}$/.test(before)) return bad('before is not a cursor of this list.')
+  const told = (rows: readonly WebhookRow[], next: string | null = null) =>
+    apiReply(200, { items: rows.map(showDelivery), next })
+  if (phase === 'parked') {
+    const rows = await store.list('webhooks', 'parked')
+    return told(rows.sort((one, other) => other.facts.at - one.facts.at).slice(0, limit))
+  }
+  // Those that wait are due before all that only wait to be removed.
+  if (phase === 'waiting') {
+    const due = (await store.listDue?.('webhooks', 0, limit)) ?? []
+    return told(due.filter((row) => row.phase === 'WAITING'))
+  }
+  const rowsOf = (entries: Awaited<ReturnType<typeof store.audit>>) =>
+    deliveriesOf({ store, events }, entries)
+  if (challenge !== undefined) return told((await rowsOf(await store.audit(challenge))).reverse())
+  const found: WebhookRow[] = []
+  let to = before === undefined ? await lastSeq(store) : Number(before) - 1
+  for (let page = 0; page < MAX_PAGES && to > 0 && found.length < limit; page++) {
+    const from = Math.max(0, to - PAGE)
+    const entries = (await store.log(from, PAGE)).filter(({ seq }) => seq <= to)
+    found.push(...(await rowsOf(entries)).reverse())
+    to = from
+  }
+  // A whole page at a time, so that the cursor never stands between two events of one entry.
+  return told(found, to > 0 ? String(to + 1) : null)
+}
+
+/** The stored deliveries of these log entries, in their order. */
+async function deliveriesOf(
+  { store, events }: Books,
+  entries: Awaited<ReturnType<Backstage['store']['audit']>>,
+): Promise<WebhookRow[]> {
+  const ids = (events?.endpoints ?? []).map(({ id }) => id)
+  const keys = entries.flatMap((entry) =>
+    eventsOf(entry).flatMap((event) => ids.map((endpoint) => `${endpoint}/${event.id}`)),
+  )
+  if (keys.length === 0) return []
+  return (await store.get('webhooks', keys)).flatMap((row) => row ?? [])
+}
+
+/** `POST /webhooks/…`; undefined: not its path. */
+export async function webhookAction(
+  backstage: Backstage,
+  request: Request,
+  path: string,
+): Promise<Response | undefined> {
+  if (path !== '/webhooks/test' && path !== '/webhooks/resend') return undefined
+  const body = await readJsonObject(request, BODY_LIMITS)
+  if (body instanceof Response) return body
+  const { events } = backstage
+  if (!events) return apiReply(409, { error: NONE })
+  if (path === '/webhooks/test') {
+    const endpoint = typeof body.endpoint === 'string' ? body.endpoint : (events.endpoints[0]?.id ?? '')
+    return decided(await events.test(endpoint))
+  }
+  if (typeof body.key === 'string') {
+    const row = await events.resend(body.key)
+    return decided(row instanceof GatewayError ? row : { resent: 1, ...showDelivery(row) })
+  }
+  return resendMany(backstage, body)
+}
+
+/** `parked`: all that are parked. `from` and `to`: what happened in that time; `undelivered`: only what did not arrive. */
+async function resendMany({ store, events }: Backstage, body: Record<string, unknown>): Promise<Response> {
+  const endpoint = typeof body.endpoint === 'string' ? body.endpoint : undefined
+  if (body.parked === true) {
+    const parked = await store.list('webhooks', 'parked')
+    const own = parked.filter((row) => endpoint === undefined || row.endpoint === endpoint)
+    const results = await Promise.all(own.map(({ key }) => events!.resend(key)))
+    return apiReply(200, { resent: results.filter((row) => !(row instanceof GatewayError)).length })
+  }
+  const range = rangeOf(body)
+  if (!range) return bad('Say what to resend: key, parked: true, or from (and to) as 2030-01-31T00:00:00Z.')
+  let resent = 0
+  for await (const entries of logBetween(store, range)) {
+    resent += await events!.resendLogged(entries, { endpoint, undelivered: body.undelivered === true })
+  }
+  return apiReply(200, { resent })
+}
+
+function rangeOf({ from, to }: Record<string, unknown>): LogRange | undefined {
+  if (typeof from !== 'string') return undefined
+  const [start, end] = [Date.parse(from), typeof to === 'string' ? Date.parse(to) : Number.POSITIVE_INFINITY]
+  return Number.isNaN(start) || Number.isNaN(end) ? undefined : { from: start, to: end }
+}
+
+function decided(result: object | GatewayError): Response {
+  if (!(result instanceof GatewayError)) return apiReply(200, result)
+  return apiReply(result.code === 'CHALLENGE_NOT_FOUND' ? 404 : 409, { error: result.message })
+}
