@@ -63,6 +63,17 @@ function open(
 const rowsOf = async (store: Store, ...keys: string[]): Promise<WebhookRow[]> =>
   (await store.get('webhooks', keys)).map((row) => row!)
 
+test('an event that is stored already does not hold up its transition, and is told once', async () => {
+  const { store, pass, types } = open()
+  await store.commit({ puts: [], audit: [entry('paid')] })
+  const row = testChallenge({ key: 'http-1' })
+  const again = { puts: [{ table: 'challenges' as const, row }], audit: [entry('paid'), entry('delivered')] }
+  expect(await store.commit(again)).toEqual({ kind: 'applied' })
+  expect(await store.commit(again)).toEqual({ kind: 'conflict', table: 'challenges', key: 'http-1' })
+  await pass()
+  expect(types()).toEqual(['payment.settled', 'access.delivered'])
+})
+
 test('a transition and its event are one step: a step that is refused leaves neither', async () => {
   const { store, plain, pass, sent } = open()
   const row = testChallenge({ key: 'http-1' })

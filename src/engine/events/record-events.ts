@@ -10,12 +10,18 @@ import { eventsOf, type ToldEvent } from '../../rules/events.ts'
 export function recordingEvents(store: Store, endpoints: readonly WebhookEndpoint[]): Store {
   return {
     ...store,
-    commit(step) {
+    async commit(step) {
       const told = (step.audit ?? []).flatMap((entry) => eventPuts(entry, endpoints))
       if (told.length === 0) return store.commit(step)
       // A step that names one row twice is refused: entries that are alike are one event.
       const once = new Map(told.map((put) => [put.row.key, put]))
-      return store.commit({ ...step, puts: [...step.puts, ...once.values()] })
+      for (;;) {
+        const result = await store.commit({ ...step, puts: [...step.puts, ...once.values()] })
+        // An event that is stored already, for example because the operator sent a range of the log, must not hold up the
+        // transition: it is told as it is.
+        if (result.kind === 'applied' || result.table !== 'webhooks' || !once.delete(result.key))
+          return result
+      }
     },
   }
 }
