@@ -185,6 +185,27 @@ test('a payment that settles late survives reloads: one signature, one payment, 
   await close()
 })
 
+test('a payment that is not taken stays the only one while it could be, in every window', async () => {
+  const { page, wallet, buyer, open, pay, close } = await person()
+  const { chain, baseUrl } = routes.world
+  await open('/weather/refused')
+  await chain.blacklist(buyer.address)
+  await pay()
+  await page.getByText('The payment was not taken.').waitFor()
+  await page.getByText(/Until then only this same payment is sent again/).waitFor()
+  await inspect(page, 'not-taken')
+  const second = await page.context().newPage()
+  await second.goto(`${baseUrl}/weather/refused`)
+  await second.getByText('The payment was not taken.').waitFor()
+  expect(await second.getByRole('button', { name: /^Pay with/ }).count()).toBe(0)
+  await chain.unblacklist(buyer.address)
+  await page.getByRole('button', { name: 'Send the same payment again' }).click()
+  await page.getByText('"sky": "clear"').waitFor()
+  expect(wallet.signed).toHaveLength(1)
+  expect(await paidBy(buyer)).toEqual([CALL_PRICE])
+  await close()
+})
+
 test('after a failed call the same payment calls again', async () => {
   const { page, wallet, buyer, open, pay, close } = await person()
   routes.backend.answer = (_call, response) => response.writeHead(500).end('broken')
