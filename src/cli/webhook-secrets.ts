@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { readOrGenerateSecret } from '../delivery/generate-secret.ts'
 import { parseSecretKeys } from '../delivery/secret-keys.ts'
 import { ConfigError } from '../errors.ts'
@@ -13,6 +15,11 @@ export async function showSecrets(terminal: Terminal): Promise<Report> {
   if (without.length === 0) return { lines: ['WEBHOOK_SECRET has them all.'], json: { secrets: [] } }
   if (secretKey.kind === 'ephemeral')
     throw new ConfigError(['A memory store has a new secret at each start: set WEBHOOK_SECRET.'])
+  // In a mistyped folder another key would be made, and its secrets would fit no signature.
+  if (secretKey.kind === 'generated' && !existsSync(join(secretKey.dataDir, 'secret-key')))
+    throw new ConfigError([
+      `${join(secretKey.dataDir, 'secret-key')} is not there: set DATA_DIR to the folder of your server, or start it once first.`,
+    ])
   const list = secretKey.kind === 'given' ? secretKey.list : readOrGenerateSecret(secretKey.dataDir)
   const { webhooks: keys } = parseSecretKeys(list)
   const secrets = without.map(({ url }) => ({ host: new URL(url).host, secrets: deriveSecrets(url, keys) }))

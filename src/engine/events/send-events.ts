@@ -13,6 +13,7 @@ const AT_ONCE = 8
 const LEASE_MS = MINUTE_MS
 /** No try takes longer, so that none is begun if less is left of the lease. */
 const LONGEST_TRY_MS = 15_000
+const LONGEST_DELAY_MS = 10 * MINUTE_MS
 const ANSWERS_KEPT = 5
 /** How long the row of an event is kept, for the operator to look at. */
 const DELIVERED_KEPT_MS = 30 * DAY_MS
@@ -102,7 +103,7 @@ async function sendInOrder(
 ): Promise<void> {
   const mine = new Map(taken.map((row) => [row.key, row]))
   const restsUntil = rests.until(endpoint.id)
-  if (restsUntil !== undefined) return postpone(core, taken, restsUntil)
+  if (restsUntil !== undefined) return postpone(core, taken, afterRest(core, taken, restsUntil))
   for (const { key, version, dueAt } of await inOrder(core, taken)) {
     const row = mine.get(key)
     if (row?.version !== version) {
@@ -122,6 +123,13 @@ async function sendInOrder(
     // One that is parked blocks nothing.
     if (next !== undefined) return postpone(core, [...mine.values()], next)
   }
+}
+
+/** What has waited for long waits a little longer: otherwise a backlog of thousands would be written anew every minute. */
+function afterRest(core: Core, taken: readonly WebhookRow[], restsUntil: number): number {
+  const now = core.clock.now()
+  const waitedMs = now - Math.min(...taken.map(({ since }) => since))
+  return Math.max(restsUntil, now + Math.min(LONGEST_DELAY_MS, Math.floor(waitedMs / 10)))
 }
 
 async function inOrder(core: Core, taken: readonly WebhookRow[]): Promise<WebhookRow[]> {
