@@ -94,6 +94,7 @@ const mayImport = {
     'delivery',
     'webhooks',
     'sync-folder.ts',
+    'buyer',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [

@@ -2,6 +2,7 @@ import { type CommandDef, defineCommand } from 'citty'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import { backupCommands } from './backup-commands.ts'
+import { buyCommand } from './buy-command.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
@@ -236,6 +237,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       backup,
       restore,
       keys,
+      buy: buyCommand(terminal, run),
     },
   } as CommandDef
 }

@@ -65,7 +65,7 @@ function mcpEntries({ baseUrl, discovery }: TextParts): ReadyText[] {
 function command({ baseUrl }: TextParts): ReadyText {
   return {
     title: 'In a terminal',
-    hint: 'Pays from the key in BUYER_PRIVATE_KEY.',
+    hint: 'It lists what is sold, with the command for each; they pay from the key in BUYER_PRIVATE_KEY.',
     text: `npx paystile buy ${baseUrl}`,
   }
 }

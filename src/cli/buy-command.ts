@@ -1,0 +1,37 @@
+import { defineCommand } from 'citty'
+import { checkFlags } from './check-flags.ts'
+import type { Report, Terminal } from './terminal.ts'
+
+type Run = (asJson: boolean | undefined, work: () => Promise<Report | undefined>) => Promise<void>
+
+const optional = (description: string, valueHint: string) =>
+  ({ type: 'string', description, valueHint }) as const
+
+const ARGS = {
+  url: {
+    type: 'positional',
+    required: true,
+    description: 'a paid call, or a gateway: then it lists what is sold',
+  },
+  'max-amount': optional("the most that it may cost, for example '$0.05'", 'dollars'),
+  plan: optional('buy this plan of the gateway at the address, and show its token', 'id'),
+  method: optional('of the call; default: GET, with --data POST', 'method'),
+  data: optional('the body of the call', 'text'),
+  'key-file': optional('a file with the private key that pays; default: BUYER_PRIVATE_KEY', 'file'),
+  payments: optional('where payments are remembered; default: ~/.paystile/payments', 'folder'),
+  output: optional('write the answer to this file', 'file'),
+  json: { type: 'boolean', description: 'one JSON document on standard output, nothing else' },
+} as const
+
+/** `paystile buy`. */
+export function buyCommand(terminal: Terminal, run: Run) {
+  return defineCommand({
+    meta: { name: 'buy', description: 'pay for a call or a plan at any x402 address, and show the answer' },
+    args: ARGS,
+    run: ({ args, rawArgs }) =>
+      run(args.json, async () => {
+        checkFlags(rawArgs, ARGS)
+        return (await import('./buy.ts')).buy(terminal, args.url, args)
+      }),
+  })
+}

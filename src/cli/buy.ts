@@ -1,0 +1,197 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { privateKeyToAccount } from 'viem/accounts'
+import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
+import { ConfigError } from '../errors.ts'
+import { microToDollars } from '../protocol/amount.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import { findNetwork } from '../protocol/networks.ts'
+import { printable, printableLine } from '../protocol/printable.ts'
+import { type Report, type Terminal, write } from './terminal.ts'
+import { nameOrder } from './unfinished-orders.ts'
+
+export interface BuyFlags {
+  plan?: string | undefined
+  method?: string | undefined
+  data?: string | undefined
+  'max-amount'?: string | undefined
+  'key-file'?: string | undefined
+  payments?: string | undefined
+  output?: string | undefined
+  json?: boolean | undefined
+}
+
+/** Buys one call or one plan at any x402 address, and hands over the answer. The same command again continues what was not decided. */
+export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Promise<Report> {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new ConfigError([`${url} is no address; expected one such as https://api.example.com/weather/oslo`])
+  if (flags.plan !== undefined && (flags.data !== undefined || flags.method !== undefined))
+    throw new ConfigError(['--plan buys a plan, and takes neither --method nor --data.'])
+  const told: { place?: string; testnet?: boolean } = {}
+  const say = (step: BuyerStep) => {
+    if (step.step === 'challenge') {
+      const known = findNetwork(step.offer.network.id)
+      Object.assign(told, { place: known?.name ?? step.offer.network.id, testnet: known?.testnet })
+    }
+    const line = lineOf(step, told.place)
+    if (line !== undefined && flags.json !== true) terminal.errors.write(`${printableLine(line)}\n`)
+  }
+  const isShop = flags.plan === undefined && new URL(url).pathname === '/'
+  if (isShop) return listShop(url)
+  const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
+  const { account, maxAmount } = readLimits(terminal, flags)
+  const buyer = createBuyer({ account, maxAmount, storage: fileStorage(folder), onStep: say })
+  const order = nameOrder(folder, [account.address, url, flags.plan, flags.method, flags.data])
+  try {
+    const report =
+      flags.plan === undefined
+        ? await call(buyer, url, order.id, flags)
+        : await plan(buyer, url, order.id, flags.plan)
+    order.finished()
+    if (report.body !== undefined) await handOver(terminal, report.body, flags)
+    return report
+  } catch (cause) {
+    if (!(cause instanceof BuyerError)) throw cause
+    if (!UNDECIDED.has(cause.code)) order.finished()
+    throw new ConfigError([cause.message, ...hintsOf(cause, account.address, told)])
+  }
+}
+
+/** Nobody knows yet what became of the payment, or the seller could still take it. */
+const UNDECIDED = new Set<string>(['STILL_PENDING', 'PAYMENT_FAILED', 'UNEXPECTED_ANSWER', 'ALREADY_USED'])
+const FAUCET = 'https://faucet.circle.com'
+
+function hintsOf(
+  { code }: BuyerError,
+  payer: string,
+  { place, testnet }: { place?: string; testnet?: boolean },
+): string[] {
+  if (code === 'OVER_LIMIT') return ['Nothing was paid. Allow more by --max-amount.']
+  if (code === 'STILL_PENDING') return ['Run the same command again: it asks on, and does not pay twice.']
+  const mayLackMoney = code === 'PAYMENT_FAILED' || code === 'INSUFFICIENT_FUNDS'
+  if (!mayLackMoney || place === undefined) return []
+  const where = testnet ? `; test USDC is at ${FAUCET}` : ''
+  return [`Does ${payer} hold USDC on ${place}? It needs no coins for gas${where}.`]
+}
+
+function readLimits(terminal: Terminal, flags: BuyFlags) {
+  const faults: string[] = []
+  const maxAmount = flags['max-amount']
+  if (maxAmount === undefined) faults.push("Say the most that it may cost, for example --max-amount '$0.05'.")
+  const file = flags['key-file']
+  let key: string | undefined
+  try {
+    key = (file === undefined ? terminal.env.BUYER_PRIVATE_KEY : readFileSync(file, 'utf8'))?.trim()
+  } catch (cause) {
+    faults.push(`--key-file ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`)
+  }
+  const hex = key?.startsWith('0x') === false ? `0x${key}` : key
+  const isKey = hex !== undefined && /^0x[0-9a-fA-F]{64}$/.test(hex)
+  if (key === undefined && faults.every((fault) => !fault.startsWith('--key-file')))
+    faults.push('There is no key to pay with: set BUYER_PRIVATE_KEY, or name a file by --key-file.')
+  // The key itself is not repeated.
+  else if (key !== undefined && !isKey)
+    faults.push(
+      `${file === undefined ? 'BUYER_PRIVATE_KEY' : file} is no private key: expected 64 hexadecimal digits.`,
+    )
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { account: privateKeyToAccount(hex as `0x${string}`), maxAmount: maxAmount! }
+}
+
+interface Bought extends Report {
+  body?: Uint8Array
+}
+
+async function call(buyer: Buyer, url: string, id: string, { method, data }: BuyFlags): Promise<Bought> {
+  const answer = await buyer.fetch(url, {
+    method: method?.toUpperCase() ?? (data === undefined ? 'GET' : 'POST'),
+    headers: {
+      'idempotency-key': id,
+      ...(data !== undefined && { 'content-type': isJson(data) ? 'application/json' : 'text/plain' }),
+    },
+    ...(data !== undefined && { body: data }),
+  })
+  const body = new Uint8Array(await answer.arrayBuffer())
+  const { status, ok } = answer
+  return {
+    lines: [],
+    body,
+    json: {
+      ok,
+      status,
+      contentType: answer.headers.get('content-type'),
+      body: new TextDecoder().decode(body),
+    },
+    failed: !ok,
+  }
+}
+
+async function plan(buyer: Buyer, url: string, requestId: string, planId: string): Promise<Bought> {
+  const { grant, cached } = await buyer.buy(url, { planId, requestId })
+  return { lines: [grant.accessToken], json: { ok: true, cached, ...grant } }
+}
+
+async function listShop(url: string): Promise<Report> {
+  const base = url.replace(/\/+$/, '')
+  const response = await fetch(`${base}/discover`, { signal: AbortSignal.timeout(15_000) }).catch(
+    () => undefined,
+  )
+  const catalog = response?.ok
+    ? ((await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined)
+    : undefined
+  if (!Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes))
+    throw new ConfigError([`${base} has no catalog; name the address of a paid call, or of a gateway.`])
+  const lines = [
+    ...catalog.plans.map(
+      ({ planId, unitAmount }) =>
+        `${unitAmount}  paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
+    ),
+    ...catalog.routes.map(({ method, path, unitAmount }) => {
+      const how = method === 'GET' ? '' : ` --method ${method}`
+      return `${unitAmount}  paystile buy ${base}${path}${how} --max-amount '${unitAmount}'`
+    }),
+  ]
+  return {
+    lines: lines.length > 0 ? lines : ['Nothing is sold there.'],
+    json: { ok: true, plans: catalog.plans, routes: catalog.routes },
+  }
+}
+
+/** What was paid for is never lost on a terminal that cannot show it. */
+async function handOver({ output, errors }: Terminal, body: Uint8Array, flags: BuyFlags): Promise<void> {
+  if (flags.output !== undefined) {
+    writeFileSync(flags.output, body)
+    return write(errors, `${body.length} bytes are in ${printableLine(flags.output)}\n`)
+  }
+  if (flags.json === true) return
+  const text = new TextDecoder().decode(body)
+  // A seller's control characters would drive the terminal.
+  await write(output, output.isTTY ? printable(text) : text)
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function lineOf(step: BuyerStep, place: string | undefined): string | undefined {
+  switch (step.step) {
+    case 'challenge':
+      return `402: it costs ${microToDollars(step.offer.amountMicro)} on ${place}`
+    case 'send':
+      return step.resumed ? 'sending the payment that was signed before' : 'signed and sent'
+    case 'pending':
+      return `${step.reason}; asking again in ${step.retryInSeconds} s`
+    case 'granted':
+      return `paid in transaction ${step.txHash}`
+    case 'debited':
+      return `${step.charged} of the plan ${step.planId}'s credits; ${step.remaining} are left`
+    default:
+      return undefined
+  }
+}
