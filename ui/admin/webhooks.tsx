@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../shared/api.ts'
-import { formatAgo, formatExactTime } from '../shared/format.ts'
+import { formatAgo, formatExactTime, shorten } from '../shared/format.ts'
 import type { WebhookDelivery, WebhookState } from '../shared/wire.ts'
 import { useData } from './use-data.ts'
 
@@ -89,7 +89,9 @@ export function Webhooks({ tick, now }: { tick: number; now: number }): JSX.Elem
               <tr key={item.key}>
                 <th scope="row">
                   {item.type}
-                  <code class="sub">{item.eventId}</code>
+                  <code class="sub" title={item.eventId}>
+                    {shorten(item.eventId)}
+                  </code>
                 </th>
                 <td>{item.phase.toLowerCase()}</td>
                 <td class="reason wide-only">{answerOf(item)}</td>
