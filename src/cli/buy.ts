@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { ConfigError } from '../errors.ts'
-import { microToDollars } from '../protocol/amount.ts'
+import { microToDollars, priceFault } from '../protocol/amount.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { printable, printableLine } from '../protocol/printable.ts'
@@ -50,6 +50,7 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
         : await plan(buyer, url, order.id, flags.plan)
     order.finished()
     if (report.body !== undefined) await handOver(terminal, report.body, flags)
+    if (report.note !== undefined && flags.json !== true) await write(terminal.errors, `${report.note}\n`)
     return report
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
@@ -78,6 +79,8 @@ function hintsOf(
 function readLimits(terminal: Terminal, flags: BuyFlags) {
   const faults: string[] = []
   const maxAmount = flags['max-amount']
+  const wrong = maxAmount === undefined ? undefined : priceFault(maxAmount)
+  if (wrong !== undefined) faults.push(`--max-amount ${maxAmount} ${wrong}`)
   if (maxAmount === undefined) faults.push("Say the most that it may cost, for example --max-amount '$0.05'.")
   const file = flags['key-file']
   let key: string | undefined
@@ -101,6 +104,8 @@ function readLimits(terminal: Terminal, flags: BuyFlags) {
 
 interface Bought extends Report {
   body?: Uint8Array
+  /** For people, beside the answer. */
+  note?: string
 }
 
 async function call(buyer: Buyer, url: string, id: string, { method, data }: BuyFlags): Promise<Bought> {
@@ -113,7 +118,9 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
     ...(data !== undefined && { body: data }),
   })
   const body = new Uint8Array(await answer.arrayBuffer())
-  const { status, ok } = answer
+  const { status } = answer
+  const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
+  const ok = answer.ok && !undelivered
   return {
     lines: [],
     body,
@@ -124,6 +131,9 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
       body: new TextDecoder().decode(body),
     },
     failed: !ok,
+    ...(undelivered && {
+      note: 'It was paid and not delivered. The money goes back automatically, or as the seller says.',
+    }),
   }
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { runCli } from '../../src/cli/run-cli.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 export interface Ran {
   code: number

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { DevAccount } from '../../src/testing/index.ts'
+import { cli, cliProcess, MAIN } from './cli-terminal.ts'
+import { CALL_PRICE, type RoutesWorld, startRoutesWorld, sunny } from './routes-world.ts'
+
+let shop: RoutesWorld
+let folder: string
+let buyer: DevAccount
+let base: string
+beforeAll(async () => {
+  shop = await startRoutesWorld()
+  folder = await mkdtemp(join(tmpdir(), 'paystile-buy-'))
+  base = shop.world.baseUrl
+})
+afterAll(async () => {
+  await shop.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+beforeEach(async () => {
+  buyer = await shop.world.chain.newBuyer({ micro: 2_000_000n })
+  shop.backend.answer = sunny
+})
+
+const balance = () => shop.world.chain.balanceOf(buyer.address)
+const paying = (...argv: string[]) => [...argv, '--payments', join(folder, buyer.address)]
+const env = () => ({ BUYER_PRIVATE_KEY: buyer.privateKey })
+
+test('a call is paid once and its answer shown; as a process of its own, as JSON, and into a file', async () => {
+  const bought = await cliProcess(env(), ...paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01'))
+  expect(bought).toMatchObject({ code: 0 })
+  expect(JSON.parse(bought.output)).toMatchObject({ resource: { body: { url: '/weather/oslo' } } })
+  expect(bought.errors).toMatch(/402: it costs \$0\.01 on Base Sepolia\nsigned and sent\n/)
+  expect(await balance()).toBe(2_000_000n - CALL_PRICE)
+  const posted = await cli(
+    env(),
+    ...paying('buy', `${base}/report`, '--data', '{"a":1}', '--max-amount', '$0.01', '--json'),
+  )
+  expect(JSON.parse(posted.output)).toMatchObject({ ok: true, status: 200 })
+  expect(posted.errors).toBe('')
+  const file = join(folder, 'answer.json')
+  await cli(env(), ...paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01', '--output', file))
+  expect(JSON.parse(await readFile(file, 'utf8'))).toHaveProperty('resource')
+  expect(await balance()).toBe(2_000_000n - 3n * CALL_PRICE)
+  expect(await readdir(join(folder, buyer.address, 'unfinished'))).toEqual([])
+})
+
+test('a plan is bought from a key in a file, and its token is all that is written', async () => {
+  const keyFile = join(folder, 'key')
+  await writeFile(keyFile, `${buyer.privateKey.slice(2)}\n`)
+  const { code, output } = await cli(
+    {},
+    ...paying('buy', base, '--plan', 'basic', '--max-amount', '$1.00', '--key-file', keyFile),
+  )
+  expect([code, output]).toEqual([0, expect.stringMatching(/^\S+\n$/)])
+  expect(await balance()).toBe(1_000_000n)
+})
+
+test('at a gateway it lists what is sold, with the command for each', async () => {
+  const { code, output } = await cli({}, 'buy', base)
+  expect(code).toBe(0)
+  expect(output).toContain(`$1.00  paystile buy ${base} --plan basic --max-amount '$1.00'\n`)
+  expect(output).toContain(`$0.01  paystile buy ${base}/weather/:city --max-amount '$0.01'\n`)
+  expect(output).toContain(`$0.01  paystile buy ${base}/report --method POST --max-amount '$0.01'\n`)
+})
+
+test('what was not decided is continued by the same command, with the same payment', async () => {
+  const command = paying('buy', `${base}/weather/rome`, '--max-amount', '$0.01')
+  const { chain } = shop.world
+  await chain.setAutomine(false)
+  const killed = spawn(process.execPath, [MAIN, ...command], { env: env(), stdio: 'ignore' })
+  await expect.poll(async () => (await chain.client.getTxpoolStatus()).pending).toBe(1)
+  killed.kill('SIGKILL')
+  await once(killed, 'close')
+  await chain.setAutomine(true)
+  await chain.mine(1)
+  const { code, errors } = await cli(env(), ...command)
+  expect([code, errors]).toEqual([0, expect.stringContaining('sending the payment that was signed before')])
+  expect(await balance()).toBe(2_000_000n - CALL_PRICE)
+})
+
+test.each([
+  ['no key', {}, ['--max-amount', '$1'], /no key to pay with: set BUYER_PRIVATE_KEY, or name a file/],
+  ['a bad key', { BUYER_PRIVATE_KEY: '0x12' }, ['--max-amount', '$1'], /BUYER_PRIVATE_KEY is no private key/],
+  ['no limit', undefined, [], /Say the most that it may cost, for example --max-amount '\$0\.05'/],
+  ['a bad limit', undefined, ['--max-amount', 'lots'], /--max-amount lots must start with "\$"/],
+  ['too low a limit', undefined, ['--max-amount', '$0.001'], /Allow more by --max-amount/],
+  [
+    'an unknown option',
+    undefined,
+    ['--max-amuont', '$1'],
+    /no option --max-amuont; did you mean "--max-amount"/,
+  ],
+  [
+    'a missing file',
+    undefined,
+    ['--key-file', '/nowhere', '--max-amount', '$1'],
+    /--key-file \/nowhere cannot/,
+  ],
+])('%s: one clear line, and nothing is paid', async (_name, given, flags, message) => {
+  const { code, errors } = await cli(given ?? env(), ...paying('buy', `${base}/weather/oslo`, ...flags))
+  expect([code, errors]).toEqual([1, expect.stringMatching(message)])
+  expect(errors).not.toContain(buyer.privateKey.slice(2))
+  expect(await balance()).toBe(2_000_000n)
+})
+
+test('an address that is none, and one without a catalog', async () => {
+  expect((await cli(env(), 'buy', 'api.example.com')).errors).toContain('api.example.com is no address')
+  expect((await cli(env(), 'buy', shop.backend.url)).errors).toContain('has no catalog')
+})
+
+test('an empty wallet is told where test money is', async () => {
+  const poor = await shop.world.chain.newBuyer({ micro: 0n })
+  const flags = ['--max-amount', '$0.01', '--payments', join(folder, poor.address)]
+  const { code, errors } = await cli(
+    { BUYER_PRIVATE_KEY: poor.privateKey },
+    'buy',
+    `${base}/weather/oslo`,
+    ...flags,
+  )
+  expect(code).toBe(1)
+  expect(errors).toContain(`Does ${poor.address} hold USDC on Base Sepolia?`)
+  expect(errors).toContain('https://faucet.circle.com')
+})
+
+test('a call that the backend fails says so, and the money goes back', async () => {
+  shop.backend.answer = (_call, response) => void response.writeHead(500).end('out of order')
+  const command = paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01')
+  const { code, errors } = await cli(env(), ...command)
+  expect([code, errors]).toEqual([1, expect.stringContaining('It was paid and not delivered.')])
+})
