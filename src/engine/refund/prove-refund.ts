@@ -3,7 +3,7 @@ import type { ChallengeRow, Put, RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { type Hex, sameHex } from '../../protocol/hex.ts'
 import { transferKey } from '../../rules/transfer-key.ts'
-import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { applyEvent, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { outboxRow } from '../deliver/outbox.ts'
@@ -11,7 +11,7 @@ import { refundReceiptFields } from '../deliver/sign-receipt.ts'
 import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
-import { isCreditsRefund, refundEvent } from './refund-rows.ts'
+import { isCreditsRefund, refundEntry } from './refund-rows.ts'
 
 /**
  * REFUND_FAILED → REFUNDED: the operator made the refund and names its transaction. The refund of unspent credits is
@@ -116,7 +116,7 @@ async function finish(
   const facts = { at, actor: 'operator' as const, txHash, details: { value: refund.value } }
   const rows = provenRows(challenge, refund, txHash, seenKey)
   if (isCreditsRefund(challenge, refund)) {
-    const audit = [auditEntry(challenge, refundEvent(challenge, refund, 'refund-proven'), facts)]
+    const audit = [refundEntry(challenge, refund, 'refund-proven', facts)]
     return (await commit(core, { puts: rows, audit })) ? statusOf(challenge) : changedMeanwhile(challenge)
   }
   const change = {

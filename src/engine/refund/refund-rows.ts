@@ -1,4 +1,5 @@
-import type { ChallengeRow, Put, ReceiptRow, RefundRow } from '../../ports.ts'
+import type { AuditEntry, ChallengeRow, Put, ReceiptRow, RefundRow } from '../../ports.ts'
+import { auditEntry, type EventFacts } from '../apply-event.ts'
 
 /** The intent to refund a receipt. Recipient and value come only from the chain's Transfer. */
 export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number): Put {
@@ -33,11 +34,16 @@ export function isCreditsRefund(
   return !movesState && key === receipt
 }
 
-/** What the log says of a refund that does not change its challenge's state. */
-export function refundEvent(
-  challenge: Pick<ChallengeRow, 'receipt'>,
+/**
+ * What the log says of a refund that does not change its challenge's state. It names the payment that goes back, because a
+ * challenge may have several of the same value, and one transaction returns them.
+ */
+export function refundEntry(
+  challenge: ChallengeRow,
   refund: Pick<RefundRow, 'key' | 'movesState'>,
   what: 'refunded' | 'refund-failed' | 'refund-retried' | 'refund-proven',
-): string {
-  return `${isCreditsRefund(challenge, refund) ? 'credits' : 'surplus'}-${what}`
+  facts: EventFacts,
+): AuditEntry {
+  const event = `${isCreditsRefund(challenge, refund) ? 'credits' : 'surplus'}-${what}`
+  return auditEntry(challenge, event, { ...facts, details: { ...facts.details, payment: refund.key } })
 }

@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, Put } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
-import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { applyEvent, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
-import { refundEvent } from './refund-rows.ts'
+import { refundEntry } from './refund-rows.ts'
 
 /**
  * Tries failed refunds of this challenge again from the start, after the operator has fixed the cause (missing funds,
@@ -31,7 +31,7 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
       const change = applyEvent(challenge, 'refund-retried', facts)
       row = change.row
       audit.push(...change.audit)
-    } else audit.push(auditEntry(challenge, refundEvent(challenge, refund, 'refund-retried'), facts))
+    } else audit.push(refundEntry(challenge, refund, 'refund-retried', facts))
     const anew = { phase: 'WAITING', attempts: 0, reason: null, refusal: null, dueAt: at } as const
     return { table: 'refunds', row: { ...refund, ...anew } }
   })

@@ -1,6 +1,6 @@
 import type { Put, RefundRow, Signed, SignedFacts, Use } from '../../ports.ts'
 import { matchesTransfer } from '../../rules/judge-attempt.ts'
-import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { applyEvent, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { outboxRow } from '../deliver/outbox.ts'
 import { refundReceiptFields } from '../deliver/sign-receipt.ts'
@@ -8,7 +8,7 @@ import { pruneAt } from '../jobs/retention.ts'
 import type { OpenRail } from '../rails.ts'
 import { finalUses } from '../settle/final-uses.ts'
 import { refuseDoubtful } from '../settle/look-at-chain.ts'
-import { refundEvent } from './refund-rows.ts'
+import { refundEntry } from './refund-rows.ts'
 import { type SendableRefund, submitRefunds } from './submit-refunds.ts'
 
 /** Continues refunds: signs and sends those that wait, and decides from the chain those that were sent. */
@@ -133,7 +133,7 @@ async function finishRefund(core: Core, row: RefundRow, use: Use): Promise<void>
   if (!row.movesState || challenge.state !== 'REFUND_PENDING') {
     await commit(core, {
       puts,
-      audit: [auditEntry(challenge, refundEvent(challenge, row, 'refunded'), facts)],
+      audit: [refundEntry(challenge, row, 'refunded', facts)],
     })
     return
   }
@@ -161,7 +161,7 @@ async function giveUp(core: Core, row: RefundRow, reason: string): Promise<void>
   if (!challenge) throw new Error(`refund ${row.key} names no stored challenge`)
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { reason, value: row.value } }
   const puts: Put[] = [{ table: 'refunds', row: { ...row, phase: 'FAILED', reason, dueAt: null } }]
-  let audit = [auditEntry(challenge, refundEvent(challenge, row, 'refund-failed'), facts)]
+  let audit = [refundEntry(challenge, row, 'refund-failed', facts)]
   if (row.movesState && challenge.state === 'REFUND_PENDING') {
     const failed = applyEvent(challenge, 'refund-failed', facts, { dueAt: null })
     puts.push(putChallenge(failed.row))

@@ -118,13 +118,15 @@ export async function recordReceipt(
   const payment = { ...paidBy(rail, receipt, use, at), ...(origin.byKey && { paidByKey: origin.byKey }) }
   if (role === 'pays')
     return confirmPaid(core, { row: challenge, audit: first }, receipt, payment, puts, facts)
+  // A challenge may get several payments of one value at once: the log tells them apart.
+  const named = { ...facts, details: { ...facts.details, payment: receipt.key } }
   if (role === 'surplus') {
     // The state does not change, so the challenge is not written and its delivery is not disturbed.
-    const { audit } = applyEvent(challenge, 'surplus-received', facts)
+    const { audit } = applyEvent(challenge, 'surplus-received', named)
     return commit(core, { puts: [...puts, refundOf(receipt, false, at)], audit: [...first, ...audit] })
   }
   const failure = 'the payment arrived after the challenge was closed'
-  const late = applyEvent(challenge, 'late-money', facts, { ...payment, failure, dueAt: null })
+  const late = applyEvent(challenge, 'late-money', named, { ...payment, failure, dueAt: null })
   return commit(core, {
     puts: [...puts, putChallenge(late.row), refundOf(receipt, true, at)],
     audit: [...first, ...late.audit],

@@ -53,6 +53,7 @@ function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow, cre
     txHash: receipt.txHash,
     details: {
       value: receipt.value,
+      payment: receipt.key,
       ...(credits && { credits: credits.granted, creditsSpent: credits.spent }),
     },
   }
