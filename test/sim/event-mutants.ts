@@ -15,8 +15,8 @@ export const EVENT_MUTANTS: readonly SourceMutant[] = [
     name: 'an event is stored after its transition',
     storm,
     file: 'engine/events/record-events',
-    from: 'return store.commit({ ...step, puts: [...step.puts, ...once.values()] })',
-    to: 'return store.commit(step).then(async (done) => { if (done.kind === "applied") await store.commit({ puts: [...once.values()] }).catch(() => undefined); return done })',
+    from: 'await store.commit({ ...step, puts: [...step.puts, ...once.values()] })',
+    to: 'await store.commit(step).then(async (done) => { if (done.kind === "applied") await store.commit({ puts: [...once.values()] }).catch(() => undefined); return done })',
   },
   {
     name: 'an event that the endpoint refused is taken for delivered',
@@ -39,5 +39,12 @@ export const EVENT_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/events/send-events',
     from: 'if (next !== undefined)',
     to: 'if (next === 0)',
+  },
+  {
+    name: 'two payments that go back at once are one event',
+    storm: 'clocks that disagree on what has expired',
+    file: 'engine/refund/refund-rows',
+    from: 'details: { ...facts.details, payment: refund.key }',
+    to: 'details: { ...facts.details }',
   },
 ]
