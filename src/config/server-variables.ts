@@ -34,6 +34,8 @@ export interface ServerSettings {
   /** The port of the operator's pages; null: they are below the base URL. */
   adminPort: number | null
   adminToken: string | null
+  /** The operator's agent may change things, and not only look. */
+  adminMcpWrites: boolean
   logLevel: LogLevel
   alertWebhookUrl: string | null
   metricsPort: number | null
@@ -85,6 +87,11 @@ export function readServerSettings(
     port: take<number>('PORT', DEFAULT_PORT, port('PORT=3000')),
     adminPort: take<number | null>('ADMIN_PORT', null, port('ADMIN_PORT=3001')),
     adminToken: take<string | null>('ADMIN_TOKEN', null, token),
+    adminMcpWrites: take<boolean>('ADMIN_MCP_WRITES', false, (value) =>
+      /^(on|off|true|false)$/i.test(value)
+        ? { value: /^(on|true)$/i.test(value) }
+        : { fault: `is ${quote(value)}; it can be on or off, for example ADMIN_MCP_WRITES=on` },
+    ),
     logLevel: take<LogLevel>('LOG_LEVEL', 'info', (value) => {
       const level = LOG_LEVELS.find((known) => known === value.toLowerCase())
       return level

@@ -52,7 +52,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
   const stores = createSharedStores()
   const host = createGatewayHost({
     loaded,
-    start: (configuration) => startGateway(configuration, { observer, stores }),
+    start: (configuration) => startGateway(configuration, { observer, stores, dataDir: loaded.dataDir }),
     warn: (message) => observer.log.warn(message),
     onChange({ settings }) {
       observer.configure(settings)

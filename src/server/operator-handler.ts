@@ -37,7 +37,7 @@ export function createOperatorHandler(parts: OperatorParts): OperatorHandler {
   }
 
   return (request, path, peer) => {
-    if (/^\/(setup|admin)\/api(\/|$)/.test(path)) return operatorApi(request, path, peer)
+    if (/^\/(setup|admin)\/api(\/|$)|^\/admin\/mcp$/.test(path)) return operatorApi(request, path, peer)
     const answered = parts.pages(request, path)
     if (!answered || !/^\/(setup|admin)$/.test(path) || answered.status !== 200) return answered
     if (parts.phase() === 'setup') return path === '/admin' ? redirect(`${parts.basePath()}/setup`) : answered

@@ -1,3 +1,4 @@
+import { type Finding, runChecks } from '../checks/run-checks.ts'
 import type { Configuration } from '../config/read-configuration.ts'
 import { ConfigError } from '../errors.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
@@ -22,7 +23,7 @@ export interface RunningGateway extends Swappable {
 /** Starts a gateway. If it cannot start, the stores that it opened are closed again. */
 export async function startGateway(
   configuration: Configuration,
-  { observer, stores }: { observer: Observer; stores: SharedStores },
+  { observer, stores, dataDir }: { observer: Observer; stores: SharedStores; dataDir: string },
 ): Promise<RunningGateway> {
   const opened: Store[] = []
   try {
@@ -44,7 +45,13 @@ export async function startGateway(
       configuration,
       admin: async (request, path) => dashboard?.api(request, path),
       openDashboard() {
-        dashboard ??= openDashboard({ gateway, observer })
+        dashboard ??= openDashboard({
+          ...{ gateway, observer },
+          mcp: {
+            writes: configuration.settings.adminMcpWrites,
+            diagnose: () => diagnose(configuration, dataDir),
+          },
+        })
       },
       closeDashboard,
       answer: gateway.fetch,
@@ -57,6 +64,15 @@ export async function startGateway(
     await Promise.allSettled(opened.map((store) => store.close()))
     throw error instanceof ConfigError ? inVariables(error, configuration) : error
   }
+}
+
+/** As `paystile doctor` does it, loaded when it is asked for. */
+async function diagnose({ options, config }: Configuration, dataDir: string): Promise<Finding[]> {
+  const [{ liveChecks }, { standingChecks }] = await Promise.all([
+    import('../checks/live-checks.ts'),
+    import('../checks/standing-checks.ts'),
+  ])
+  return runChecks([...liveChecks(options), ...(config ? standingChecks(config, dataDir) : [])])
 }
 
 /** Faults that show only when a gateway starts name options; the operator knows them as environment variables. */

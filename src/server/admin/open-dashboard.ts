@@ -1,6 +1,7 @@
 import type { Gateway } from '../../gateway.ts'
 import type { Observer } from '../observe/create-observer.ts'
 import { type AdminApi, createAdminApi } from './create-admin-api.ts'
+import { createOperatorMcp, type OperatorMcpParts } from './operator-mcp.ts'
 import { createSalesBook, type SalesBook } from './sales-book.ts'
 import { createWalletWatch, type WalletWatch } from './wallet-watch.ts'
 
@@ -13,8 +14,15 @@ export interface Dashboard {
   close(): void
 }
 
+export interface DashboardParts {
+  gateway: Gateway
+  observer: Observer
+  /** Absent: the operator's agent is not served. */
+  mcp?: Pick<OperatorMcpParts, 'writes' | 'diagnose'>
+}
+
 /** Creates the sales book, the wallet watch and the operator's API of a gateway, and gives the observer its gauges. */
-export function openDashboard({ gateway, observer }: { gateway: Gateway; observer: Observer }): Dashboard {
+export function openDashboard({ gateway, observer, mcp }: DashboardParts): Dashboard {
   const { backstage } = gateway
   const book = createSalesBook(backstage.store)
   const wallets = createWalletWatch(backstage)
@@ -44,8 +52,10 @@ export function openDashboard({ gateway, observer }: { gateway: Gateway; observe
     closing: closing.signal,
     onError: (error) => observer.log.error({ err: error }, 'the admin API failed'),
   })
+  const { agentName } = gateway.discovery
+  const operatorMcp = mcp && createOperatorMcp({ api, agentName, ...mcp })
   return {
-    api,
+    api: async (request, path) => (await operatorMcp?.(request, path)) ?? api(request, path),
     book,
     wallets,
     close() {

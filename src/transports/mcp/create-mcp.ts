@@ -13,7 +13,7 @@ import { createToolCaller } from './call-tool.ts'
 import { createCallerCheck } from './check-caller.ts'
 import { describeServer } from './describe-server.ts'
 import { discoverPlansTool } from './discover-plans-tool.ts'
-import { createExchange } from './exchange.ts'
+import { createExchange, detached } from './exchange.ts'
 import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
 import { rewriteInternalError } from './rewrite-internal-error.ts'
@@ -103,15 +103,6 @@ function payingOf(dialects: Dialects, { method, params }: RpcMessage, headers: H
   const { _meta } = params as { _meta?: unknown }
   const meta = typeof _meta === 'object' && _meta !== null ? (_meta as Record<string, unknown>) : undefined
   return paymentOfCall(dialects, meta, headers)
-}
-
-/** A request of its own, without the body: a client that leaves must not abort a settlement through `signal`. */
-function detached(request: Request): Request {
-  const headers = new Headers(request.headers)
-  const accept = headers.get('accept')
-  // Who takes anything takes both types that the protocol asks for.
-  if (accept === null || accept.includes('*/*')) headers.set('accept', 'application/json, text/event-stream')
-  return new Request(request.url, { method: 'POST', headers })
 }
 
 /** Never cached, whatever it is: a grant belongs to one buyer, and terms are true for this moment only. */

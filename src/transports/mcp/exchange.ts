@@ -31,11 +31,11 @@ export function createExchange(
   card: ServerCard,
   tools: readonly McpTool[],
   callTool: ToolCaller,
+  instructions: string = instructionsFor(tools),
 ): (request: Request, message: RpcMessage, caller: Caller) => Promise<Response> {
   // A handler of the protocol's library sees the request, and nothing that is ours.
   const callers = new WeakMap<object, Caller>()
   const listings = tools.map(({ listing }) => listing)
-  const instructions = instructionsFor(tools)
   const names = listings.map(({ name }) => name).join(', ')
 
   /** The plain server and not the one with registered tools: that words argument errors by itself, and not as ours. */
@@ -77,6 +77,15 @@ export function createExchange(
       await server.close()
     }
   }
+}
+
+/** A request of its own, without the body: a client that leaves must not abort a settlement through `signal`. */
+export function detached(request: Request): Request {
+  const headers = new Headers(request.headers)
+  const accept = headers.get('accept')
+  // Who takes anything takes both types that the protocol asks for.
+  if (accept === null || accept.includes('*/*')) headers.set('accept', 'application/json, text/event-stream')
+  return new Request(request.url, { method: 'POST', headers })
 }
 
 /** A stream of changes that never come would only be a connection that stays open. */
