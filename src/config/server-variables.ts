@@ -9,6 +9,7 @@ export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
   PORT: { saved: false },
   ADMIN_PORT: { saved: false },
   ADMIN_TOKEN: { saved: true },
+  ADMIN_MCP_WRITES: { saved: false },
   LOG_LEVEL: { saved: true },
   ALERT_WEBHOOK_URL: { saved: true },
   METRICS_PORT: { saved: false },
