@@ -20,7 +20,7 @@ beforeAll(async () => {
   const host = `127.0.0.1:${(redirecting.address() as AddressInfo).port}`
   // It may be called, and sends us on to one that may not.
   const webhooks = [{ url: `http://${host}/`, secret: inside.secret }]
-  world = await startWorld({ options: { webhooks, webhookAllowHosts: [host] } })
+  world = await startWorld({ process: false, options: { webhooks, webhookAllowHosts: [host] } })
 })
 afterAll(async () => {
   await world.stop()
