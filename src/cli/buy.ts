@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
+import { decodeJsonObject } from '../protocol/base64.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { printable, printableLine } from '../protocol/printable.ts'
@@ -50,7 +51,8 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
         : await plan(buyer, url, order.id, flags.plan)
     order.finished()
     if (report.body !== undefined) await handOver(terminal, report.body, flags)
-    if (report.note !== undefined && flags.json !== true) await write(terminal.errors, `${report.note}\n`)
+    for (const note of flags.json === true ? [] : (report.notes ?? []))
+      await write(terminal.errors, `${printableLine(note)}\n`)
     return report
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
@@ -105,7 +107,7 @@ function readLimits(terminal: Terminal, flags: BuyFlags) {
 interface Bought extends Report {
   body?: Uint8Array
   /** For people, beside the answer. */
-  note?: string
+  notes?: string[]
 }
 
 async function call(buyer: Buyer, url: string, id: string, { method, data }: BuyFlags): Promise<Bought> {
@@ -121,19 +123,25 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   const { status } = answer
   const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
   const ok = answer.ok && !undelivered
+  const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
+  const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
   return {
     lines: [],
     body,
     json: {
       ok,
       status,
+      txHash,
       contentType: answer.headers.get('content-type'),
       body: new TextDecoder().decode(body),
     },
     failed: !ok,
-    ...(undelivered && {
-      note: 'It was paid and not delivered. The money goes back automatically, or as the seller says.',
-    }),
+    notes: [
+      ...(txHash ? [`paid in transaction ${txHash}`] : []),
+      ...(undelivered
+        ? ['It was not delivered: the money goes back automatically, or as the seller says.']
+        : []),
+    ],
   }
 }
 

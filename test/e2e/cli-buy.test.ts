@@ -34,7 +34,9 @@ test('a call is paid once and its answer shown; as a process of its own, as JSON
   const bought = await cliProcess(env(), ...paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01'))
   expect(bought).toMatchObject({ code: 0 })
   expect(JSON.parse(bought.output)).toMatchObject({ resource: { body: { url: '/weather/oslo' } } })
-  expect(bought.errors).toMatch(/402: it costs \$0\.01 on Base Sepolia\nsigned and sent\n/)
+  expect(bought.errors).toMatch(
+    /402: it costs \$0\.01 on Base Sepolia\nsigned and sent\npaid in transaction 0x[0-9a-f]{64}\n/,
+  )
   expect(await balance()).toBe(2_000_000n - CALL_PRICE)
   const posted = await cli(
     env(),
@@ -131,5 +133,5 @@ test('a call that the backend fails says so, and the money goes back', async () 
   shop.backend.answer = (_call, response) => void response.writeHead(500).end('out of order')
   const command = paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01')
   const { code, errors } = await cli(env(), ...command)
-  expect([code, errors]).toEqual([1, expect.stringContaining('It was paid and not delivered.')])
+  expect([code, errors]).toEqual([1, expect.stringContaining('It was not delivered:')])
 })
