@@ -31,6 +31,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/settle/redeem-transfer',
     from: 'own.map(({ ordinal }) =>',
     to: 'own.map(({ logIndex: ordinal }) =>',
+    storm: 'transfers as proof, and thieves who watch for them',
   },
   {
     name: "anybody may show a stranger's transfer",
@@ -130,6 +131,10 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'rules/check-claims',
     from: "if (about !== 'amount' || value === terms.amount)",
     to: "if (about !== 'payer')",
+    also: {
+      from: 'if (sameHex(value, terms[about]))',
+      to: "if (about === 'amount' || sameHex(value, terms[about]))",
+    },
   },
   {
     name: 'an id that we never issued is believed',
