@@ -90,7 +90,7 @@ export const CHAIN_MUTANTS: readonly SourceMutant[] = [
     storm: 'three chains, of which some are out of order',
     file: 'engine/settle/redeem-payment',
     from: 'if (unavailable)',
-    to: "if (unavailable && (await claimPayment(core, rail, found, signed, intent), true)) return failed(core, new GatewayError('PAYMENT_FAILED', unavailable), challenge); if (unavailable)",
+    to: "if (unavailable && (await claimPayment(core, rail, found, checked, intent), true)) return failed(core, new GatewayError('PAYMENT_FAILED', unavailable), challenge); if (unavailable)",
   },
   {
     name: 'a transfer that is proven on one chain is recorded on another',

@@ -153,6 +153,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/deliver/deliver-route',
     from: 'if (challenge.leaseUntil !== null && challenge.leaseUntil > now)',
     to: 'if (challenge.leaseUntil === 0)',
+    storm: 'paid calls of slow and failing backends',
   },
   {
     name: 'a refund counts as done in a block that may go away',
@@ -245,6 +246,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/refund/run-refunds',
     from: "return void (await putRefund(core, { ...row, phase: 'BROADCAST', auth }))",
     to: "return giveUp(core, row, 'its nonce is spent')",
+    storm: 'a store that loses its last second',
   },
   {
     name: 'smart wallets may lose any amount of our gas',
