@@ -25,7 +25,7 @@ async function buyCredits(): Promise<string> {
 const call = (authorization: string, target = '/weather/paris', headers: Record<string, string> = {}) =>
   shop.call(target, { headers: { authorization, ...headers } })
 
-test('a token spends its credits, and then gets a 402 that sells the call and names the plan', async () => {
+test('a token spends its credits, and the backend is told what the call cost', async () => {
   const token = await buyCredits()
   const first = await call(token)
   expect(first).toMatchObject({
@@ -47,6 +47,27 @@ test('of 100 calls at once on 50 credits exactly 50 are served', async () => {
   const refused = answers.find(({ status }) => status === 402)!
   expect(refused.body).toMatchObject({ code: 'CREDITS_EXHAUSTED', topUp: { planId: 'basic', credits: 50 } })
   expect(refused.headers.get('payment-required')).not.toBeNull()
+})
+
+test.each<[string, RoutesWorld['backend']['answer']]>([
+  ['fails', (_call, response) => void response.writeHead(500).end('broken')],
+  ['hangs', () => {}],
+  ['is cut before it answers', (_call, response) => void response.destroy()],
+  [
+    'is cut in the middle of its answer',
+    (_call, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' })
+      response.write('{"half":', () => response.destroy())
+    },
+  ],
+])('a backend that %s costs nothing', async (_name, answer) => {
+  const token = await buyCredits()
+  shop.backend.answer = answer
+  const failed = await call(token)
+  expect(failed.headers.get('x-svc-code')).toBe('DELIVERY_FAILED')
+  expect(failed.headers.get('x-svc-credits-charged')).toBe('0')
+  shop.backend.answer = sunny
+  expect((await call(token)).headers.get('x-svc-credits-remaining')).toBe('49')
 })
 
 test('a call that fails costs nothing; the same Idempotency-Key is debited once', async () => {

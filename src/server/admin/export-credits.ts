@@ -2,11 +2,8 @@ import type { Store } from '../../ports.ts'
 import type { Network } from '../../protocol/network.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import { figuresOf, lotOfSale, soldIn } from '../../rules/credit-lot.ts'
-import { amounts, type ExportFormat, type ExportRange, lineWriter, sumMicro } from './export-sales.ts'
+import { amounts, type ExportFormat, type ExportRange, exportLog, sumMicro } from './export-sales.ts'
 import type { LogEntry } from './follow-log.ts'
-
-const PAGE = 1000
-const AT_ONCE = 50
 
 const COLUMNS = [
   'soldAt',
@@ -42,21 +39,12 @@ export async function* exportCredits(
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
   const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
-  const write = lineWriter(format, COLUMNS)
-  if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`
-  for (let afterSeq = 0; ; ) {
-    const page = await store.log(afterSeq, PAGE)
-    const wanted = page.filter((entry) => soldIn(entry) > 0 && entry.at >= from && entry.at < to)
-    for (let start = 0; start < wanted.length; start += AT_ONCE) {
-      const lines = await Promise.all(
-        wanted.slice(start, start + AT_ONCE).map((entry) => lineOf(store, entry, find)),
-      )
-      const text = lines.flatMap((line) => (line ? [write(line)] : [])).join('')
-      if (text !== '') yield text
-    }
-    if (page.length < PAGE) return
-    afterSeq = page.at(-1)!.seq
-  }
+  yield* exportLog(
+    store,
+    { format, columns: COLUMNS, from, to },
+    (entry) => soldIn(entry) > 0,
+    (entry) => lineOf(store, entry, find),
+  )
 }
 
 async function lineOf(

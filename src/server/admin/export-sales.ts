@@ -83,15 +83,33 @@ export async function* exportSales(
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
   const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
-  const write = lineWriter(format, COLUMNS)
-  if (format === 'csv') yield `${COLUMNS.join(',')}\r\n`
+  yield* exportLog(
+    store,
+    { format, columns: COLUMNS, from, to },
+    ({ event }) => MONEY_EVENTS.has(event),
+    (entry) => lineOf(store, entry, find),
+  )
+}
+
+/** The lines of those log entries that are wanted, in chunks of text; an entry may turn out to have none. */
+export async function* exportLog<Column extends string>(
+  store: Pick<Store, 'log'>,
+  {
+    format,
+    columns,
+    from,
+    to,
+  }: { format: ExportFormat; columns: readonly Column[]; from: number; to: number },
+  isWanted: (entry: LogEntry) => boolean,
+  lineOf: (entry: LogEntry) => Promise<Record<Column, Field> | undefined>,
+): AsyncGenerator<string> {
+  const write = lineWriter(format, columns)
+  if (format === 'csv') yield `${columns.join(',')}\r\n`
   for (let afterSeq = 0; ; ) {
     const page = await store.log(afterSeq, PAGE)
-    const wanted = page.filter(({ event, at }) => MONEY_EVENTS.has(event) && at >= from && at < to)
+    const wanted = page.filter((entry) => entry.at >= from && entry.at < to && isWanted(entry))
     for (let start = 0; start < wanted.length; start += AT_ONCE) {
-      const lines = await Promise.all(
-        wanted.slice(start, start + AT_ONCE).map((entry) => lineOf(store, entry, find)),
-      )
+      const lines = await Promise.all(wanted.slice(start, start + AT_ONCE).map(lineOf))
       const text = lines.flatMap((line) => (line ? [write(line)] : [])).join('')
       if (text !== '') yield text
     }
@@ -178,7 +196,7 @@ export function amounts<N extends string>(name: N, micro: bigint) {
 }
 
 /** Writes a line of an export with these columns. */
-export function lineWriter<C extends string>(
+function lineWriter<C extends string>(
   format: ExportFormat,
   columns: readonly C[],
 ): (line: Record<C, Field>) => string {
