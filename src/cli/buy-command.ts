@@ -1,11 +1,7 @@
 import { defineCommand } from 'citty'
 import { checkFlags } from './check-flags.ts'
-import type { Report, Terminal } from './terminal.ts'
-
-type Run = (asJson: boolean | undefined, work: () => Promise<Report | undefined>) => Promise<void>
-
-const optional = (description: string, valueHint: string) =>
-  ({ type: 'string', description, valueHint }) as const
+import { json, optional, type Run } from './command-args.ts'
+import type { Terminal } from './terminal.ts'
 
 const ARGS = {
   url: {
@@ -20,7 +16,7 @@ const ARGS = {
   'key-file': optional('a file with the private key that pays; default: BUYER_PRIVATE_KEY', 'file'),
   payments: optional('where payments are remembered; default: ~/.paystile/payments', 'folder'),
   output: optional('write the answer to this file', 'file'),
-  json: { type: 'boolean', description: 'one JSON document on standard output, nothing else' },
+  json,
 } as const
 
 /** `paystile buy`. */

@@ -3,14 +3,11 @@ import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import { backupCommands } from './backup-commands.ts'
 import { buyCommand } from './buy-command.ts'
+import { json, optional } from './command-args.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
 import { webhooksCommand } from './webhooks-command.ts'
-
-const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
-const optional = (description: string, valueHint: string) =>
-  ({ type: 'string', description, valueHint }) as const
 
 /** Every command. Each loads what it needs when it runs: `--help` must not wait for a database driver. */
 export function createCommands(terminal: Terminal, onExit: (code: number) => void): CommandDef {

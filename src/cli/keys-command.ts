@@ -1,9 +1,6 @@
 import { defineCommand } from 'citty'
-import type { Report, Terminal } from './terminal.ts'
-
-type Run = (asJson: boolean | undefined, work: () => Promise<Report | undefined>) => Promise<void>
-
-const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
+import { json, type Run } from './command-args.ts'
+import type { Terminal } from './terminal.ts'
 
 /** `paystile keys`. */
 export function keysCommand(terminal: Terminal, run: Run) {

@@ -1,11 +1,6 @@
 import { defineCommand } from 'citty'
-import type { Report, Terminal } from './terminal.ts'
-
-type Run = (asJson: boolean | undefined, work: () => Promise<Report | undefined>) => Promise<void>
-
-const json = { type: 'boolean', description: 'one JSON document on standard output, nothing else' } as const
-const optional = (description: string, valueHint: string) =>
-  ({ type: 'string', description, valueHint }) as const
+import { json, optional, type Run } from './command-args.ts'
+import type { Terminal } from './terminal.ts'
 
 /** `paystile webhooks`. */
 export function webhooksCommand(terminal: Terminal, run: Run) {
