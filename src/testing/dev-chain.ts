@@ -10,6 +10,7 @@ import {
 import { bytesToHex } from 'viem/utils'
 import { spawnAnvil } from './anvil-process.ts'
 import { createDevClient, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
+import { placePermit2 } from './permit2.ts'
 import multicall3 from './test-multicall3.json' with { type: 'json' }
 import { controlToken, type TokenTransfer } from './test-token.ts'
 import { deployTestWallet, type TestWallet } from './test-wallet.ts'
@@ -109,6 +110,7 @@ export async function startDevChain({
     await client.setLoggingEnabled(false)
     await token.install()
     await client.setCode({ address: MULTICALL3_ADDRESS, bytecode: multicall3.deployedBytecode as Hex })
+    await placePermit2(client)
     await catchUp(client)
     // Puts the contracts into the genesis state, which no reorg or rollback removes.
     await client.mine({ blocks: 1 })

@@ -3,9 +3,12 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
+import { x402UptoPermit2ProxyABI } from '@x402/evm'
+import { type Abi, type AbiFunction, toEventSelector, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
 import multicall3 from '../../src/testing/test-multicall3.json' with { type: 'json' }
+import permit2 from '../../src/testing/test-permit2.json' with { type: 'json' }
+import uptoProxy from '../../src/testing/test-upto-proxy.json' with { type: 'json' }
 import usdc from '../../src/testing/test-usdc.json' with { type: 'json' }
 import proxy from '../../src/testing/test-usdc-proxy.json' with { type: 'json' }
 import wallet from '../../src/testing/test-wallet-1271.json' with { type: 'json' }
@@ -23,6 +26,8 @@ test.each([
   ['TestUsdcProxy', proxy],
   ['TestWallet1271', wallet],
   ['TestMulticall3', multicall3],
+  ['TestPermit2', permit2],
+  ['TestUptoProxy', uptoProxy],
 ])('%s names the source that it was made from', (name, artifact) => {
   const source = readFileSync(here(`${name}.sol`))
   expect(artifact.sourceSha256).toBe(createHash('sha256').update(source).digest('hex'))
@@ -57,4 +62,24 @@ test('Multicall3 has the selectors of the public one', () => {
     '3408e470',
   ]
   expect(selectors).toEqual(expect.arrayContaining(known.map((selector) => `0x${selector}`)))
+})
+
+test('TestUptoProxy has the function, the constants and the event that the official client and facilitator know', () => {
+  const names = new Set(uptoProxy.abi.map((item) => ('name' in item ? item.name : '')))
+  const known = x402UptoPermit2ProxyABI.filter(({ name }) => names.has(name))
+  expect(known.map(({ name }) => name).sort()).toEqual([
+    'AmountExceedsPermitted',
+    'InvalidDestination',
+    'InvalidOwner',
+    'PERMIT2',
+    'PaymentTooEarly',
+    'Settled',
+    'UnauthorizedFacilitator',
+    'WITNESS_TYPEHASH',
+    'WITNESS_TYPE_STRING',
+    'settle',
+  ])
+  const settle = (abi: Abi) =>
+    toFunctionSelector(abi.find((item) => item.type === 'function' && item.name === 'settle') as AbiFunction)
+  expect(settle(uptoProxy.abi as Abi)).toBe(settle(x402UptoPermit2ProxyABI as Abi))
 })

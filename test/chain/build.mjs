@@ -11,6 +11,8 @@ const contracts = [
   { name: 'TestUsdcProxy', artifact: 'test-usdc-proxy.json' },
   { name: 'TestWallet1271', artifact: 'test-wallet-1271.json' },
   { name: 'TestMulticall3', artifact: 'test-multicall3.json' },
+  { name: 'TestPermit2', artifact: 'test-permit2.json' },
+  { name: 'TestUptoProxy', artifact: 'test-upto-proxy.json' },
 ]
 
 const check = process.argv.includes('--check')
