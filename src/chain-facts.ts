@@ -13,9 +13,12 @@ export interface Block {
 export type SimResult =
   /**
    * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn the gas of a whole batch, so it gets a
-   * transaction of its own. `gas` is then a limit that the simulated call fits into.
+   * transaction of its own. `gas` is then a limit that the simulated call fits into. `sender`: only this wallet may
+   * send it. `funds`: how much of the payer's money the scheme could move now, in units of the token.
    */
-  { kind: 'ok'; alone: boolean; gas?: number } | { kind: 'used' } | { kind: 'fails'; reason: string }
+  | { kind: 'ok'; alone: boolean; gas?: number; sender?: Address; funds?: string }
+  | { kind: 'used' }
+  | { kind: 'fails'; reason: string }
 
 /** How a signed payment was used up on chain. `key` is the payment's. */
 export type Use =

@@ -58,6 +58,10 @@ export interface ChallengeRow extends RowBase {
   fingerprint: string
   /** Micro-dollars. */
   amount: string
+  /** Metered calls: what was charged, in micro-dollars; `amount` is the most that it could be. */
+  charged?: string
+  /** The same in units of the token. */
+  chargedUnits?: string
   /** The rail that it is paid on. Until a payment is claimed: the preferred one at the time of the offer. */
   rail: string
   /** CAIP-2 id of that rail's network. */
@@ -79,6 +83,7 @@ export interface ChallengeRow extends RowBase {
   /** The receipt that paid it. */
   receipt: string | null
   payer: Address | null
+  /** Null of a metered call that cost nothing. */
   txHash: Hex | null
   paidAt: number | null
   /** The payer's own key signed the payment. Absent: code agreed to it, or it was a plain transfer. */
@@ -106,11 +111,19 @@ export interface RequestRow extends RowBase {
 }
 
 /**
+ * CHARGED: of a metered call; it was answered, and answer and charge are stored, but nothing was sent yet.
  * RELEASED: was claimed and certainly never sent; the engine treats it like an absent row. The row stays for a while,
  * because a row that is removed and inserted again starts at version 1, and a process that still holds the old row
  * could overwrite the new one.
  */
-export type AttemptPhase = 'CLAIMED' | 'BROADCAST' | 'CONFIRMED' | 'ABANDONED' | 'DEAD' | 'RELEASED'
+export type AttemptPhase =
+  | 'CLAIMED'
+  | 'CHARGED'
+  | 'BROADCAST'
+  | 'CONFIRMED'
+  | 'ABANDONED'
+  | 'DEAD'
+  | 'RELEASED'
 
 /** A signed payment as its scheme stores it. Only the scheme looks inside. */
 export type Signed = Readonly<Record<string, unknown>>
@@ -162,6 +175,10 @@ export interface AuthorizationRow extends RowBase {
   reason: string | null
   /** The hold that its challenge takes in its payer's budget for undelivered calls. */
   undelivered?: string
+  /** Metered calls: the sealed answer, from the step that stores the charge until the payment is decided. */
+  answer?: string
+  /** Metered calls: the hold that counts its maximum among what its payer may owe us at once. */
+  exposure?: string
   /** The holds that it takes in the budgets for lost gas: its payer's, and the one of all payers. */
   gasHolds?: string[]
 }

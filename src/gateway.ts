@@ -89,6 +89,7 @@ export async function createGateway(
   const usesGasWallet = config.networks.some(({ settlement }) => settlement.kind === 'gas-wallet')
   const turns = usesGasWallet ? await openTurns(config.store) : undefined
   const parts = { store, alerts, clock, turns }
+  const isMetered = config.routes.some(({ scheme }) => scheme !== undefined)
   const built = await Promise.all(
     config.networks.map((network, index) =>
       buildRail(network, config.allowedWalletFactories, connected[index]!, {
@@ -97,7 +98,10 @@ export async function createGateway(
       }),
     ),
   )
-  const rails = built.map(({ rail }) => rail)
+  const rails = [
+    ...built.map(({ rail }) => rail),
+    ...(isMetered ? built.flatMap(({ meteredRail }) => meteredRail() ?? []) : []),
+  ]
   await refuseUnfinished(store, rails, source.labels?.network ?? 'network').catch(async (fault) => {
     turns?.close()
     await store.close()
@@ -147,6 +151,7 @@ export async function createGateway(
       jobIntervalMs: 1000,
       leaseMs: 10_000,
       deliveryLeaseMs,
+      callTimeoutMs: served?.timeoutMs ?? config.requestTimeoutSeconds * 1000,
       payerFailuresPerMinute: config.payerFailuresPerMinute,
       ...(config.payerUndeliveredPerDay > 0 && { payerUndeliveredPerDay: config.payerUndeliveredPerDay }),
       lostGasPerDay: {

@@ -2,8 +2,10 @@
  * Everything that the engine cannot compute reaches it through these ports, so that the simulator can run the
  * production engine. Implementations may fail at any call: a rejected promise means "unknown", never "no".
  */
+
 import type { AuditEntry, TableName, Tables, WebhookAnswer } from './facts.ts'
 import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
+import type { StatedCharge } from './protocol/charge-rule.ts'
 import type { EventType } from './protocol/events.ts'
 import type { Address, Hex } from './protocol/hex.ts'
 import type { Statement } from './protocol/receipts.ts'
@@ -47,6 +49,7 @@ export type AlertKind =
   | 'rail-returned'
   | 'rail-missing'
   | 'price-refused'
+  | 'charge-refused'
   | 'webhook-parked'
 
 // ── Store ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -158,7 +161,8 @@ export interface Order {
   payer: Address
   amount: string
   network: string
-  txHash: Hex
+  /** Empty while a metered call is not settled, and where it cost nothing. */
+  txHash: Hex | ''
   clientAgentId: string | null
   /** Milliseconds; a credential's lifetime starts here, so that making it twice gives the same one. */
   paidAt: number
@@ -206,7 +210,8 @@ export interface RouteCall {
 }
 
 /** `ok`: a 2xx within every limit. Otherwise the challenge stays PAID, and the payment is refunded later. */
-export type Called = RouteAnswer & ({ ok: true; sealed: string } | { ok: false; reason: string })
+export type Called = RouteAnswer &
+  ({ ok: true; sealed: string; charge?: StatedCharge | undefined } | { ok: false; reason: string })
 
 /** The seller's API behind paid routes. Called only inside a request that carries the payment, never by a job. */
 export interface Backend {

@@ -32,6 +32,8 @@ export interface Rail {
   readonly settlement: Settlement
   /** What may send refunds, in order of preference. `settlement` maintains the transactions of all of them. */
   readonly refundSubmitters: readonly Settlement[]
+  /** The id of the rail that refunds its payments, on the same network. Absent: itself. */
+  readonly refundsBy?: string
   /** Absent: refunds wait until the operator configures a refund wallet. */
   readonly refundSigner?: RefundSigner
   /** The plain transfers of one transaction; `found` is undefined if no canonical block up to `at` contains it. */
@@ -61,6 +63,13 @@ export interface FoundIfMined {
 export interface Scheme<S extends Signed = Signed> {
   /** The name that buyers use, e.g. `exact`. */
   readonly name: string
+  /** What its offers say beside the token's domain. */
+  readonly offerExtra?: Readonly<Record<string, string>>
+  /** Present if payers sign a maximum, and the call decides how much of it is charged. */
+  readonly metered?: {
+    /** The payment as it is settled for this charge, in units of the token. */
+    charged(signed: S, charge: string): S
+  }
   /** Reads the scheme's own part of a payment from JSON. The fault never repeats what was sent. */
   parse(payload: unknown): { signed: S; claims: Claim[] } | { fault: string }
   factsOf(signed: S): SignedFacts
@@ -161,6 +170,8 @@ export interface Sendable {
   alone: boolean
   /** The gas limit of one that goes alone. */
   gas?: number
+  /** Only this wallet may send it. Absent: any. */
+  sender?: Address
   batchLimit: number | null
 }
 

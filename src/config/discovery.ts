@@ -19,12 +19,13 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
       ...(description && { description }),
     })),
     routes: config.routes.map(
-      ({ routeId, method, path, unitAmount, maxAmount, free, raw, credits, description }) => ({
+      ({ routeId, method, path, unitAmount, maxAmount, scheme, free, raw, credits, description }) => ({
         routeId,
         method,
         path,
         ...(typeof unitAmount === 'string' && { unitAmount }),
         ...(maxAmount !== undefined && { maxAmount }),
+        ...(scheme !== undefined && { scheme }),
         ...(free && { free }),
         ...(raw && { raw }),
         ...(credits !== undefined && { credits }),

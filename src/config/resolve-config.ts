@@ -5,6 +5,7 @@ import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
 import { readCredential } from './check-credential.ts'
 import { checkCredits } from './check-credits.ts'
 import { readLimits } from './check-limits.ts'
+import { checkMetered } from './check-metered.ts'
 import { readChain, readGasShare, readWallet } from './check-network-settings.ts'
 import { checkPaths } from './check-paths.ts'
 import { readReceipts } from './check-receipts.ts'
@@ -61,6 +62,10 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
   const credential = readCredential(reader, sellsPlans)
   checkCredits(reader, plans, credential)
   const settlements = places.map(readSettlement)
+  checkMetered(
+    places.map((place, index) => ({ place, settlement: settlements[index] })),
+    routes,
+  )
   const refundKeys = places.map((place) => readRefundKey(place.reader))
   const allowedWalletFactories = readFactories(reader)
   const store = readStore(reader, networks[0])

@@ -5,6 +5,7 @@ import type { BackendPool } from './backend-pool.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
 import { type PublicLocation, rawHeaders } from './response-headers.ts'
+import { OVERRIDES_HEADER } from './stated-charge.ts'
 
 export interface HttpBackendConfig extends BackendOptions {
   pool: BackendPool
@@ -40,7 +41,10 @@ async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig
     const { status, headers: given, bytes } = await pool.ask(call, headers, { timeoutMs, maxBytes })
     const plain = await decodeContent(bytes, headerOf(given['content-encoding']) ?? '', maxBytes)
     if (plain === undefined) return noAnswer(502, tooLarge)
-    return { raw: { status, headers: rawHeaders(given, publicLocation), body: plain } }
+    return {
+      raw: { status, headers: rawHeaders(given, publicLocation), body: plain },
+      overrides: headerOf(given[OVERRIDES_HEADER]),
+    }
   } catch (error) {
     if (!(error instanceof LimitError)) return noAnswer(502, 'the backend cannot be reached')
     if (error.limit === 'size') return noAnswer(502, tooLarge)

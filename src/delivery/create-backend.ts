@@ -2,17 +2,21 @@ import type { Backend, Order, RouteCall } from '../ports.ts'
 import type { BackendAnswer, RawAnswer, RouteAnswer } from '../protocol/access.ts'
 import { answerOf } from './backend-answer.ts'
 import type { Seal } from './seal.ts'
+import { type ChargeRules, statedCharge } from './stated-charge.ts'
 
 /** The result of a paid call, before it becomes a ResourceResponse. */
-export type CallResult = { raw: RawAnswer } | { answer: BackendAnswer; failure: string }
+export type CallResult =
+  /** `overrides`: the backend's own `Settlement-Overrides`. */
+  { raw: RawAnswer; overrides?: string | undefined } | { answer: BackendAnswer; failure: string }
 
 export interface BackendOptions {
   seal: Seal
-  /** The transaction hash is appended. */
   /** The start of a transaction's page on the explorer of a network. */
   explorerTxUrl(networkId: string): string
   /** Ids of routes whose answers are passed through unchanged. */
   rawRoutes?: ReadonlySet<string>
+  /** How metered routes find their charge. */
+  chargeRules?: ChargeRules
 }
 
 const UNREAD: BackendAnswer = { status: 0, body: null }
@@ -25,7 +29,7 @@ interface StoredRaw {
 /** Makes a Backend of a function that answers calls: by asking an HTTP server, or by calling the seller's own code. */
 export function createBackend(
   answerCall: (order: Order, call: RouteCall) => Promise<CallResult>,
-  { seal, explorerTxUrl, rawRoutes }: BackendOptions,
+  { seal, explorerTxUrl, rawRoutes, chargeRules }: BackendOptions,
 ): Backend {
   const routeAnswer = (order: Order, resource: BackendAnswer, raw?: RawAnswer): RouteAnswer => ({
     response: {
@@ -34,7 +38,7 @@ export function createBackend(
       requestId: order.requestId,
       routeId: order.itemId,
       txHash: order.txHash,
-      explorerUrl: `${explorerTxUrl(order.network)}${order.txHash}`,
+      explorerUrl: order.txHash && `${explorerTxUrl(order.network)}${order.txHash}`,
       resource,
     },
     ...(raw && { raw }),
@@ -66,7 +70,9 @@ export function createBackend(
       if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
       const name = sealedFor(order)
       const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : answer.response.resource, name)
-      return { ok: true, ...answer, sealed }
+      const rule = chargeRules?.get(order.itemId)
+      const charge = rule === undefined ? undefined : statedCharge(rule, answered.overrides, raw)
+      return { ok: true, ...answer, sealed, ...(charge && { charge }) }
     },
     async open(order, sealed) {
       const kept = seal.open(sealed, sealedFor(order) ?? '') as BackendAnswer | StoredRaw | undefined

@@ -4,6 +4,7 @@ import { bytesOf } from './backend-answer.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { forwardedHeaders } from './payment-headers.ts'
 import { rawHeaders } from './response-headers.ts'
+import { OVERRIDES_HEADER } from './stated-charge.ts'
 
 const WHO = 'fetchResource'
 
@@ -27,7 +28,10 @@ export function createCallbackBackend(config: CallbackBackendConfig): Backend {
       const bytes = answer.body ? await bytesOf(answer.body, config.maxBytes) : Buffer.alloc(0)
       if (bytes === undefined) return noAnswer(502, `the answer exceeds ${config.maxBytes} bytes`)
       const headers = rawHeaders(Object.fromEntries(answer.headers), (location) => location)
-      return { raw: { status: answer.status, headers, body: bytes } }
+      return {
+        raw: { status: answer.status, headers, body: bytes },
+        overrides: answer.headers.get(OVERRIDES_HEADER) ?? undefined,
+      }
     })
   return createBackend(answerCall, config)
 }
@@ -115,7 +119,7 @@ function bytesAndType(body: unknown): [Buffer | null, string | undefined] {
 function paymentOf(order: Order, explorerTxUrl: string): SvcPayment {
   return {
     txHash: order.txHash,
-    explorerUrl: `${explorerTxUrl}${order.txHash}`,
+    explorerUrl: order.txHash && `${explorerTxUrl}${order.txHash}`,
     payer: order.payer,
     amount: order.amount,
     network: order.network,

@@ -28,7 +28,7 @@ export function publicLocationOf(backendUrl: string, baseUrl: string): PublicLoc
  * pay someone else; cookies and the last headers would affect the gateway's whole origin.
  */
 const NEVER_RAW =
-  /^(x-svc-.*|payment-.*|x-payment.*|content-(length|encoding)|cache-control|pragma|expires|age|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
+  /^(x-svc-.*|payment-.*|settlement-overrides|x-payment.*|content-(length|encoding)|cache-control|pragma|expires|age|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
 
 /** Names that were judged before: a backend answers with the same few. */
 const judged = new Map<string, boolean>()

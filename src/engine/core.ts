@@ -49,6 +49,8 @@ export interface EngineConfig {
   /** How long an instance may hold a row before another may take it. */
   leaseMs: number
   deliveryLeaseMs: number
+  /** How long the answer to a call may take: a metered payment must stay valid for longer. */
+  callTimeoutMs?: number
   /** Failing payments per payer and minute before RATE_LIMITED. */
   payerFailuresPerMinute: number
   /** Undelivered calls per payer and day (UTC) before RATE_LIMITED, those in flight included; absent: no limit. */
@@ -179,7 +181,9 @@ export function offerAgain(core: Core, challenge: Omit<ChallengeRow, 'result'>, 
 }
 
 export function orderOf(challenge: ChallengeRow): Order {
-  if (challenge.payer === null || challenge.txHash === null || challenge.paidAt === null) {
+  // A metered call that cost nothing has no transaction.
+  const txHash = challenge.charged === '0' ? '' : challenge.txHash
+  if (challenge.payer === null || txHash === null || challenge.paidAt === null) {
     throw new Error(`challenge ${challenge.key} has no payment`)
   }
   return {
@@ -190,9 +194,9 @@ export function orderOf(challenge: ChallengeRow): Order {
     resourceId: challenge.resourceId,
     resource: challenge.resource,
     payer: challenge.payer,
-    amount: challenge.amount,
+    amount: challenge.charged ?? challenge.amount,
     network: challenge.network,
-    txHash: challenge.txHash,
+    txHash,
     clientAgentId: challenge.clientAgentId,
     paidAt: challenge.paidAt,
   }
@@ -203,12 +207,14 @@ export function settledPayment({
   network,
   payer,
   paidAt,
+  chargedUnits,
   signedReceipt,
 }: ChallengeRow): SettledPayment {
   return {
     network,
     txHash: txHash ?? '',
     ...(payer !== null && { payer }),
+    ...(chargedUnits !== undefined && { amount: chargedUnits }),
     ...(paidAt !== null && { paidAt }),
     ...(signedReceipt !== undefined && { receipt: signedReceipt }),
   }
@@ -218,7 +224,7 @@ export function paymentOf(core: Core, order: Order): SvcPayment {
   const item = order.kind === 'plan' ? { planId: order.itemId } : { routeId: order.itemId }
   return {
     txHash: order.txHash,
-    explorerUrl: `${core.rails.explorerTxUrl(order.network)}${order.txHash}`,
+    explorerUrl: order.txHash && `${core.rails.explorerTxUrl(order.network)}${order.txHash}`,
     payer: order.payer,
     amount: order.amount,
     network: order.network,

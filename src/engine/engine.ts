@@ -123,7 +123,9 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     ...(events && { events }),
     rails: () => core.rails.states(),
     async ready() {
-      await Promise.any(core.rails.all.map((rail) => lookAtChain(core, rail, []))).catch(firstReason)
+      await Promise.any(
+        core.rails.all.filter(({ scheme }) => !scheme.metered).map((rail) => lookAtChain(core, rail, [])),
+      ).catch(firstReason)
     },
     runJobs: pass,
     async start() {

@@ -137,6 +137,8 @@ export interface OfferedRail {
   network: Network
   /** As buyers know it, e.g. `exact`. */
   scheme: string
+  /** What its offers say beside the token's domain. */
+  extra?: Readonly<Record<string, string>>
   /** In units of the token. */
   amount: string
   payTo: Address
@@ -167,7 +169,10 @@ export interface Offer {
 export interface SettledPayment {
   network: string
   payer?: Address
+  /** Empty if a metered call cost nothing. */
   txHash?: string
+  /** What was charged of a metered call, in units of the token. */
+  amount?: string
   /** When the payment was confirmed (ms). */
   paidAt?: number
   /** The signed receipt of what was delivered (JWS). */

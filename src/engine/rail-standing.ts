@@ -17,7 +17,7 @@ type Standing = Pick<RailState, 'withdrawn'> & {
 }
 
 /**
- * Which of several rails can be offered now. A rail that cannot settle is left out of new offers until a look finds it
+ * Which of several rails can be offered now; those of one network stand and fall together. A rail that cannot settle is left out of new offers until a look finds it
  * able again; a further rail is also left out for prices that do not carry its gas. A gateway with one rail always
  * offers it.
  */
@@ -42,14 +42,14 @@ export function createRailStandings(
   { clock, alerts, maxGasShare }: { clock: Clock; alerts: Alerts; maxGasShare?: number | undefined },
 ): RailStandings {
   const standings = new Map<string, Standing>(
-    rails.map(({ id }) => [id, { withdrawn: null, ableAt: undefined, leastAmount: 0 }]),
+    rails.map(({ network }) => [network.id, { withdrawn: null, ableAt: undefined, leastAmount: 0 }]),
   )
-  const several = rails.length > 1
-  const preferredId = rails[0]?.id
+  const several = standings.size > 1
+  const preferredId = rails[0]?.network.id
   let changes = 0
 
-  function withdraw({ id, network }: Rail, reason: string): void {
-    const standing = standings.get(id)!
+  function withdraw({ network }: Rail, reason: string): void {
+    const standing = standings.get(network.id)!
     if (!several || standing.withdrawn) return
     standing.withdrawn = { reason, since: clock.now() }
     changes++
@@ -60,20 +60,20 @@ export function createRailStandings(
     get changes() {
       return changes
     },
-    of({ id }) {
-      const { withdrawn, leastAmount } = standings.get(id)!
+    of({ network }) {
+      const { withdrawn, leastAmount } = standings.get(network.id)!
       return { withdrawn, leastAmount: String(leastAmount) }
     },
     offerable(all, amountMicro) {
       if (!several) return all
-      const able = all.filter(({ id }) => {
-        const { withdrawn, leastAmount } = standings.get(id)!
+      const able = all.filter(({ network }) => {
+        const { withdrawn, leastAmount } = standings.get(network.id)!
         return withdrawn === null && Number(amountMicro) >= leastAmount
       })
       return able.length > 0 ? able : all.slice(0, 1)
     },
-    able({ id, network }) {
-      const standing = standings.get(id)!
+    able({ network }) {
+      const standing = standings.get(network.id)!
       standing.ableAt = clock.now()
       if (!standing.withdrawn) return
       standing.withdrawn = null
@@ -81,14 +81,14 @@ export function createRailStandings(
       alerts.raise('rail-returned', `${network.name} (${network.id}) is offered again`)
     },
     failed(rail, reason) {
-      const { ableAt } = standings.get(rail.id)!
+      const { ableAt } = standings.get(rail.network.id)!
       // A clock that was set back must not keep it on offer for longer.
       if (ableAt === undefined || Math.abs(clock.now() - ableAt) >= RECENT_MS) withdraw(rail, reason)
     },
     refused: withdraw,
-    gasPrice({ id, network }, wei) {
-      if (maxGasShare === undefined || id === preferredId) return
-      const standing = standings.get(id)!
+    gasPrice({ network }, wei) {
+      if (maxGasShare === undefined || network.id === preferredId) return
+      const standing = standings.get(network.id)!
       const least = Math.min(Number.MAX_SAFE_INTEGER, leastPriceMicro(network, wei, maxGasShare))
       if (least <= standing.leastAmount && least > standing.leastAmount * CHEAPER) return
       standing.leastAmount = least

@@ -1,6 +1,7 @@
 import { UnavailableError } from '../errors.ts'
 import type { Alerts, ChallengeRow, Clock, Rail } from '../ports.ts'
 import type { Network } from '../protocol/network.ts'
+import type { CatalogItem } from '../rules/catalog.ts'
 import type { RailTerms } from '../rules/terms.ts'
 import { tokenUnits } from '../rules/token-amount.ts'
 import type { OfferedRail, RailState } from './outcome.ts'
@@ -37,8 +38,10 @@ export interface Rails {
   reportMissing(id: string): void
   /** Which of them can be offered now. */
   readonly standing: RailStandings
+  /** The one on which a new challenge is opened. */
+  preferredFor(item: Pick<CatalogItem, 'isMetered'>): OpenRail
   /** How a new challenge of this price can be paid. It stays the same list while nothing about it changes. */
-  offered(amountMicro: string): readonly OfferedRail[]
+  offered(amountMicro: string, isMetered?: boolean): readonly OfferedRail[]
   /** The same for a stored challenge, which keeps the recipient of the rail that it was opened on. */
   offeredOf(challenge: PricedChallenge): readonly OfferedRail[]
   /** The terms of a stored challenge on this rail. */
@@ -52,15 +55,24 @@ export function openRails(
   rails: readonly Rail[],
   parts: { clock: Clock; alerts: Alerts; maxGasShare?: number | undefined },
 ): Rails {
+  const heads = new Map<string, Pick<OpenRail, 'alerts' | 'head'>>()
+  const several = new Set(rails.map(({ network }) => network.id)).size > 1
   const all = rails.map((rail): OpenRail => {
-    const alerts = rails.length > 1 ? namingNetwork(parts.alerts, rail.network) : parts.alerts
-    return { ...rail, alerts, head: createChainHead({ ...parts, alerts }) }
+    const { network } = rail
+    const known = heads.get(network.id)
+    if (known) return { ...rail, ...known }
+    const alerts = several ? namingNetwork(parts.alerts, network) : parts.alerts
+    const opened = { alerts, head: createChainHead({ ...parts, alerts }) }
+    heads.set(network.id, opened)
+    return { ...rail, ...opened }
   })
-  const [preferred] = all
+  const fixed = all.filter(({ scheme }) => !scheme.metered)
+  const metered = all.filter(({ scheme }) => scheme.metered)
+  const [preferred] = fixed
   if (!preferred) throw new Error('a gateway needs at least one rail')
   const byId = new Map(all.map((rail) => [rail.id, rail]))
   const standing = createRailStandings(all, parts)
-  const offers = new Map<string, PriceOffer>()
+  const offers = { fixed: new Map<string, PriceOffer>(), metered: new Map<string, PriceOffer>() }
   const missing = new Set<string>()
 
   function reportMissing(id: string): void {
@@ -83,10 +95,12 @@ export function openRails(
     return { amount: tokenUnits(rail.network.token, challenge.amount), payTo }
   }
 
-  function offered(amountMicro: string): readonly OfferedRail[] {
-    const known = offers.get(amountMicro)
+  // Clients would silently prefer one of two schemes, so an offer has rails of one kind only.
+  function offered(amountMicro: string, isMetered = false): readonly OfferedRail[] {
+    const priced = isMetered ? offers.metered : offers.fixed
+    const known = priced.get(amountMicro)
     if (known?.asOf === standing.changes) return known.list
-    const some = standing.offerable(all, amountMicro)
+    const some = standing.offerable(isMetered ? metered : fixed, amountMicro)
     if (known && isSameList(known.rails, some)) {
       known.asOf = standing.changes
       return known.list
@@ -97,14 +111,15 @@ export function openRails(
       payTo: rail.payTo,
     }))
     // The catalog has few prices; the limit keeps computed prices from growing the map without end.
-    if (offers.size >= MAX_PRICES) offers.clear()
-    offers.set(amountMicro, { asOf: standing.changes, rails: some, list })
+    if (priced.size >= MAX_PRICES) priced.clear()
+    priced.set(amountMicro, { asOf: standing.changes, rails: some, list })
     return list
   }
 
   return {
     all,
     preferred,
+    preferredFor: ({ isMetered }) => (isMetered && metered[0]) || preferred,
     terms: all.map(railTermsOf),
     find: (id) => byId.get(id),
     of,
@@ -126,13 +141,14 @@ export function openRails(
     offered,
     offeredOf(challenge) {
       const own = byId.get(challenge.rail)
-      if (!own || own.payTo === challenge.payTo) return offered(challenge.amount)
-      const some = standing.offerable(all, challenge.amount)
+      const isMetered = own?.scheme.metered !== undefined
+      if (!own || own.payTo === challenge.payTo) return offered(challenge.amount, isMetered)
+      const some = standing.offerable(isMetered ? metered : fixed, challenge.amount)
       return some.map((rail) => ({ ...describe(rail), ...termsOn(challenge, rail) }))
     },
     termsOn,
     standing,
-    states: () => all.map((rail) => ({ ...describe(rail), ...standing.of(rail) })),
+    states: () => fixed.map((rail) => ({ ...describe(rail), ...standing.of(rail) })),
     explorerTxUrl: (networkId) =>
       (all.find(({ network }) => network.id === networkId) ?? preferred).network.explorerTxUrl,
   }
@@ -158,7 +174,12 @@ function isSameList(one: readonly OpenRail[], other: readonly OpenRail[]): boole
   return one.length === other.length && one.every((rail, index) => rail === other[index])
 }
 
-const describe = ({ id, network, scheme }: Rail) => ({ id, network, scheme: scheme.name })
+const describe = ({ id, network, scheme }: Rail) => ({
+  id,
+  network,
+  scheme: scheme.name,
+  ...(scheme.offerExtra && { extra: scheme.offerExtra }),
+})
 
 /** What a challenge's row says of the rail that it is paid on. */
 export function railTermsOf({ id, network, payTo }: Rail): RailTerms {

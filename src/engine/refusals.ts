@@ -1,6 +1,7 @@
 /** Errors for requests that get no result: each says what happened and what to do next. */
 import { GatewayError } from '../errors.ts'
 import type { ChallengeRow } from '../ports.ts'
+import { PERMIT2_ADDRESS } from '../protocol/permit2.ts'
 
 export function otherPurchase(challenge: ChallengeRow): GatewayError {
   return new GatewayError(
@@ -85,6 +86,26 @@ export function challengeClosed(challenge: ChallengeRow): GatewayError {
 export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
   const message = `The payment was not settled: ${reason}. No money moved.`
   return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
+}
+
+/** How payment-response and the repeated offer name a missing allowance. */
+export const ALLOWANCE_REQUIRED = 'permit2_allowance_required'
+
+export function allowanceRequired(
+  challenge: Pick<ChallengeRow, 'key'>,
+  token: string,
+  amount: string,
+): GatewayError {
+  const message = `The payer has not let Permit2 move ${amount} units of the token ${token}: call approve(${PERMIT2_ADDRESS}, ${amount} or more) on it once, then send the same payment again. Nothing was charged.`
+  return new GatewayError('PERMIT2_ALLOWANCE_REQUIRED', message, { challengeId: challenge.key })
+}
+
+export function unpaidCall(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
+  return new GatewayError(
+    'SETTLEMENT_PENDING',
+    `The call was answered, and its charge cannot be settled yet, so the answer is kept back: ${reason} Send the same payload again; do not sign a new one.`,
+    { challengeId: challenge.key, retryAfterSeconds: 5 },
+  )
 }
 
 export function triedTooOften(challenge: ChallengeRow): GatewayError {

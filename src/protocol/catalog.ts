@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { PriceString, priceFault } from './amount.ts'
+import { ChargeRule } from './charge-rule.ts'
 import type { PriceOfCall } from './computed-price.ts'
+import { UPTO_SCHEME } from './permit2.ts'
 
 /**
  * Ids that are used in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a
@@ -41,8 +43,10 @@ export const DiscoveredRouteSchema = z.strictObject({
     .pipe(z.enum(HTTP_METHODS)),
   path: z.string().startsWith('/', 'must start with "/"'),
   unitAmount: PriceString.optional(),
-  /** The price differs from call to call and is told by the 402; it is never more than this. */
+  /** The price differs from call to call and is never more than this. The 402 tells it, or with scheme `upto` the call. */
   maxAmount: PriceString.optional(),
+  /** `upto`: metered. The buyer signs `maxAmount`, and is charged what the call says afterwards. */
+  scheme: z.literal(UPTO_SCHEME, { error: 'must be "upto", or left out for a fixed price' }).optional(),
   free: z.boolean().optional(),
   /** The backend's own answer is sent, not wrapped in a ResourceResponse. */
   raw: z.boolean().optional(),
@@ -75,6 +79,10 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   unitAmount: RoutePrice.optional(),
   /** Asked what each call costs, instead of `unitAmount`; needs `maxAmount`. */
   priceFrom: z.string().optional(),
+  /** Metered routes: how the charge follows from the answer. Without it the backend says it by `Settlement-Overrides`. */
+  charge: ChargeRule.optional(),
+  /** Metered routes: what is charged if the answer does not say. Default: `maximum`. */
+  chargeIfUnstated: z.enum(['maximum', 'nothing'], { error: 'must be "maximum" or "nothing"' }).optional(),
   /** What a call takes, as JSON Schema of an object with `path`, `query`, `headers` and `body`, each optional. */
   inputSchema: JsonSchema.optional(),
   /** What the backend answers to a call. */
@@ -89,6 +97,10 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
 }).superRefine((route, context) => {
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   const { free, unitAmount, priceFrom, maxAmount } = route
+  const isMetered = route.scheme === UPTO_SCHEME
+  if (isMetered) return refuseUnmetered(route, refuse)
+  if (route.charge || route.chargeIfUnstated)
+    refuse('has a charge, but its price is fixed; say scheme: "upto" with a maxAmount, or take it out')
   const isComputed = typeof unitAmount === 'function' || priceFrom !== undefined
   // A forgotten price must never make a route free.
   if (free && unitAmount !== undefined) refuse('has both free: true and a unitAmount; keep one')
@@ -111,6 +123,18 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   if (route.free && route.credits !== undefined) refuse('has both free: true and credits; keep one')
   if (route.free && route.delivered) refuse('has both free: true and delivered; what is free is not refunded')
 })
+/** A metered route has one price, its maximum, and nothing that belongs to other ways of selling. */
+function refuseUnmetered(route: Readonly<Record<string, unknown>>, refuse: (message: string) => void): void {
+  if (route.maxAmount === undefined)
+    refuse(
+      'has scheme "upto" without a maxAmount; say the most that a call costs, for example maxAmount: "$0.02"',
+    )
+  for (const other of ['unitAmount', 'priceFrom', 'free', 'credits', 'delivered']) {
+    if (route[other] !== undefined && route[other] !== false)
+      refuse(`has both scheme "upto" and ${other}; what a metered call costs is its charge, up to maxAmount`)
+  }
+}
+
 /**
  * What is sold by the call: one payment, one answer.
  *
@@ -167,7 +191,16 @@ export interface DiscoveryCatalog {
   routes: Array<
     Pick<
       z.infer<typeof DiscoveredRouteSchema>,
-      'routeId' | 'method' | 'path' | 'unitAmount' | 'maxAmount' | 'free' | 'raw' | 'credits' | 'description'
+      | 'routeId'
+      | 'method'
+      | 'path'
+      | 'unitAmount'
+      | 'maxAmount'
+      | 'scheme'
+      | 'free'
+      | 'raw'
+      | 'credits'
+      | 'description'
     > &
       NotSoldOn
   >

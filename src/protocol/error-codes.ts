@@ -142,6 +142,14 @@ export const ERROR_CODES = {
     when: 'delivery failed and the payment is being, or was, refunded',
     fix: 'follow statusUrl; ask for a new challenge to buy again',
   },
+  PERMIT2_ALLOWANCE_REQUIRED: {
+    httpStatus: 412,
+    retryable: false,
+    a2a: { state: 'input-required', code: 'PERMIT2_ALLOWANCE_REQUIRED' },
+    mcp: 'requirements',
+    when: 'a metered call is paid by a wallet that has not let Permit2 move that much of the token; nothing was charged',
+    fix: 'approve the token for Permit2, 0x000000000022d473030f116ddee9f6b43ac78ba3, once, and send the payment again',
+  },
   BODY_TOO_LARGE: {
     httpStatus: 413,
     retryable: false,

@@ -13,6 +13,9 @@ export interface RequirementsExtra {
   name: string
   version: string
   paymentFlow?: typeof UPFRONT
+  /** Scheme `upto`: how the money moves, and which wallet will settle. */
+  assetTransferMethod?: string
+  facilitatorAddress?: string
   /** In the first entry of `accepts` only. */
   description?: string
   planId?: string
@@ -98,6 +101,8 @@ export interface SettleResponse {
   transaction: string
   network: string
   payer?: string
+  /** What was charged of a metered call, in units of the token. */
+  amount?: string
   errorReason?: string
   extensions?: Record<string, unknown>
 }

@@ -3,6 +3,7 @@ import type { Subject } from '../facts.ts'
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { dollarsToMicro } from '../protocol/amount.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
+import { UPTO_SCHEME } from '../protocol/permit2.ts'
 import { parseResourcePath } from './resource-path.ts'
 import { matchPattern, parsePattern, type RoutePattern } from './route-pattern.ts'
 import { bodyHashOf } from './terms.ts'
@@ -12,6 +13,8 @@ export interface CatalogItem {
   amount: string
   /** The price differs from call to call, and is asked for every offer. */
   isComputed?: true
+  /** The call decides what is charged, and `amount` is the most: it is sold by metered schemes only. */
+  isMetered?: true
   description: string
 }
 
@@ -30,6 +33,8 @@ export interface CatalogRoute extends CatalogItem {
   raw: boolean
   /** What a prepaid call costs; 0: it cannot be prepaid. */
   credits: number
+  /** Metered routes: what is charged if the answer does not say. */
+  chargeIfUnstated?: 'maximum' | 'nothing'
 }
 
 /** The seller's price list, computed once at boot. */
@@ -58,6 +63,8 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
           free = false,
           raw = false,
           credits = 0,
+          scheme,
+          chargeIfUnstated,
           description = routeId,
         }) => [
           routeId,
@@ -71,7 +78,9 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
             credits,
             description,
             amount: typeof unitAmount === 'string' ? amount(unitAmount) : maxAmount ? amount(maxAmount) : '0',
-            ...(maxAmount !== undefined && { isComputed: true as const }),
+            ...(chargeIfUnstated && { chargeIfUnstated }),
+            ...(maxAmount !== undefined &&
+              (scheme === UPTO_SCHEME ? { isMetered: true as const } : { isComputed: true as const })),
           },
         ],
       ),

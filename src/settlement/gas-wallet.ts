@@ -94,7 +94,10 @@ export function createGasWallet({
     if (usable.length === 0) throw new UnavailableError('every gas wallet')
     const assigned = new Map<Lane, Sendable[][]>()
     for (const group of groups) {
-      const idlest = usable.reduce((best, next) => (next.load < best.load ? next : best))
+      const sender = group[0]?.sender
+      const allowed = sender === undefined ? usable : usable.filter(({ lane }) => lane.address === sender)
+      if (allowed.length === 0) throw new UnavailableError(`the gas wallet ${sender}`)
+      const idlest = allowed.reduce((best, next) => (next.load < best.load ? next : best))
       idlest.load += 1
       assigned.set(idlest.lane, [...(assigned.get(idlest.lane) ?? []), group])
     }

@@ -1,8 +1,9 @@
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { type Abi, type Address, getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { approvePermit2 } from './approve-permit2.ts'
 import { type DevAccount, type DevChain, startDevChain } from './dev-chain.ts'
-import { approvePermit2, PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from './permit2.ts'
+import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from './permit2.ts'
 import permit2 from './test-permit2.json' with { type: 'json' }
 import uptoProxy from './test-upto-proxy.json' with { type: 'json' }
 

@@ -12,6 +12,7 @@ import { railId } from '../rules/rail-id.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import { createTransferSearch } from '../schemes/exact/find-transfers.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
+import { createUptoScheme } from '../schemes/upto/create-upto-scheme.ts'
 import { createSubmitters } from '../settlement/submitters.ts'
 
 export interface BuiltRail {
@@ -22,6 +23,8 @@ export interface BuiltRail {
   chainReady(): Promise<void>
   /** Rejects with the reason while nothing can be sent. */
   settlementReady(): Promise<void>
+  /** The same network by scheme `upto`; undefined without a gas wallet. */
+  meteredRail(): Rail | undefined
 }
 
 interface Parts {
@@ -111,6 +114,21 @@ export async function buildRail(
     gasWallets: built.gasWallets,
     chainReady: domain.ready,
     settlementReady: built.ready,
+    meteredRail: () => meteredRailOf(rail, client, built.gasWallets),
+  }
+}
+
+/** Metered calls share everything with the exact rail of their network except the scheme; refunds are its own. */
+function meteredRailOf(exact: Rail, client: ChainClient, gasWallets: readonly Address[]): Rail | undefined {
+  if (gasWallets.length === 0) return undefined
+  const scheme = createUptoScheme(client, gasWallets)
+  return {
+    ...exact,
+    id: railId(exact.network, scheme.name),
+    scheme,
+    // The proxy takes one payment per transaction.
+    settlement: { ...exact.settlement, batchSize: 1 },
+    refundsBy: exact.id,
   }
 }
 
@@ -154,8 +172,8 @@ async function buildSubmitters(
 }
 
 async function signersOf(keys: readonly Hex[], network: Network) {
-  const { createExactSigner } = await import('../schemes/exact/exact-signer.ts')
-  return keys.map((key) => createExactSigner(key, network))
+  const { createWalletSigner } = await import('./wallet-signer.ts')
+  return keys.map((key) => createWalletSigner(key, network))
 }
 
 async function buildRefundSigner({

@@ -19,6 +19,9 @@ export async function buildRoutes(
     maxBytes: config.maxResourceBytes,
     trustProxy: config.trustProxy,
     rawRoutes: new Set(config.routes.filter(({ raw }) => raw).map(({ routeId }) => routeId)),
+    chargeRules: new Map(
+      config.routes.flatMap(({ routeId, scheme, charge }) => (scheme ? [[routeId, charge ?? null]] : [])),
+    ),
     timeoutMs: (backend.kind === 'proxy' ? backend.timeoutSeconds : config.requestTimeoutSeconds) * 1000,
   }
   if (backend.kind === 'callback') {

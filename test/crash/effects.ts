@@ -77,6 +77,7 @@ function nameCredits(call: CallRow | undefined, removes: NonNullable<Step['remov
 }
 
 const ATTEMPTS: Record<AttemptPhase, string> = {
+  CHARGED: 'charge',
   CLAIMED: 't1-claim',
   BROADCAST: 't1b-broadcast',
   CONFIRMED: 'attempt-confirmed',

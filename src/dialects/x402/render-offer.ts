@@ -32,7 +32,7 @@ export function paymentRequired(offer: Offer, baseUrl: string): PaymentRequired 
  */
 function requirements(
   offer: Offer,
-  { network, scheme, amount, payTo }: OfferedRail,
+  { network, scheme, extra, amount, payTo }: OfferedRail,
   describes: boolean,
 ): PaymentRequirements {
   return {
@@ -42,7 +42,7 @@ function requirements(
     amount,
     payTo,
     maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-    extra: extraOf(offer, scheme, network.token.domain, describes),
+    extra: { ...extraOf(offer, scheme, network.token.domain, describes), ...extra },
   }
 }
 
@@ -73,6 +73,7 @@ export function settleResponse({
   network,
   payer,
   txHash = '',
+  amount,
   receipt,
   failure,
 }: SettledPayment): SettleResponse {
@@ -81,6 +82,7 @@ export function settleResponse({
     transaction: txHash,
     network,
     ...(payer !== undefined && { payer }),
+    ...(amount !== undefined && { amount }),
     ...(failure !== undefined && { errorReason: failure }),
     ...(receipt !== undefined && { extensions: receiptExtension(receipt) }),
   }

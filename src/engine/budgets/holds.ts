@@ -11,6 +11,8 @@ const SPENT_KEPT_MS = 2 * DAY_MS
 export const GAS_BUDGETS = 'lost-gas:'
 /** Those of versions that counted gas; their holds are settled all the same. */
 const EARLIER_GAS_BUDGETS = 'gas:'
+/** How the names of the budgets for unsettled metered calls begin. They hold units of the token. */
+export const EXPOSURE_BUDGETS = 'exposure:'
 
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
@@ -106,7 +108,11 @@ async function settleHold(core: Core, row: HoldRow, as: 'returned' | 'spent'): P
 export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
   if (row.spent) return settleHold(core, row, 'returned')
   const isGas = row.key.startsWith(GAS_BUDGETS) || row.key.startsWith(EARLIER_GAS_BUDGETS)
-  const verdict = isGas ? await gasVerdict(core, row.subject) : await undeliveredVerdict(core, row)
+  const verdict = row.key.startsWith(EXPOSURE_BUDGETS)
+    ? await exposureVerdict(core, row.subject)
+    : isGas
+      ? await gasVerdict(core, row.subject)
+      : await undeliveredVerdict(core, row)
   if (verdict !== 'open') return settleHold(core, row, verdict)
   await commit(core, {
     puts: [putHold({ ...row, dueAt: core.clock.now() + SETTLED_BY_MS })],
@@ -120,6 +126,7 @@ async function gasVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> 
   const attempt = await getOne(core, 'authorizations', attemptKey)
   switch (attempt?.phase) {
     case 'CLAIMED':
+    case 'CHARGED':
     case 'BROADCAST':
       return 'open'
     case 'ABANDONED':
@@ -128,6 +135,12 @@ async function gasVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> 
     default:
       return 'returned'
   }
+}
+
+async function exposureVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> {
+  const attempt = await getOne(core, 'authorizations', attemptKey)
+  const isOpen = ['CLAIMED', 'CHARGED', 'BROADCAST'].includes(attempt?.phase ?? '')
+  return isOpen ? 'open' : 'returned'
 }
 
 async function undeliveredVerdict(core: Core, { key, subject }: HoldRow): Promise<HoldVerdict> {

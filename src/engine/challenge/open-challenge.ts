@@ -25,7 +25,7 @@ export function draftChallenge(
 ): ChallengeRow {
   const { transport, clientAgentId = null } = intent
   const { terms, key, createdAt, expiresAt } = draftTerms(core, transport, subject, item, requestId)
-  return newChallenge(terms, railTermsOf(core.rails.preferred), {
+  return newChallenge(terms, railTermsOf(core.rails.preferredFor(item)), {
     key,
     transport,
     createdAt,
@@ -80,7 +80,7 @@ function unstoredOffer(core: Core, { transport }: Intent, subject: Subject, item
   const challenge = { key, requestId, kind, itemId, resourceId, resource, expiresAt }
   return {
     kind: 'challenge',
-    offer: offerOf(core, challenge, core.rails.offered(terms.amount), PAYMENT_REQUIRED),
+    offer: offerOf(core, challenge, core.rails.offered(terms.amount, item.isMetered), PAYMENT_REQUIRED),
   }
 }
 

@@ -38,7 +38,7 @@ export function provenDraft(core: Core, { subject, item }: Sold, echo: Echo): Ch
     const createdAt = parsed.expiresAt - config.challengeTtlMs
     const { transport, expiresAt } = parsed
     const known = { key: challengeId, transport, createdAt, expiresAt, clientAgentId }
-    return newChallenge(terms, railTermsOf(rails.preferred), known)
+    return newChallenge(terms, railTermsOf(rails.preferredFor(item)), known)
   }
   return undefined
 }

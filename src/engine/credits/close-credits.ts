@@ -98,7 +98,7 @@ function closeIn(
   view.put([closed])
   view.also({
     // The refund's nonce follows from the receipt, so that even a lost store cannot pay it twice.
-    puts: value === '0' ? [] : [refundOf({ ...receipt, value }, false, view.now)],
+    puts: value === '0' ? [] : [refundOf({ ...receipt, value }, { id: receipt.rail }, false, view.now)],
     audit: [auditEntry(challenge, 'credits-closed', { ...facts, details })],
   })
   return closed

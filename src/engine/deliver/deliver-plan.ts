@@ -68,7 +68,7 @@ async function finishDelivery(
     { ...facts, details: { reason: failure } },
     { ...released, failure },
   )
-  const puts = [putChallenge(failed.row), refundOf(receipt, true, facts.at)]
+  const puts = [putChallenge(failed.row), refundOf(receipt, core.rails.of(receipt), true, facts.at)]
   if (!(await commit(core, { puts, audit: failed.audit }))) return undefined
   core.alerts.raise('delivery-failed', `challenge ${challenge.key}: ${failure}`)
   return { kind: 'failed', error: deliveryFailed(failed.row), settled: settledPayment(challenge) }

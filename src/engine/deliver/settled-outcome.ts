@@ -6,6 +6,7 @@ import { networkOfRail } from '../../rules/rail-id.ts'
 import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
 import type { Outcome } from '../outcome.ts'
 import {
+  ALLOWANCE_REQUIRED,
   alreadyRedeemed,
   challengeClosed,
   deliveryFailed,
@@ -14,6 +15,7 @@ import {
   refunded,
   resultPruned,
   settlementPending,
+  unpaidCall,
 } from '../refusals.ts'
 import type { Subscription } from '../signals.ts'
 import { deliverPlan } from './deliver-plan.ts'
@@ -24,14 +26,16 @@ import { deliverLeasedRoute, deliverRoute, type RouteResponder } from './deliver
  * of the one that the failed payment was for.
  */
 export function failed(core: Core, error: GatewayError, challenge?: ChallengeRow, rail?: string): Outcome {
-  const settle = error.code === 'PAYMENT_FAILED'
+  const lacksAllowance = error.code === 'PERMIT2_ALLOWANCE_REQUIRED'
+  const settle = error.code === 'PAYMENT_FAILED' || lacksAllowance
+  const message = lacksAllowance ? ALLOWANCE_REQUIRED : error.message
   const network = rail === undefined ? challenge?.network : networkOfRail(rail)
   return {
     kind: 'failed',
     error,
-    ...(challenge && { offer: offerAgain(core, challenge, error.message) }),
+    ...(challenge && { offer: offerAgain(core, challenge, message) }),
     ...(settle && {
-      settled: { network: network ?? core.rails.preferred.network.id, failure: error.message },
+      settled: { network: network ?? core.rails.preferred.network.id, failure: message },
     }),
   }
 }
@@ -102,7 +106,7 @@ export async function settledOutcome(
  * request must make.
  */
 async function answerAssigned(core: Core, assigned: ChallengeRow, payer: Address, responder: RouteResponder) {
-  return assigned.kind === 'route'
+  return assigned.kind === 'route' && assigned.state === 'PAID'
     ? deliverLeasedRoute(core, assigned, responder)
     : decide(core, assigned, undefined, { payer, first: false, responder })
 }
@@ -126,6 +130,10 @@ async function decide(
   }
   switch (challenge.state) {
     case 'PENDING': {
+      // An answered metered call whose charge cannot be settled now: its reason is why.
+      if (attempt?.phase === 'CHARGED' && attempt.reason !== null) {
+        return failed(core, unpaidCall(challenge, attempt.reason))
+      }
       if (attempt?.phase !== 'ABANDONED' && attempt?.phase !== 'DEAD') return undefined
       const error = paymentFailed(challenge, explainReason(attempt.reason ?? 'reverted'))
       return failed(core, error, challenge, attempt.rail)

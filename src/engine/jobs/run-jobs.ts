@@ -21,6 +21,7 @@ import type { OpenRail } from '../rails.ts'
 import { refundOf } from '../refund/refund-rows.ts'
 import { runRefunds } from '../refund/run-refunds.ts'
 import { cannotSettle } from '../refusals.ts'
+import { broadcast } from '../settle/broadcast.ts'
 import { followReceipts } from '../settle/follow-receipts.ts'
 import { release } from '../settle/release-claim.ts'
 import { type Resolver, resolveAttempts } from '../settle/resolve.ts'
@@ -169,8 +170,10 @@ async function resumeAttempts(
   await each(core, 'authorizations', phase('RELEASED'), ({ key, version }) =>
     commit(core, { puts: [], removes: [{ table: 'authorizations', key, version }] }),
   )
-  const broadcast = phase('BROADCAST')
-  if (broadcast.length > 0) await resolver.adopt(broadcast)
+  const charged = phase('CHARGED')
+  if (charged.length > 0) await broadcast(core, rail, resolver, charged)
+  const sent = phase('BROADCAST')
+  if (sent.length > 0) await resolver.adopt(sent)
   const abandoned = phase('ABANDONED')
   if (abandoned.length > 0) await resolveAttempts(core, rail, resolver, abandoned)
 }
@@ -197,7 +200,7 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
         ...counted.change,
       })
       await commit(core, {
-        puts: [putChallenge(row), refundOf(receipt, true, facts.at), ...counted.puts],
+        puts: [putChallenge(row), refundOf(receipt, core.rails.of(receipt), true, facts.at), ...counted.puts],
         audit,
       })
       return

@@ -41,7 +41,7 @@ export function createRailWatch(core: Core): RailWatch {
 
   /** If it cannot be read, what was known before stays. */
   async function askGasPrice(rail: OpenRail): Promise<void> {
-    if (rail === rails.preferred || !rail.settlement.gasPriceWei) return
+    if (rail.network === rails.preferred.network || !rail.settlement.gasPriceWei) return
     try {
       rails.standing.gasPrice(rail, await rail.settlement.gasPriceWei())
     } catch {
@@ -71,8 +71,9 @@ export function createRailWatch(core: Core): RailWatch {
 
   return {
     async start() {
-      if (rails.all.length === 1 || stopped) return
-      const first = rails.all.map((rail) => ({ rail, look: beginLook(rail) }))
+      const perNetwork = [...new Map(rails.all.map((rail) => [rail.network.id, rail])).values()]
+      if (perNetwork.length === 1 || stopped) return
+      const first = perNetwork.map((rail) => ({ rail, look: beginLook(rail) }))
       for (const { rail, look } of first) void watch(rail, look)
       const all = Promise.all(first.map(({ look }) => look.done))
       await Promise.race([all, clock.sleep(FIRST_LOOKS_MS), stopping.promise])

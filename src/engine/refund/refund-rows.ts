@@ -1,8 +1,13 @@
-import type { AuditEntry, ChallengeRow, Put, ReceiptRow, RefundRow } from '../../ports.ts'
+import type { AuditEntry, ChallengeRow, Put, Rail, ReceiptRow, RefundRow } from '../../ports.ts'
 import { auditEntry, type EventFacts } from '../apply-event.ts'
 
 /** The intent to refund a receipt. Recipient and value come only from the chain's Transfer. */
-export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number): Put {
+export function refundOf(
+  receipt: ReceiptRow,
+  { id, refundsBy }: Pick<Rail, 'id' | 'refundsBy'>,
+  movesState: boolean,
+  dueAt: number,
+): Put {
   return {
     table: 'refunds',
     row: {
@@ -11,7 +16,7 @@ export function refundOf(receipt: ReceiptRow, movesState: boolean, dueAt: number
       ref: receipt.challengeId,
       dueAt,
       challengeId: receipt.challengeId,
-      rail: receipt.rail,
+      rail: refundsBy ?? id,
       movesState,
       recipient: receipt.payer,
       value: receipt.value,

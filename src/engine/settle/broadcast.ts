@@ -6,9 +6,10 @@ import { holdGas } from '../budgets/gas-budget.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { afterCommit, type Core } from '../core.ts'
+import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
-import { alreadyRedeemed, paymentFailed } from '../refusals.ts'
+import { ALLOWANCE_REQUIRED, allowanceRequired, alreadyRedeemed, paymentFailed } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
@@ -132,7 +133,8 @@ export async function broadcast(
   // If the look fails first, a later failure of this promise must not be an unhandled rejection.
   capped.catch(() => {})
   // On an exclusive store no other instance competes for nonces, so batches are prepared during the look.
-  const preparing = core.store.exclusive ? batchAhead(core, rail, attempts) : undefined
+  const preparing =
+    core.store.exclusive && !rail.scheme.metered ? batchAhead(core, rail, attempts) : undefined
   let refused: Map<string, OverBudget>
   try {
     look = await looking
@@ -149,6 +151,9 @@ export async function broadcast(
     attempts.map(async (attempt, index) => {
       const result = cancelled.has(attempt) ? CANCELLED : look.results[index]!
       const refusal = refusalOf(rail, attempt, result, look.at.timestamp)
+      if (refusal && attempt.phase === 'CHARGED') {
+        return leaveUnpaid(core, rail, attempt, result, refusal, look.at.timestamp, outcomes)
+      }
       if (refusal && attempt.phase === 'CLAIMED') return release(core, attempt, refusal, outcomes)
       if (refusal) {
         // Its last transaction did not pay, and a new one would fail too. Without a wallet transaction a facilitator
@@ -159,12 +164,21 @@ export async function broadcast(
       }
       const row = {
         ...attempt,
-        fromHeight: attempt.phase === 'CLAIMED' ? look.finalizedHeight : attempt.fromHeight,
+        fromHeight:
+          attempt.phase === 'CLAIMED' || attempt.phase === 'CHARGED'
+            ? look.finalizedHeight
+            : attempt.fromHeight,
       }
       const over = refused.get(attempt.key)
       if (over) return release(core, attempt, over.error, outcomes, over.later)
-      const { alone, gas } = result.kind === 'ok' ? result : { alone: false }
-      sound.push({ ...sendableOf(row), alone, row, ...(gas !== undefined && { gas }) })
+      const { alone, gas, sender } = result.kind === 'ok' ? result : { alone: false }
+      sound.push({
+        ...sendableOf(row),
+        alone,
+        row,
+        ...(gas !== undefined && { gas }),
+        ...(sender && { sender }),
+      })
     }),
   )
   const good = await withinGasBudget(core, rail, tracker, sound, outcomes)
@@ -225,8 +239,9 @@ function dropAll(batches: readonly Batch[] = []): void {
   for (const batch of batches) batch.drop()
 }
 
-function refusalOf(
-  { scheme }: OpenRail,
+/** Why a payment that was looked at may not be sent; undefined if it may. */
+export function refusalOf(
+  { scheme, network }: OpenRail,
   attempt: AuthorizationRow,
   result: SimResult,
   chainTime: number,
@@ -235,6 +250,8 @@ function refusalOf(
   if (result.kind === 'used') return alreadyRedeemed(challenge)
   const fault = scheme.validityFault(attempt.auth, chainTime)
   if (fault) return paymentFailed(challenge, fault)
+  if (result.kind === 'fails' && result.reason === ALLOWANCE_REQUIRED)
+    return allowanceRequired(challenge, network.token.address, attempt.value)
   return result.kind === 'fails' ? paymentFailed(challenge, explainReason(result.reason)) : undefined
 }
 

@@ -55,6 +55,12 @@ export async function checkPayment(
 
 function checkAgreement(core: Core, rail: OpenRail, payment: Payment, challenge: ChallengeRow) {
   const { network, scheme } = rail
+  // A maximum does not pay a fixed price, nor a fixed price a metered call, whatever the payment says of itself.
+  const offered = core.rails.of(challenge).scheme
+  if (!offered.metered !== !scheme.metered) {
+    const message = `The payment is of scheme ${scheme.name}; the challenge is paid by ${offered.name}.`
+    return new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key })
+  }
   return checkClaims(
     payment.claims,
     {
@@ -65,7 +71,7 @@ function checkAgreement(core: Core, rail: OpenRail, payment: Payment, challenge:
       payer: payment.payer,
     },
     challenge.key,
-    core.rails.all.map((open) => open.network.id),
+    [...new Set(core.rails.all.map((open) => open.network.id))],
   )
 }
 

@@ -1,6 +1,7 @@
 import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
 import { saltHashOf } from '../../rules/ownership.ts'
 import { putChallenge } from '../apply-event.ts'
+import { holdExposure } from '../budgets/exposure.ts'
 import { putHold } from '../budgets/holds.ts'
 import { holdUndelivered } from '../budgets/refund-cap.ts'
 import type { OpenChallenge, PaidIntent } from '../challenge/find-challenge.ts'
@@ -22,16 +23,19 @@ export async function claimPayment(
 ): Promise<AuthorizationRow | undefined> {
   const hold = await holdUndelivered(core, rail, challenge, payment.payer)
   const at = core.clock.now()
+  const value = core.rails.termsOn(challenge, rail).amount
+  const exposure = rail.scheme.metered && holdExposure(core, rail, payment, value)
   const attempt: AuthorizationRow = {
     key: payment.key,
     version: released?.version ?? 0,
     ref: challenge.key,
-    dueAt: at + core.config.leaseMs,
+    // A metered call is made under its claim.
+    dueAt: at + (exposure ? core.config.deliveryLeaseMs : core.config.leaseMs),
     challengeId: challenge.key,
     rail: rail.id,
     auth: signed,
     payer: payment.payer,
-    value: core.rails.termsOn(challenge, rail).amount,
+    value,
     saltHash: saltHashOf(payment.salt),
     claim: { requestId: challenge.requestId, at, openedAt: challenge.createdAt },
     phase: 'CLAIMED',
@@ -42,6 +46,7 @@ export async function claimPayment(
     batchLimit: null,
     reason: null,
     ...(hold && { undelivered: hold.key }),
+    ...(exposure && { exposure: exposure.key }),
   }
   const claimed: ChallengeRow = {
     ...challenge,
@@ -60,6 +65,7 @@ export async function claimPayment(
       { table: 'authorizations', row: attempt },
       ...inserts,
       ...(hold ? [putHold(hold)] : []),
+      ...(exposure ? [putHold(exposure)] : []),
     ],
     // Nothing is sent before T1b, the broadcast step, which makes this one durable too.
     durability: 'deferred',

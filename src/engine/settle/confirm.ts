@@ -1,6 +1,8 @@
 import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow, Step } from '../../ports.ts'
 import { receiptRole, type TransferUse } from '../../rules/judge-attempt.ts'
+import { microDollars } from '../../rules/token-amount.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from '../apply-event.ts'
+import { settleHolds } from '../budgets/holds.ts'
 import { afterCommit, type Core, commit, getOne } from '../core.ts'
 import { attemptDelivery, deliverLeased } from '../deliver/deliver-plan.ts'
 import { refundableAt, routeLease } from '../deliver/deliver-route.ts'
@@ -19,7 +21,11 @@ export interface Confirmed {
 }
 
 /** What a receipt is made of: an attempt, or a plain transfer with a key of its own. */
-type Origin = Pick<ReceiptRow, 'key' | 'challengeId' | 'fromHeight' | 'source'> & { byKey?: true | undefined }
+type Origin = Pick<ReceiptRow, 'key' | 'challengeId' | 'fromHeight' | 'source'> & {
+  byKey?: true | undefined
+  /** Metered calls: the sealed answer, which is released now. */
+  answer?: string | undefined
+}
 type MovedMoney = Pick<TransferUse, 'from' | 'to' | 'value' | 'txHash' | 'logIndex' | 'block'>
 
 /**
@@ -70,17 +76,21 @@ async function confirmPayment(
   { attempt, use }: Confirmed,
   challenge: ChallengeRow,
 ): Promise<boolean> {
-  return recordReceipt(core, rail, challenge, originOf(attempt), use, [
-    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+  const { answer: _, exposure, ...rest } = attempt
+  const applied = await recordReceipt(core, rail, challenge, originOf(attempt), use, [
+    { table: 'authorizations', row: { ...rest, phase: 'CONFIRMED', dueAt: null } },
   ])
+  if (applied && exposure) void settleHolds(core, [exposure], 'returned')
+  return applied
 }
 
-const originOf = ({ key, challengeId, fromHeight, byKey }: AuthorizationRow): Origin => ({
+const originOf = ({ key, challengeId, fromHeight, byKey, answer }: AuthorizationRow): Origin => ({
   key,
   challengeId,
   fromHeight,
   source: { kind: 'payment' },
   byKey,
+  answer,
 })
 
 /**
@@ -115,22 +125,31 @@ export async function recordReceipt(
     txHash: use.txHash,
     details: { value: use.value, payer: use.from },
   }
-  const payment = { ...paidBy(rail, receipt, use, at), ...(origin.byKey && { paidByKey: origin.byKey }) }
+  const payment = {
+    ...paidBy(rail, receipt, use, at),
+    ...(origin.byKey && { paidByKey: origin.byKey }),
+    ...(origin.answer !== undefined && chargedFields(rail, use.value)),
+  }
   if (role === 'pays')
-    return confirmPaid(core, { row: challenge, audit: first }, receipt, payment, puts, facts)
+    return confirmPaid(core, { row: challenge, audit: first }, receipt, payment, puts, facts, origin.answer)
   // A challenge may get several payments of one value at once: the log tells them apart.
   const named = { ...facts, details: { ...facts.details, payment: receipt.key } }
   if (role === 'surplus') {
     // The state does not change, so the challenge is not written and its delivery is not disturbed.
     const { audit } = applyEvent(challenge, 'surplus-received', named)
-    return commit(core, { puts: [...puts, refundOf(receipt, false, at)], audit: [...first, ...audit] })
+    return commit(core, { puts: [...puts, refundOf(receipt, rail, false, at)], audit: [...first, ...audit] })
   }
   const failure = 'the payment arrived after the challenge was closed'
   const late = applyEvent(challenge, 'late-money', named, { ...payment, failure, dueAt: null })
   return commit(core, {
-    puts: [...puts, putChallenge(late.row), refundOf(receipt, true, at)],
+    puts: [...puts, putChallenge(late.row), refundOf(receipt, rail, true, at)],
     audit: [...first, ...late.audit],
   })
+}
+
+/** What a metered call cost. */
+function chargedFields({ network }: OpenRail, units: string) {
+  return { charged: microDollars(network.token, units) ?? units, chargedUnits: units }
 }
 
 /** The payment fields of the challenge's row: those of the rail that was paid, even if it was opened on another. */
@@ -145,6 +164,7 @@ async function confirmPaid(
   payment: ReturnType<typeof paidBy>,
   puts: Put[],
   facts: EventFacts,
+  answer: string | undefined,
 ): Promise<boolean> {
   const leaseUntil = facts.at + core.config.deliveryLeaseMs
   const plan = before.row.kind === 'plan'
@@ -154,7 +174,7 @@ async function confirmPaid(
   const lease = plan ? { leaseUntil, dueAt: leaseUntil } : routeLease(core, payment, facts.at)
   const next = plan || awaited ? { ...lease, deliveryTries: 1 } : { dueAt: refundableAt(core, payment) }
   const paid = applyEvent(before, 'paid', facts, { ...payment, ...next })
-  const { row, audit, puts: changed } = await deliverInstantly(core, paid, facts)
+  const { row, audit, puts: changed } = await deliverInstantly(core, paid, facts, answer)
   const outboxEntry =
     core.hooks.onPaymentReceived && outboxRow(row.key, 'payment-received', facts.at + core.config.leaseMs)
   const outbox: Put[] = outboxEntry ? [{ table: 'outbox', row: outboxEntry }] : []
@@ -170,7 +190,9 @@ async function confirmPaid(
     if (awaited || row.state === 'DELIVERED') assigned = core.signals.assign(afterCommit(row), receipt.key)
   })
   if (!applied) return false
-  if (awaited && !assigned) void dropLease(core, afterCommit(row))
+  const { undelivered } = before.row
+  if (answer !== undefined && undelivered !== undefined) void settleHolds(core, [undelivered], 'returned')
+  if (awaited && !assigned && row.state === 'PAID') void dropLease(core, afterCommit(row))
   if (outboxEntry) void notifySeller(core, afterCommit(outboxEntry))
   // Runs even if the buyer has disconnected. If it fails here, the jobs deliver.
   if (plan && row.state === 'PAID') void deliverLeased(core, afterCommit(row)).catch(() => undefined)
@@ -194,7 +216,12 @@ async function deliverInstantly(
   core: Core,
   paid: Change,
   facts: EventFacts,
+  answer: string | undefined,
 ): Promise<Change & { puts: Put[] }> {
+  if (answer !== undefined) {
+    const { undelivered: _, ...row } = paid.row
+    return deliveredChange(core, { row, audit: paid.audit }, facts, { result: answer })
+  }
   const undelivered = { ...paid, puts: [putChallenge(paid.row)] }
   if (paid.row.kind !== 'plan' || !core.delivery.instant) return undelivered
   const delivered = await attemptDelivery(core, paid.row)

@@ -1,4 +1,5 @@
 import type { AuthorizationRow, Block, ReceiptRow, Use } from '../../ports.ts'
+import type { Hex } from '../../protocol/hex.ts'
 import { isDead, matchesTransfer } from '../../rules/judge-attempt.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
@@ -36,7 +37,8 @@ async function followPayments(
   const attempts = await core.store.get('authorizations', keys)
   const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
   const known = keys.filter((_, index) => attempts[index] !== undefined)
-  const { found, finalized } = await finalUses(core, rail, known, fromHeight)
+  const hashes = rail.scheme.metered && (await hashesOf(core, rows, attempts))
+  const { found, finalized } = await finalUses(core, rail, known, fromHeight, hashes)
   const uses = new Map(found.map((use) => [use.key, use]))
   await Promise.all(
     rows.map(async (receipt, index) => {
@@ -45,6 +47,17 @@ async function followPayments(
       return followReceipt(core, rail, resolver, { receipt, attempt, use: uses.get(receipt.key), finalized })
     }),
   )
+}
+
+/** A metered payment can only be found in our own transactions: those that carried it, and the one that paid. */
+async function hashesOf(
+  core: Core,
+  rows: readonly ReceiptRow[],
+  attempts: ReadonlyArray<AuthorizationRow | undefined>,
+): Promise<Hex[]> {
+  const keys = attempts.flatMap((attempt) => attempt?.walletTx ?? [])
+  const carried = await core.store.get('walletTxs', [...new Set(keys)])
+  return [...new Set([...rows.map(({ txHash }) => txHash), ...carried.flatMap((tx) => tx?.hashes ?? [])])]
 }
 
 interface Followed {

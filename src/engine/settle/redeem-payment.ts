@@ -11,9 +11,17 @@ import {
 import { type Core, getOne } from '../core.ts'
 import { type RouteResponder, responderOf } from '../deliver/deliver-route.ts'
 import { failed, settledOutcome, waitForChange } from '../deliver/settled-outcome.ts'
+import { callMetered } from '../metered/call-metered.ts'
 import type { Outcome } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
-import { alreadyRedeemed, cannotSettle, otherPayer, settlementPending, triedTooOften } from '../refusals.ts'
+import {
+  alreadyRedeemed,
+  cannotSettle,
+  otherPayer,
+  settlementPending,
+  triedTooOften,
+  unpaidCall,
+} from '../refusals.ts'
 import type { Broadcaster } from './broadcast.ts'
 import { type CheckedPayment, checkPayment } from './check-payment.ts'
 import { claimPayment } from './claim-payment.ts'
@@ -96,7 +104,7 @@ async function answerBound(
   { attempt, challenge }: Extract<Found, { kind: 'bound' }>,
 ): Step {
   const { salt, signed } = intent.payment
-  const isLive = attempt.phase === 'CLAIMED' || attempt.phase === 'BROADCAST'
+  const isLive = ['CLAIMED', 'CHARGED', 'BROADCAST'].includes(attempt.phase)
   if (!showsSalt(attempt.saltHash, salt) || !rail.scheme.isSame(attempt.auth, signed)) {
     // An honest buyer may have lost the salt. "Already redeemed" would make it pay again while the first payment is
     // in flight.
@@ -154,7 +162,19 @@ async function settle(
   const attempt = await claimPayment(core, rail, found, checked, intent)
   if (!attempt) return undefined
   const watched = core.signals.subscribe(challenge.key, attempt.key)
-  const sent = await redemption.broadcaster.add(attempt)
+  const called = rail.scheme.metered
+    ? await callMetered(core, rail, attempt, challenge.key, responder)
+    : ({ kind: 'charged', attempt } as const)
+  if (called.kind === 'answered') {
+    watched.close()
+    return called.outcome
+  }
+  const sent = called.kind === 'charged' ? await redemption.broadcaster.add(called.attempt) : called
+  if (sent.kind === 'unpaid') {
+    watched.close()
+    redemption.place.fail()
+    return failed(core, unpaidCall(challenge, sent.error.message))
+  }
   if (sent.kind === 'released') {
     watched.close()
     if (sent.later && core.clock.now() < deadline) {
@@ -164,7 +184,8 @@ async function settle(
       return undefined
     }
     if (countsAsFailure(sent.error)) redemption.place.fail()
-    const again = sent.error.code === 'PAYMENT_FAILED' ? challenge : undefined
+    const { code } = sent.error
+    const again = code === 'PAYMENT_FAILED' || code === 'PERMIT2_ALLOWANCE_REQUIRED' ? challenge : undefined
     return failed(core, sent.error, again, rail.id)
   }
   const outcome = await settledOutcome(core, {

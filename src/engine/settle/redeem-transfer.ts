@@ -35,6 +35,11 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       const message = `No challenge ${String(challengeId).slice(0, 80)} is stored; a transfer's proof names one.`
       return failed(core, new GatewayError('CHALLENGE_NOT_FOUND', message))
     }
+    if (core.rails.of(challenge).scheme.metered) {
+      const message =
+        'A metered call is paid by scheme upto, not by a transfer. Ask the seller for the transfer back.'
+      return failed(core, new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key }))
+    }
     if (!isSameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
     const rail = railOf(core, challenge, proof)
     if (rail instanceof GatewayError) return failed(core, rail)
@@ -91,7 +96,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
 function railOf(core: Core, challenge: ChallengeRow, { network }: TransferProof): OpenRail | GatewayError {
   const opened = core.rails.find(challenge.rail)
   if (network === undefined || network === opened?.network.id) return core.rails.of(challenge)
-  const named = core.rails.all.find((rail) => rail.network.id === network)
+  const named = core.rails.all.find((rail) => rail.network.id === network && !rail.scheme.metered)
   if (named) return named
   const known = [...new Set(core.rails.all.map((rail) => rail.network.id))].join(', ')
   return new GatewayError(

@@ -17,6 +17,8 @@ export type ClaimOutcome =
    * Nothing was sent, and the claim is released. `later`: it may be claimed again once others in flight are decided.
    */
   | { kind: 'released'; error: GatewayError; later?: boolean }
+  /** A metered call was answered, but cannot be charged now: its answer is kept back. */
+  | { kind: 'unpaid'; error: GatewayError }
   /** Another process took the claim over. */
   | { kind: 'taken' }
 
@@ -37,6 +39,8 @@ export async function release(
   error: GatewayError,
   outcomes: Map<string, ClaimOutcome>,
   later = false,
+  /** Metered calls: `spent` if the backend was called for nothing. */
+  undeliveredAs: 'returned' | 'spent' = 'returned',
 ): Promise<void> {
   if (attempt.phase !== 'CLAIMED') return
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
@@ -45,7 +49,7 @@ export async function release(
   const refused = { key: attempt.key, payer: attempt.payer, error }
   const noted = reason === null ? challenge : withRefused(challenge, refused)
   const dueAt = core.clock.now() + RELEASED_KEPT_MS
-  const { gasHolds = [], undelivered, ...rest } = attempt
+  const { gasHolds = [], undelivered, exposure, ...rest } = attempt
   const released: AuthorizationRow = { ...rest, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
@@ -54,7 +58,9 @@ export async function release(
     ],
   })
   outcomes.set(attempt.key, applied ? { kind: 'released', error, later } : { kind: 'taken' })
-  if (applied) await settleHolds(core, undelivered ? [...gasHolds, undelivered] : gasHolds, 'returned')
+  if (!applied) return
+  await settleHolds(core, [...gasHolds, ...(exposure ? [exposure] : [])], 'returned')
+  await settleHolds(core, undelivered ? [undelivered] : [], undeliveredAs)
 }
 
 /** A challenge for which nothing was ever sent may be deleted after it expired, however many payments were tried. */

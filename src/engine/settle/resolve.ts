@@ -246,8 +246,9 @@ async function settleFailure(
     return verdict.kind === 'failed' && (await abandon(core, row, verdict.reason))
   const signed = rail.scheme.factsOf(row.auth)
   const dead = verdict.kind === 'failed' && finalized !== undefined && isDead(signed, use, finalized)
+  const { answer: _, ...withoutAnswer } = row
   const next: AuthorizationRow = dead
-    ? { ...row, phase: 'DEAD', dueAt: null }
+    ? { ...withoutAnswer, phase: 'DEAD', dueAt: null }
     : { ...row, dueAt: core.clock.now() + ABANDONED_RECHECK_MS }
   return commit(core, { puts: [{ table: 'authorizations', row: next }] })
 }
@@ -263,7 +264,7 @@ async function abandon(core: Core, row: AuthorizationRow, reason: string): Promi
   if (!challenge)
     return commit(core, { puts: [{ table: 'authorizations', row: { ...row, phase: 'DEAD', dueAt: null } }] })
   const at = core.clock.now()
-  const { undelivered, ...rest } = row
+  const { undelivered, exposure, ...rest } = row
   const abandoned: AuthorizationRow = {
     ...rest,
     phase: 'ABANDONED',
@@ -276,7 +277,9 @@ async function abandon(core: Core, row: AuthorizationRow, reason: string): Promi
   })
   if (applied) {
     await settleGas(core, [row], 'spent')
-    await settleHolds(core, undelivered ? [undelivered] : [], 'returned')
+    await settleHolds(core, exposure ? [exposure] : [], 'returned')
+    // A metered call was made for nothing.
+    await settleHolds(core, undelivered ? [undelivered] : [], row.answer === undefined ? 'returned' : 'spent')
   }
   return applied
 }

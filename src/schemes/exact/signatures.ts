@@ -1,6 +1,7 @@
 import { bytesToHex, hashMessage } from 'viem/utils'
 import { loadCurve } from '../../chain/curve.ts'
 import { ALONE_GAS } from '../../chain/gas-limits.ts'
+import type { Keccak } from '../../chain/keccak.ts'
 import { loadKeccak } from '../../chain/keccak.ts'
 import { decodeAggregate3, encodeAggregate3, MULTICALL3 } from '../../chain/multicall.ts'
 import { type RpcSource, rpcOf } from '../../chain/rpc-pool.ts'
@@ -16,15 +17,30 @@ import { isRevert } from './revert-reason.ts'
 import { EIP1271_AGREED, encodeIsValidSignature, isEncodable } from './token-calls.ts'
 
 const TOO_LARGE = 'the authorization has a number above 2^256 - 1'
+
+/** What a scheme has its payers sign. */
+export interface SignedMessages<S> {
+  /** Makes the function that gives the bytes which the payer's key signed. */
+  digest(network: Network, keccak: Keccak): (signed: S) => Uint8Array
+  /** Numbers above a uint256 have no digest. */
+  isEncodable(signed: S): boolean
+}
+
+const exactMessages: SignedMessages<SignedAuthorization> = { digest: createAuthorizationDigest, isEncodable }
+
+interface SignedBy {
+  from: Address
+  signature: Hex
+}
 /** Half the order of secp256k1: a larger s is the malleable twin of a valid signature, and the token refuses it. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
-export interface Signatures {
+export interface Signatures<S = SignedAuthorization> {
   /**
    * Did the payer sign this? `contract`: the payer's code confirms it (EIP-1271). `unwrapped`: the code confirms it,
    * and this is the signature to send to the token, without its wrapper (EIP-6492).
    */
-  check(auth: SignedAuthorization): Promise<'eoa' | 'contract' | { unwrapped: Hex } | { invalid: string }>
+  check(auth: S): Promise<'eoa' | 'contract' | { unwrapped: Hex } | { invalid: string }>
   /** Did this account sign this text (EIP-191)? Its code is asked only if `mayAskCode` allows it. */
   hasSigned(account: Address, text: string, signature: Hex, mayAskCode?: () => boolean): Promise<boolean>
 }
@@ -34,29 +50,32 @@ export interface Signatures {
  * code (EIP-1271). A payer with code whose key signed counts as `eoa` here; the simulation, which runs the token
  * itself, decides in the end.
  */
-export function createSignatures({
-  network,
-  wallets = { factories: [], deployedByOthers: false },
-  ...source
-}: RpcSource & {
+export function createSignatures(options: SignatureOptions): Signatures {
+  return createSignatureCheck(options, exactMessages)
+}
+
+type SignatureOptions = RpcSource & {
   network: Network
   /**
    * Wallets that may not be deployed yet (EIP-6492): the accepted factories, and whether the facilitator deploys such
    * wallets.
    */
   wallets?: { factories: readonly Address[]; deployedByOthers: boolean }
-}): Signatures {
+}
+
+/** The same for the messages of any scheme. */
+export function createSignatureCheck<S extends SignedBy>(
+  { network, wallets = { factories: [], deployedByOthers: false }, ...source }: SignatureOptions,
+  { digest: createDigest, isEncodable: fits }: SignedMessages<S>,
+): Signatures<S> {
   const rpc = rpcOf(source)
   const curve = loadCurve()
   const loaded = loadKeccak().then((keccak) => ({
-    digestOf: createAuthorizationDigest(network, keccak),
+    digestOf: createDigest(network, keccak),
     recoverSigner: createSignerRecovery(curve, keccak),
   }))
 
-  async function codeAgrees(
-    { from, signature }: Pick<SignedAuthorization, 'from' | 'signature'>,
-    digest: Hex,
-  ): Promise<boolean> {
+  async function codeAgrees({ from, signature }: SignedBy, digest: Hex): Promise<boolean> {
     const request = { to: from, data: encodeIsValidSignature(digest, signature), gas: toQuantity(ALONE_GAS) }
     const answer = await rpc.attempt('eth_call', [request, 'latest'])
     if (answer.ok) return readHex(answer.result, 'isValidSignature answer').startsWith(EIP1271_AGREED)
@@ -84,7 +103,7 @@ export function createSignatures({
   }
 
   /** EIP-6492. Only factories that the seller configured are accepted; a wallet that is deployed needs none. */
-  async function checkWrapped(auth: SignedAuthorization): ReturnType<Signatures['check']> {
+  async function checkWrapped(auth: S): ReturnType<Signatures['check']> {
     const wrapped = unwrap(auth.signature)
     if (!wrapped) return { invalid: 'the signature ends like an EIP-6492 wrapper and is none' }
     const { from } = auth
@@ -92,7 +111,7 @@ export function createSignatures({
     if (!wallets.factories.includes(wrapped.factory)) {
       return { invalid: `EIP-6492 signatures of factory ${wrapped.factory} are not accepted: ${first}` }
     }
-    if (!isEncodable(auth)) return { invalid: TOO_LARGE }
+    if (!fits(auth)) return { invalid: TOO_LARGE }
     const { digestOf } = await loaded
     const digest = bytesToHex(digestOf(auth))
     const refusal = { invalid: `the wallet contract ${from} does not accept this signature (EIP-6492)` }
@@ -109,7 +128,7 @@ export function createSignatures({
   return {
     async check(auth) {
       if (isWrapped(auth.signature)) return checkWrapped(auth)
-      if (!isEncodable(auth)) return { invalid: TOO_LARGE }
+      if (!fits(auth)) return { invalid: TOO_LARGE }
       const { digestOf, recoverSigner } = await loaded
       const digest = digestOf(auth)
       const recovered = recover(recoverSigner, digest, auth)
@@ -134,7 +153,7 @@ export function createSignatures({
 function recover(
   recoverSigner: RecoverSigner,
   digest: Uint8Array,
-  { from, signature }: Pick<SignedAuthorization, 'from' | 'signature'>,
+  { from, signature }: SignedBy,
 ): 'payer' | { invalid: string } {
   const length = (signature.length - 2) / 2
   if (length !== 65) return { invalid: `the signature of a plain account has 65 bytes, this one ${length}` }

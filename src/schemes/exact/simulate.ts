@@ -1,4 +1,3 @@
-import { firstFees } from '../../chain/gas-fees.ts'
 import { ALONE_GAS, aloneGasLimit } from '../../chain/gas-limits.ts'
 import {
   ARBITRUM_HEIGHT_CALL,
@@ -11,6 +10,7 @@ import {
 } from '../../chain/multicall.ts'
 import { onOneNode, type Rpc } from '../../chain/rpc.ts'
 import { readBlock, readHex, readNumber, toQuantity } from '../../chain/rpc-values.ts'
+import { simulatedSender } from '../../chain/simulated-sender.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, SimResult, WalletState } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
@@ -25,8 +25,6 @@ const NEUTRAL_SENDER = '0x000000000000000000000000000000000000dead'
 /** About 10 million gas, which is below the limit of nodes for one `eth_call`. */
 const MAX_PER_CALL = 100
 const MAX_KNOWN = 10_000
-/** A simulation pays no fees, so they need no cap. */
-const NO_CAP = 2n ** 128n
 
 const HEIGHT_CALL: Call = { to: MULTICALL3, data: BLOCK_NUMBER_CALL }
 
@@ -154,7 +152,7 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
       to: asset,
       data: encodeTransfer(auth),
       gas: toQuantity(ALONE_GAS),
-      ...(sender && (await sentBy(sender))),
+      ...(sender && simulatedSender(sender, await walletState(sender), fees)),
     }
     const answer = await rpc.attempt('eth_estimateGas', [request, 'latest'])
     if (answer.ok) {
@@ -167,16 +165,6 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
     if (isBusy(error)) throw new UnavailableError(`the RPC (eth_call: ${error.message})`)
     // Code that causes an unknown error in the node must fail only this payment, not the simulation of the others.
     return { kind: 'fails', reason: 'simulation_failed' }
-  }
-
-  async function sentBy(sender: Address) {
-    const { maxFeePerGas, maxPriorityFeePerGas } = firstFees(await walletState(sender), NO_CAP)
-    if (fees.legacy) return { from: sender, gasPrice: toQuantity(maxFeePerGas) }
-    return {
-      from: sender,
-      maxFeePerGas: toQuantity(maxFeePerGas),
-      maxPriorityFeePerGas: toQuantity(maxPriorityFeePerGas),
-    }
   }
 
   /** The block that a call ran on: usually the one that was read with it. */

@@ -1,0 +1,135 @@
+import type { GatewayError } from '../../errors.ts'
+import type { AuthorizationRow, ChallengeRow, Order } from '../../ports.ts'
+import { refuseExposure } from '../budgets/exposure.ts'
+import type { OverBudget } from '../budgets/over-budget.ts'
+import { refuseUndelivered } from '../budgets/refund-cap.ts'
+import { type Core, getOne } from '../core.ts'
+import type { RouteResponder } from '../deliver/deliver-route.ts'
+import type { Outcome } from '../outcome.ts'
+import { CHAIN_UNREADABLE } from '../rail-standing.ts'
+import type { OpenRail } from '../rails.ts'
+import { cannotSettle, paymentFailed } from '../refusals.ts'
+import { refusalOf } from '../settle/broadcast.ts'
+import { type Look, lookAtChain } from '../settle/look-at-chain.ts'
+import { type ClaimOutcome, release } from '../settle/release-claim.ts'
+import { type ChargedCall, chargeCall } from './charge-call.ts'
+
+/** The payment must stay valid for so much longer than the call may take: its charge is settled afterwards. */
+const SETTLED_WITHIN_SECONDS = 60
+const CALL_TIMEOUT_MS = 30_000
+
+export type MeteredCall =
+  | Exclude<ChargedCall, { kind: 'refused' }>
+  | Extract<ClaimOutcome, { kind: 'released' }>
+  /** What the buyer is told: the call failed, and nothing was charged. */
+  | { kind: 'answered'; outcome: Outcome }
+
+/**
+ * Makes a metered call under a claim that is stored: looks at the chain with the maximum, calls the backend, and
+ * stores its answer with the charge. A call that fails costs nothing, and its claim is released.
+ */
+export async function callMetered(
+  core: Core,
+  rail: OpenRail,
+  attempt: AuthorizationRow,
+  challengeId: string,
+  responder: RouteResponder,
+): Promise<MeteredCall> {
+  const refusal = await refuseCall(core, rail, attempt)
+  if (refusal) return releaseCall(core, attempt, refusal.error, refusal.later)
+  const challenge = await getOne(core, 'challenges', challengeId)
+  if (challenge?.liveAuth !== attempt.key) return { kind: 'taken' }
+  if (responder.kind === 'embedded' || !core.backend)
+    throw new Error(`route ${challenge.itemId} has no backend`)
+  const order = meteredOrder(challenge, attempt)
+  const called = await core.backend.call(order, responder.call)
+  if (called.ok) {
+    const charged = await chargeCall(core, rail, attempt, challenge, called)
+    if (charged.kind !== 'refused') return charged
+    return failCall(core, attempt, called, charged.reason)
+  }
+  return failCall(core, attempt, called, called.reason)
+}
+
+async function refuseCall(
+  core: Core,
+  rail: OpenRail,
+  attempt: AuthorizationRow,
+): Promise<OverBudget | undefined> {
+  let look: Look
+  try {
+    look = await lookAtChain(core, rail, [attempt.auth])
+  } catch {
+    core.rails.standing.refused(rail, CHAIN_UNREADABLE)
+    return { later: false, error: cannotSettle(CHAIN_UNREADABLE) }
+  }
+  const result = look.results[0]!
+  const error =
+    refusalOf(rail, attempt, result, look.at.timestamp) ?? tooShort(core, rail, attempt, look.at.timestamp)
+  if (error) return { later: false, error }
+  const capped = (await refuseUndelivered(core, [attempt])).get(attempt.key)
+  if (capped) return capped
+  return refuseExposure(core, attempt, (result.kind === 'ok' && result.funds) || '0')
+}
+
+function tooShort(
+  { config }: Core,
+  { scheme }: OpenRail,
+  attempt: AuthorizationRow,
+  chainTime: number,
+): GatewayError | undefined {
+  const least = Math.ceil((config.callTimeoutMs ?? CALL_TIMEOUT_MS) / 1000) + SETTLED_WITHIN_SECONDS
+  const { validBefore } = scheme.factsOf(attempt.auth)
+  if (BigInt(validBefore) >= BigInt(chainTime + least)) return undefined
+  const reason = `deadline ${validBefore} is less than ${least} s ahead of chain time ${chainTime}, and the call may take that long`
+  return paymentFailed({ key: attempt.challengeId }, reason)
+}
+
+async function releaseCall(
+  core: Core,
+  attempt: AuthorizationRow,
+  error: GatewayError,
+  later: boolean,
+  undeliveredAs?: 'spent',
+): Promise<MeteredCall> {
+  const outcomes = new Map<string, ClaimOutcome>()
+  await release(core, attempt, error, outcomes, later, undeliveredAs)
+  const outcome = outcomes.get(attempt.key)
+  return outcome?.kind === 'released' ? outcome : { kind: 'taken' }
+}
+
+/** A failed call counts as undelivered: whoever makes calls fail on purpose is soon refused. */
+async function failCall(
+  core: Core,
+  attempt: AuthorizationRow,
+  { response, raw }: Pick<Extract<Outcome, { kind: 'resource' }>, 'response' | 'raw'>,
+  reason: string,
+): Promise<MeteredCall> {
+  const error = paymentFailed({ key: attempt.challengeId }, reason)
+  const released = await releaseCall(core, attempt, error, false, 'spent')
+  if (released.kind !== 'released') return released
+  const { network } = core.rails.of(attempt)
+  const settled = { network: network.id, payer: attempt.payer, amount: '0', failure: reason }
+  return {
+    kind: 'answered',
+    outcome: { kind: 'resource', response, ...(raw && { raw }), settled, cached: false },
+  }
+}
+
+/** The call as the seller's code sees it: not paid yet, and `amount` is the most that it can cost. */
+export function meteredOrder(challenge: ChallengeRow, { payer, claim }: AuthorizationRow): Order {
+  return {
+    challengeId: challenge.key,
+    requestId: challenge.requestId,
+    kind: challenge.kind,
+    itemId: challenge.itemId,
+    resourceId: challenge.resourceId,
+    resource: challenge.resource,
+    payer,
+    amount: challenge.amount,
+    network: challenge.network,
+    txHash: '',
+    clientAgentId: challenge.clientAgentId,
+    paidAt: claim?.at ?? challenge.createdAt,
+  }
+}

@@ -1,0 +1,58 @@
+import type { GatewayError } from '../../errors.ts'
+import type { AuthorizationRow, SimResult } from '../../ports.ts'
+import { auditEntry, claimedEntry, putChallenge } from '../apply-event.ts'
+import { settleHolds } from '../budgets/holds.ts'
+import { type Core, commit } from '../core.ts'
+import type { OpenRail } from '../rails.ts'
+import { type ClaimOutcome, withoutLive } from '../settle/release-claim.ts'
+
+/** How often a charge that cannot be settled now is tried again, until its payment is no longer valid. */
+const RETRY_MS = 5_000
+
+/**
+ * A call was answered, and its charge cannot be settled: the payer's money or allowance is gone, or it gave the nonce
+ * up. The answer is kept back. While the payment is valid the charge is tried again, and until then the payer gets no
+ * further metered call.
+ */
+export async function leaveUnpaid(
+  core: Core,
+  rail: OpenRail,
+  attempt: AuthorizationRow,
+  result: SimResult,
+  refusal: GatewayError,
+  chainTime: number,
+  outcomes: Map<string, ClaimOutcome>,
+): Promise<void> {
+  const isOver = result.kind === 'used' || rail.scheme.validityFault(attempt.auth, chainTime) !== undefined
+  const applied = isOver
+    ? await end(core, attempt, refusal.message)
+    : await wait(core, attempt, refusal.message)
+  if (applied) outcomes.set(attempt.key, { kind: 'unpaid', error: refusal })
+}
+
+async function wait(core: Core, attempt: AuthorizationRow, reason: string): Promise<boolean> {
+  const row = { ...attempt, reason, dueAt: core.clock.now() + RETRY_MS }
+  const applied = await commit(core, { puts: [{ table: 'authorizations', row }] })
+  if (applied && attempt.exposure) await settleHolds(core, [attempt.exposure], 'spent')
+  return applied
+}
+
+/** Only we could have settled it, and never did: it can pay nothing any more. */
+async function end(core: Core, attempt: AuthorizationRow, reason: string): Promise<boolean> {
+  const [challenge] = await core.store.get('challenges', [attempt.challengeId])
+  if (!challenge) return false
+  const { answer: _, undelivered, exposure, gasHolds = [], claim, ...rest } = attempt
+  const row: AuthorizationRow = { ...rest, phase: 'DEAD', reason, dueAt: null }
+  const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { reason } }
+  const applied = await commit(core, {
+    puts: [{ table: 'authorizations', row }, putChallenge(withoutLive(challenge, attempt.key))],
+    audit: [
+      ...(claim && attempt.sends === 0 ? [claimedEntry(challenge.key, claim, attempt.payer)] : []),
+      auditEntry(challenge, 'payment-abandoned', facts),
+    ],
+  })
+  if (!applied) return false
+  await settleHolds(core, [...gasHolds, ...(exposure ? [exposure] : [])], 'returned')
+  await settleHolds(core, undelivered ? [undelivered] : [], 'spent')
+  return true
+}

@@ -1,0 +1,48 @@
+import type { ChainClient } from '../../chain/chain-client.ts'
+import type { Scheme } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
+import { UPTO_PROXY_ADDRESS } from '../../protocol/permit2.ts'
+import { createSignatureCheck } from '../exact/signatures.ts'
+import { createSettlementSearch } from './find-settlements.ts'
+import { isEncodable, type SignedPermit } from './permit.ts'
+import { createPermitDigest } from './permit-digest.ts'
+import { createUptoSimulation } from './simulate.ts'
+import { uptoRules } from './upto-rules.ts'
+
+/**
+ * Scheme `upto` by Permit2: the payer signs a maximum for the seller, to be settled by one wallet of ours and by
+ * nobody else. The first of `wallets` is the one that offers name.
+ */
+export function createUptoScheme(
+  client: ChainClient,
+  wallets: readonly Address[],
+  factories: readonly Address[] = [],
+): Scheme<SignedPermit> {
+  const { network, rpc } = client
+  const { check } = createSignatureCheck(
+    { rpc, network, wallets: { factories, deployedByOthers: false } },
+    { digest: createPermitDigest, isEncodable },
+  )
+  const [facilitatorAddress] = wallets
+  if (!facilitatorAddress) throw new Error('scheme upto needs a gas wallet')
+  return {
+    ...uptoRules(network),
+    offerExtra: { assetTransferMethod: 'permit2', facilitatorAddress },
+    async verify(signed) {
+      const { spender, facilitator } = signed
+      if (spender !== UPTO_PROXY_ADDRESS) return misnamed('spender', spender, UPTO_PROXY_ADDRESS)
+      if (!wallets.includes(facilitator))
+        return misnamed('witness.facilitator', facilitator, facilitatorAddress)
+      const checked = await check(signed)
+      if (typeof checked === 'string') return { signed, byKey: checked === 'eoa' }
+      if ('invalid' in checked) return checked
+      return { signed: { ...signed, signature: checked.unwrapped }, byKey: false }
+    },
+    simulate: createUptoSimulation(client),
+    ...createSettlementSearch(client),
+  }
+}
+
+const misnamed = (field: string, given: Address, expected: Address) => ({
+  invalid: `permit2Authorization.${field} is ${given}; expected ${expected}`,
+})
