@@ -73,7 +73,7 @@ test('the official client pays exactly what the backend says', async () => {
   expect(answer.status).toBe(200)
   expect(await answer.json()).toMatchObject({ resource: { status: 200, body: { text: 'hello' } } })
   expect(answer.headers.get('settlement-overrides')).toBeNull()
-  expect(settled).toMatchObject({ success: true, amount: '1858', payer: buyer.address })
+  expect(settled).toMatchObject({ success: true, amount: '1858', payer: buyer.address.toLowerCase() })
   expect(settled?.transaction).toMatch(/^0x[0-9a-f]{64}$/)
   expect(await held(seller)).toBe(before + 1858n)
   expect(await held(buyer.address)).toBe(5n * MAX - 1858n)
