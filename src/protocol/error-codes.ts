@@ -174,6 +174,14 @@ export const ERROR_CODES = {
     when: 'a conflict between concurrent requests, or an unexpected fault',
     fix: 'send the same request again',
   },
+  CALL_FAILED: {
+    httpStatus: 502,
+    retryable: true,
+    a2a: { state: 'working', code: 'CALL_FAILED' },
+    mcp: 'error',
+    when: 'a metered call was not answered well, or its answer named no valid charge; nothing was charged',
+    fix: 'send the same payload again, which makes the call again; or leave it, and nothing is ever charged',
+  },
   DELIVERY_FAILED: {
     httpStatus: 502,
     retryable: false,

@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow, Order } from '../../ports.ts'
 import { refuseExposure } from '../budgets/exposure.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
@@ -46,7 +46,7 @@ export async function callMetered(
   if (called.ok) {
     const charged = await chargeCall(core, rail, attempt, challenge, called)
     if (charged.kind !== 'refused') return charged
-    return failCall(core, attempt, called, charged.reason)
+    return withhold(core, attempt, charged.reason)
   }
   return failCall(core, attempt, called, called.reason)
 }
@@ -108,12 +108,29 @@ async function failCall(
   const error = paymentFailed({ key: attempt.challengeId }, reason)
   const released = await releaseCall(core, attempt, error, false, 'spent')
   if (released.kind !== 'released') return released
-  const { network } = core.rails.of(attempt)
-  const settled = { network: network.id, payer: attempt.payer, amount: '0', failure: reason }
+  const settled = { ...unsettled(core, attempt), failure: reason }
   return {
     kind: 'answered',
     outcome: { kind: 'resource', response, ...(raw && { raw }), settled, cached: false },
   }
+}
+
+/** The answer named a charge that cannot be charged: it is kept back, for it would be read without being paid. */
+async function withhold(core: Core, attempt: AuthorizationRow, reason: string): Promise<MeteredCall> {
+  const { challengeId } = attempt
+  const error = new GatewayError(
+    'CALL_FAILED',
+    `The seller's answer cannot be charged, so it is kept back: ${reason}. Nothing was charged.`,
+    { challengeId, retryAfterSeconds: 30 },
+  )
+  const released = await releaseCall(core, attempt, error, false, 'spent')
+  if (released.kind !== 'released') return released
+  const settled = { ...unsettled(core, attempt), failure: reason }
+  return { kind: 'answered', outcome: { kind: 'failed', error, settled } }
+}
+
+function unsettled(core: Core, attempt: AuthorizationRow) {
+  return { network: core.rails.of(attempt).network.id, payer: attempt.payer, amount: '0' }
 }
 
 /** The call as the seller's code sees it: not paid yet, and `amount` is the most that it can cost. */

@@ -66,6 +66,10 @@ export function renderPurchase(
     case 'resource': {
       const { response, cached } = outcome
       const { status } = response.resource
+      if (outcome.settled.failure !== undefined) {
+        const text = `The call was answered ${status}, and nothing was charged. Send the same payload again to call again.`
+        return { ...shared, state: 'working', payment: 'payment-verified', text, result: response }
+      }
       if (!response.refund) {
         const text = `${cached ? 'Paid before' : 'Paid'}: the call was answered ${status}.`
         return { ...shared, state: 'completed', payment: 'payment-completed', text, result: response }

@@ -62,3 +62,8 @@ export function undeliveredHeaders({ refund, statusUrl }: Partial<RefundNotice>)
     'x-svc-status-url': statusUrl,
   }
 }
+
+/** What the answer to a metered call says that failed and was not charged; nothing for any other. */
+export function unchargedHeaders({ failure }: { failure?: string | undefined }): Record<string, string> {
+  return failure === undefined ? {} : { 'x-svc-code': 'CALL_FAILED' }
+}

@@ -10,7 +10,7 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { receiptUrlOf } from '../../protocol/receipts.ts'
 import { challengeExtensions, type OfferExtension } from './challenge-extensions.ts'
 import { challengeHeaders, roomBeside } from './challenge-headers.ts'
-import { PAID_HEADERS, UNPAID_HEADERS, undeliveredHeaders } from './headers.ts'
+import { PAID_HEADERS, UNPAID_HEADERS, unchargedHeaders, undeliveredHeaders } from './headers.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 const DEFAULT_RETRY_SECONDS = 5
@@ -137,13 +137,10 @@ export function createOutcomeRenderer(
       case 'granted':
         return paid(result.grant, result.settled, result.cached, spoken)
       case 'resource':
-        return paid(
-          result.response,
-          result.settled,
-          result.cached,
-          spoken,
-          undeliveredHeaders(result.response),
-        )
+        return paid(result.response, result.settled, result.cached, spoken, {
+          ...undeliveredHeaders(result.response),
+          ...unchargedHeaders(result.settled),
+        })
       case 'paid':
         return paid(result.payment, result.settled, false, spoken)
       case 'failed':

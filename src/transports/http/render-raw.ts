@@ -4,7 +4,7 @@ import type { Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { RawAnswer } from '../../protocol/access.ts'
 import { encodeJson } from '../../protocol/base64.ts'
-import { PAID_HEADERS, undeliveredHeaders } from './headers.ts'
+import { PAID_HEADERS, unchargedHeaders, undeliveredHeaders } from './headers.ts'
 import { type OutcomeRenderer, receiptHeader } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 
@@ -17,6 +17,7 @@ const BEYOND_LATIN1 = /[^\0-\xff]/
 export function renderRaw(outcome: Outcome, render: OutcomeRenderer, spoken: Spoken): Reply {
   if (outcome.kind !== 'resource') return render.outcome(outcome, spoken)
   const { raw, response } = outcome
+  if (!raw && outcome.settled.failure !== undefined) return noMeteredAnswer(outcome, render, spoken)
   if (!raw) return response.refund ? noAnswer(outcome, render, spoken) : render.outcome(outcome, spoken)
   return rawReply(raw, paymentFacts(outcome, render, spoken))
 }
@@ -54,6 +55,7 @@ function paymentFacts(
     'x-svc-tx-hash': response.txHash,
     ...render.receiptUrlHeader(response.challengeId),
     ...(cached && { 'x-svc-code': 'PROOF_ALREADY_REDEEMED' }),
+    ...unchargedHeaders(settled),
     ...(response.refund ? undeliveredHeaders(response) : receiptHeader(settled, spoken)),
   }
 }
@@ -66,6 +68,13 @@ export function publicStatus(status: number): { status: number; statusHeaders: R
   const isFit = status !== 402 && status !== 407 && status <= 599
   if (isFit) return { status, statusHeaders: {} }
   return { status: 502, statusHeaders: { 'x-svc-backend-status': String(status) } }
+}
+
+/** A metered call without an answer: nothing was charged. */
+function noMeteredAnswer({ response, settled }: Resource, render: OutcomeRenderer, spoken: Spoken): Reply {
+  const message = `The call was not answered: ${settled.failure}. Nothing was charged.`
+  const error = new GatewayError('CALL_FAILED', message, { challengeId: response.challengeId })
+  return render.failure(error, { httpStatus: response.resource.status, settled, spoken })
 }
 
 /** There is no answer to pass on; so this one is ours, as for a plan whose credential could not be issued. */

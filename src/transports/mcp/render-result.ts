@@ -78,7 +78,8 @@ export function createResultRenderer(
       case 'resource': {
         const { response, settled } = outcome
         // A model that looks no further must not take a failed call for its answer. MPP has no receipts of failures.
-        if (response.refund) return { ...paid(response, settled), isError: true }
+        if (response.refund || settled.failure !== undefined)
+          return { ...paid(response, settled), isError: true }
         return paid(response, settled, receiptFor(settled))
       }
       case 'paid':
