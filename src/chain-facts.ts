@@ -38,6 +38,8 @@ export type Use =
 /** A transaction in a canonical block, with those of its token transfers that were not caused by a signed payment. */
 export interface TransferTx {
   txHash: Hex
+  /** The account that sent the transaction. */
+  sender: Address
   block: Block
   transfers: Array<{ logIndex: number; from: Address; to: Address; value: string }>
 }

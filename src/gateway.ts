@@ -80,7 +80,10 @@ export async function createGateway(
   instruments.conceal?.(secretValues(config))
   let events: Engine['events']
   const alerts = buildAlerts(config, instruments, () => events)
-  const connected = await Promise.all(config.networks.map((on) => connectChain(on, { alerts, clock })))
+  const isMetered = config.routes.some(({ scheme }) => scheme !== undefined)
+  const connected = await Promise.all(
+    config.networks.map((on) => connectChain(on, { alerts, clock }, isMetered)),
+  )
   const wallets = config.networks.map((on, index) => ({ on, hasCode: connected[index]!.hasCode }))
   const faults = [...connected.flatMap((chain) => chain.faults), ...contractFaults(wallets)]
   if (faults.length > 0) throw new ConfigError(faults)
@@ -89,7 +92,6 @@ export async function createGateway(
   const usesGasWallet = config.networks.some(({ settlement }) => settlement.kind === 'gas-wallet')
   const turns = usesGasWallet ? await openTurns(config.store) : undefined
   const parts = { store, alerts, clock, turns }
-  const isMetered = config.routes.some(({ scheme }) => scheme !== undefined)
   const built = await Promise.all(
     config.networks.map((network, index) =>
       buildRail(network, config.allowedWalletFactories, connected[index]!, {

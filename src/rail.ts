@@ -32,6 +32,8 @@ export interface Rail {
   readonly settlement: Settlement
   /** What may send refunds, in order of preference. `settlement` maintains the transactions of all of them. */
   readonly refundSubmitters: readonly Settlement[]
+  /** Metered rails: the wallets of ours that may settle. Their transactions prove no transfer of a buyer's own. */
+  readonly settlers?: readonly Address[]
   /** The id of the rail that refunds its payments, on the same network. Absent: itself. */
   readonly refundsBy?: string
   /** Absent: refunds wait until the operator configures a refund wallet. */

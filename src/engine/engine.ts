@@ -18,6 +18,7 @@ import { createEventSender } from './events/send-events.ts'
 import { createRetention } from './jobs/retention.ts'
 import { runJobs, voidLeases } from './jobs/run-jobs.ts'
 import { createRailWatch } from './jobs/watch-rails.ts'
+import { rememberSettlers } from './metered/settlers.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
 import { findOwned } from './ownership/find-owned.ts'
 import { createLotIndex } from './ownership/index-lots.ts'
@@ -130,6 +131,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     runJobs: pass,
     async start() {
       if (core.store.exclusive) await voidLeases(core)
+      await rememberSettlers(core)
       if (jobs) return
       // An endpoint that answers slowly must not hold up work on payments.
       jobs = Promise.all([loop(pass), sender && loop(sender.pass)])

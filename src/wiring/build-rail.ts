@@ -2,12 +2,14 @@ import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
 import { createDomainCheck } from '../chain/check-domain.ts'
 import { gasPolicyOf } from '../chain/gas-fees.ts'
 import { hasCode } from '../chain/read-domain.ts'
+import type { Rpc } from '../chain/rpc.ts'
 import { createRpcPool } from '../chain/rpc-pool.ts'
 import { type NetworkBalances, readBalances, type WalletRole } from '../chain/wallet-balances.ts'
 import type { NetworkConfig, SettlementConfig } from '../config/resolved-config.ts'
 import type { Alerts, Clock, Rail, RefundSigner, Store, Turns } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
+import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from '../protocol/permit2.ts'
 import { railId } from '../rules/rail-id.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import { createTransferSearch } from '../schemes/exact/find-transfers.ts'
@@ -44,6 +46,7 @@ const CONNECT_MS = 3_000
 export async function connectChain(
   { network, walletAddress, labels }: NetworkConfig,
   { alerts, clock }: Pick<Parts, 'alerts' | 'clock'>,
+  isMetered = false,
 ) {
   const rpc = createRpcPool(network, undefined, {
     now: clock.now,
@@ -55,6 +58,8 @@ export async function connectChain(
   const look = async () => {
     const checked = await domain.check()
     if (checked.kind !== 'good') return checked
+    const lacking = isMetered ? await meteredFaults(checked.node, network) : []
+    if (lacking.length > 0) return { kind: 'mismatch', faults: lacking } as const
     return {
       kind: 'good',
       hasCode: await hasCode(checked.node, walletAddress).catch(() => undefined),
@@ -74,6 +79,22 @@ export async function connectChain(
     /** Whether the seller's wallet is a contract there; undefined: not known. */
     hasCode: atBoot.kind === 'good' ? atBoot.hasCode : undefined,
   }
+}
+
+/** Metered calls are settled by two contracts, which not every chain has. What cannot be asked now is no fault. */
+async function meteredFaults(node: Rpc, network: Network): Promise<string[]> {
+  const contracts = { Permit2: PERMIT2_ADDRESS, 'the proxy of scheme upto': UPTO_PROXY_ADDRESS }
+  const found = await Promise.all(
+    Object.entries(contracts).map(async ([name, address]) => {
+      const isThere = await hasCode(node, address).catch(() => true)
+      return isThere
+        ? []
+        : [
+            `${name} (${address}) is not on ${network.name}, so no route with scheme "upto" can be sold there: give the routes a fixed price, or leave that network out.`,
+          ]
+    }),
+  )
+  return found.flat()
 }
 
 /** The token of a network by scheme `exact`. Modules that hold keys or use HTTP are loaded only if needed. */
@@ -128,6 +149,7 @@ function meteredRailOf(exact: Rail, client: ChainClient, gasWallets: readonly Ad
     scheme,
     // The proxy takes one payment per transaction.
     settlement: { ...exact.settlement, batchSize: 1 },
+    settlers: gasWallets,
     refundsBy: exact.id,
   }
 }

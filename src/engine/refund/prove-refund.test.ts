@@ -77,6 +77,7 @@ async function open(found: {
 
 const pays = (number = 80, transfer: object = {}): TransferTx => ({
   txHash,
+  sender: PAYER,
   block: block(number),
   transfers: [{ logIndex: 3, from: `0x${'ee'.repeat(20)}`, to: PAYER, value: '1000', ...transfer }],
 })

@@ -12,6 +12,7 @@ const signature = '0x51'
 const block = { number: 9, hash: '0xb9', timestamp: 400 } as const
 const found: TransferTx = {
   txHash,
+  sender: PAYER,
   block,
   transfers: [{ logIndex: 3, from: PAYER, to: OTHER_SELLER, value: '1000000' }],
 }

@@ -6,6 +6,7 @@ import { isSameCall } from '../challenge/request-names.ts'
 import { type Core, getOne, MAX_RACES } from '../core.ts'
 import { responderOf } from '../deliver/deliver-route.ts'
 import { failed, settledOutcome } from '../deliver/settled-outcome.ts'
+import { isSettler } from '../metered/settlers.ts'
 import type { Intent, Outcome, TransferProof } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
 import { alreadyRedeemed, otherPurchase, settlementPending } from '../refusals.ts'
@@ -48,6 +49,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     if (!found || at.number - found.block.number + 1 < rail.confirmations) {
       return failed(core, notMined(challenge))
     }
+    if (await isSettler(core, rail, found.sender)) return failed(core, settledByUs(challenge, proof))
     const { payTo, amount } = core.rails.termsOn(challenge, rail)
     const own = await ownTransfers(rail, { ...challenge, payTo, amount }, proof, found)
     if (own instanceof GatewayError) return failed(core, own)
@@ -148,6 +150,11 @@ async function ownTransfers(
   if (exact.length > 0) return exact
   const message = `The transfer is of ${sent[0]!.value}; the challenge asks ${amount}.`
   return refuse('AMOUNT_MISMATCH', `${message} It is not credited: ask the seller for it back.`)
+}
+
+function settledByUs({ key }: ChallengeRow, { txHash }: TransferProof): GatewayError {
+  const message = `Transaction ${txHash} is one of the gateway's own: it settled another payment, and proves no transfer of yours.`
+  return new GatewayError('INVALID_PROOF', message, { challengeId: key })
 }
 
 function notMined(challenge: ChallengeRow): GatewayError {

@@ -40,7 +40,8 @@ export function createTransferSearch(pool: Rpc, asset: Address) {
         to: addressOf(topics[2]!),
         value: readBig(data, 'Transfer value').toString(),
       }))
-    return { at, found: { txHash, block, transfers } }
+    const sender = readHex(receipt.from, 'sender', 20).toLowerCase() as Address
+    return { at, found: { txHash, sender, block, transfers } }
   }
   return (txHash: Hex) => onOneNode(pool, (node) => search(node, txHash))
 }

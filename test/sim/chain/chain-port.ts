@@ -128,6 +128,8 @@ function plainTransfers({ tx, block, logs }: Mined): TransferTx {
   const authorized = new Set(logs.filter(({ kind }) => kind === 'used').map(({ index }) => index + 1))
   return {
     txHash: tx.hash,
+    // Whoever it was: not one of our wallets.
+    sender: tx.lane?.wallet ?? '0x00000000000000000000000000000000000000bb',
     block: facts(block),
     transfers: logs.flatMap((log) => {
       if (log.kind !== 'transfer' || authorized.has(log.index)) return []
