@@ -12,12 +12,19 @@ test('what was saved of plans and routes survives the setup form, every member o
     inputSchema: { type: 'object' },
     outputSchema: { type: 'string' },
   }
+  const metered = {
+    ...{ routeId: 'chat', method: 'POST', path: '/chat', scheme: 'upto', maxAmount: '$0.02' },
+    charge: { per: '/usage/total_tokens', unitAmount: '$0.000002' },
+    chargeIfUnstated: 'nothing',
+  }
   const given = { routeId: 'cities', method: 'GET', path: '/cities', free: true, description: 'All cities' }
   expect(new Set(Object.keys(plan))).toEqual(new Set(Object.keys(PlanSchema.shape)))
   // JSON cannot hold a function.
   const { delivered: _function, ...shape } = RouteSchema.shape
-  expect(new Set(Object.keys({ ...sold, ...asked, ...given }))).toEqual(new Set(Object.keys(shape)))
-  const values = { PLANS: [plan], ROUTES: [sold, asked, given] }
+  expect(new Set(Object.keys({ ...sold, ...asked, ...metered, ...given }))).toEqual(
+    new Set(Object.keys(shape)),
+  )
+  const values = { PLANS: [plan], ROUTES: [sold, asked, metered, given] }
   const nothing = { secrets: {}, locked: [], missing: [], faults: [], networks: [] }
   const state = { configured: true, values, ...nothing }
   expect(inputOf(formFrom(state), state).values).toEqual(values)

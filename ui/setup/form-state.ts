@@ -26,7 +26,7 @@ export interface RouteRow {
   free: boolean
   raw: boolean
   description: string
-  /** What an import knows of its calls: not shown, but saved. */
+  /** What an import knows of its calls, and how a metered one is charged: not shown, but saved. */
   schemas: Record<string, unknown>
 }
 
@@ -139,6 +139,9 @@ export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
   schemas: {
     ...(route.inputSchema && { inputSchema: route.inputSchema }),
     ...(route.outputSchema && { outputSchema: route.outputSchema }),
+    ...(route.scheme && { scheme: route.scheme }),
+    ...(route.charge && { charge: route.charge }),
+    ...(route.chargeIfUnstated && { chargeIfUnstated: route.chargeIfUnstated }),
   },
 })
 
