@@ -11,7 +11,7 @@ const dollars = (value: string): string => microToDollars(BigInt(value))
 /** Compares the money that came in with receipts and deliveries. */
 export async function comparePayments(parts: {
   index: LedgerIndex
-  book: Pick<TokenBook, 'nonceOf'>
+  book: Pick<TokenBook, 'nonceOf' | 'permitOf'>
   network: Network
   /** Without transfers between the seller's own wallets. */
   incoming: readonly Movement[]
@@ -61,14 +61,19 @@ function differs(receipt: Receipt, { from, value }: Movement): Discrepancy | und
 
 /** A transfer without a receipt: its authorization is known, or nothing of it is. */
 async function unplaced(
-  { index, book, network }: { index: LedgerIndex; book: Pick<TokenBook, 'nonceOf'>; network: Network },
+  {
+    index,
+    book,
+    network,
+  }: { index: LedgerIndex; book: Pick<TokenBook, 'nonceOf' | 'permitOf'>; network: Network },
   movement: Movement,
   seen: Set<Receipt>,
 ): Promise<Discrepancy | undefined> {
   const { txHash, from, value } = movement
   const nonce = await book.nonceOf(movement)
+  const permit = nonce === undefined ? await book.permitOf(movement) : undefined
   const orphan = { kind: 'orphan-payment' as const, txHash }
-  if (nonce === undefined) {
+  if (nonce === undefined && permit === undefined) {
     return {
       ...orphan,
       level: 'warn',
@@ -77,7 +82,7 @@ async function unplaced(
       fix: 'Nothing to do if it is your own money; otherwise ask the sender, and send it back by hand.',
     }
   }
-  const key = authorizationKey(network, from, nonce)
+  const key = permit ?? authorizationKey(network, from, nonce!)
   const receipt = index.receipts.get(key)
   if (receipt) {
     seen.add(receipt)
@@ -115,7 +120,14 @@ function notOnChain(receipt: Receipt, rpcName: string): Discrepancy {
 
 function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
   for (const { id, own, state, amount, receipts } of accounts) {
-    if (!own || state !== 'DELIVERED' || receipts.some(({ role, lost }) => role === 'pays' && !lost)) continue
+    // A metered call may have cost nothing.
+    if (
+      !own ||
+      state !== 'DELIVERED' ||
+      amount === '0' ||
+      receipts.some(({ role, lost }) => role === 'pays' && !lost)
+    )
+      continue
     const lost = receipts.find((receipt) => receipt.lost)
     yield {
       kind: 'unpaid-delivery',

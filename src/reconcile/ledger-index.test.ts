@@ -39,7 +39,14 @@ async function* ledger() {
   yield entry
 }
 const indexOf = (id: string) => indexLedger(ledger(), id, () => {})
-const shared = { book: { nonceOf: async () => undefined, movementsIn: async () => undefined }, fromBlock: 0 }
+const shared = {
+  book: {
+    nonceOf: async () => undefined,
+    permitOf: async () => undefined,
+    movementsIn: async () => undefined,
+  },
+  fromBlock: 0,
+}
 
 test('each network has its own payments, heights and refunds', async () => {
   const [own, other, foreign] = await Promise.all([base.id, polygon.id, 'eip155:10'].map(indexOf))

@@ -118,7 +118,9 @@ function add(
   { challenge, attempts, receipts, refunds, credits }: Entry,
   own: boolean,
 ): void {
-  const { key: id, state, amount, createdAt, paidAt, receipt } = challenge
+  const { key: id, state, createdAt, paidAt, receipt } = challenge
+  // What a metered call cost, not the most that it could.
+  const amount = challenge.charged ?? challenge.amount
   const account: Account = {
     id,
     own,

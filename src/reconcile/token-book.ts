@@ -3,11 +3,13 @@ import { TRANSFER_TOPIC } from '../chain/erc20.ts'
 import { readHead } from '../chain/final-block.ts'
 import { addressOf, type Log, readLogs } from '../chain/logs.ts'
 import { onOneNode, type Rpc } from '../chain/rpc.ts'
-import { readBig, readRecord } from '../chain/rpc-values.ts'
+import { readBig, readHex, readRecord } from '../chain/rpc-values.ts'
 import { createLogSearch } from '../chain/search-logs.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { USED_TOPIC } from '../schemes/exact/token-calls.ts'
+import { permitKey } from '../schemes/upto/permit.ts'
+import { decodeSettle } from '../schemes/upto/settle-call.ts'
 
 /** One Transfer of the token. */
 export interface Movement {
@@ -31,13 +33,15 @@ export interface TokenBook {
   ): Promise<{ incoming: Movement[]; outgoing: Movement[] }>
   /** The nonce of the authorization that caused the transfer; undefined: it was a plain transfer. */
   nonceOf(movement: Movement): Promise<Hex | undefined>
+  /** The key of the metered payment that the transfer settled; undefined: it settled none. */
+  permitOf(movement: Movement): Promise<string | undefined>
   /** All movements of one transaction; undefined while the chain does not have it. */
   movementsIn(txHash: Hex): Promise<Movement[] | undefined>
 }
 
 export function createTokenBook(
   rpc: Rpc,
-  { token, logRange, finalDepth }: Pick<Network, 'token' | 'logRange' | 'finalDepth'>,
+  { chainId, token, logRange, finalDepth }: Pick<Network, 'chainId' | 'token' | 'logRange' | 'finalDepth'>,
 ): TokenBook {
   const asset = token.address
   const searchLogs = createLogSearch(asset, logRange)
@@ -87,6 +91,15 @@ export function createTokenBook(
       const causes =
         used?.address === asset && used.topics[0] === USED_TOPIC && addressOf(used.topics[1]!) === from
       return causes ? used.topics[2] : undefined
+    },
+
+    async permitOf({ txHash, from }) {
+      const answer = await rpc.call('eth_getTransactionByHash', [txHash])
+      if (answer === null) return undefined
+      const { to, input } = readRecord(answer, 'transaction')
+      if (typeof to !== 'string') return undefined
+      const settled = decodeSettle({ to: to.toLowerCase() as Address, data: readHex(input, 'calldata') })
+      return settled?.owner === from ? permitKey(chainId, from, settled.nonce) : undefined
     },
 
     movementsIn: async (txHash) => (await logsOf(txHash))?.filter(isTransfer).map(movementOf),

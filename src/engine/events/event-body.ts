@@ -34,12 +34,14 @@ export function eventBody(
   }
 }
 
-function saleOf({ kind, itemId, resourceId, resource, amount, network, asset, clientAgentId }: ChallengeRow) {
+function saleOf(row: ChallengeRow) {
+  const { kind, itemId, resourceId, resource, charged, network, asset, clientAgentId } = row
   return {
     ...(kind === 'plan' ? { planId: itemId } : { routeId: itemId }),
     resourceId,
     ...(resource && { resource }),
-    amount,
+    amount: charged ?? row.amount,
+    ...(charged !== undefined && { maximum: row.amount }),
     network,
     asset,
     ...(clientAgentId !== null && { clientAgentId }),

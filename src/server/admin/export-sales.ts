@@ -59,6 +59,7 @@ const COLUMNS = [
   'refundTxUrls',
   'creditsGranted',
   'creditsSpent',
+  'maximumMicro',
 ] as const
 /** A field of an export. */
 export type Field = string | number | boolean | null
@@ -145,7 +146,8 @@ async function lineOf(
   return {
     paidAt: new Date(first.at).toISOString(),
     ...idsOf(row, find),
-    ...amounts('price', BigInt(row.amount)),
+    ...amounts('price', BigInt(row.charged ?? row.amount)),
+    maximumMicro: row.charged === undefined ? null : row.amount,
     ...amounts('received', sumMicro(received, find)),
     ...amounts('refunded', sumMicro(refunded, find)),
     txHashes: received.map(({ txHash }) => txHash).join(' '),

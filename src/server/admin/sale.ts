@@ -37,7 +37,10 @@ export type SaleRow = Pick<
   | 'createdAt'
   | 'paidAt'
   | 'clientAgentId'
->
+> & {
+  /** Of a metered call: the most that it could cost; `amount` is what it did. */
+  maximum?: string
+}
 
 export function newSale(
   { challengeId, requestId, fromState }: Pick<LogEntry, 'challengeId' | 'requestId'> & Partial<LogEntry>,
@@ -50,11 +53,13 @@ export function newSale(
 /** Copies a stored record into the sale, unless the book already has a newer version. */
 export function updateSale(sale: Sale, row: ChallengeRow): void {
   if (sale.row && sale.row.version >= row.version) return
-  const { version, transport, kind, itemId, resourceId, amount, network } = row
+  const { version, transport, kind, itemId, resourceId, network, charged } = row
+  const amount = charged ?? row.amount
   const { payer, txHash, refundTxHash, createdAt, paidAt, clientAgentId } = row
   sale.row = {
     ...{ version, transport, kind, itemId, resourceId, amount, network },
     ...{ payer, txHash, refundTxHash, createdAt, paidAt, clientAgentId },
+    ...(charged !== undefined && { maximum: row.amount }),
   }
   sale.requestId = row.requestId
   sale.state = row.state
@@ -78,6 +83,7 @@ export function showSale(sale: Pick<Sale, 'challengeId' | 'requestId' | 'state'>
     state: sale.state,
     micro: amount,
     usd: microToDollars(BigInt(amount)),
+    ...(row.maximum !== undefined && { maximumUsd: microToDollars(BigInt(row.maximum)) }),
     /** The one that it is paid on; of what nobody has paid yet, the preferred one. */
     network: row.network,
     payer,
