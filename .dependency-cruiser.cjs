@@ -79,6 +79,7 @@ const mayImport = {
   ],
   reconcile: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'chain', 'schemes', 'backstage.ts'],
   buyer: ['protocol', 'errors.ts'],
+  bridge: ['protocol', 'buyer'],
   testing: ['protocol', 'errors.ts', 'ports.ts'],
   cli: [
     'gateway.ts',
@@ -95,6 +96,7 @@ const mayImport = {
     'webhooks',
     'sync-folder.ts',
     'buyer',
+    'bridge',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [
