@@ -77,7 +77,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
     for (const event of ['end', 'close', 'error']) options.input.once(event, () => end())
   })
   void sellers.open()
-  void purchases.finishEarlier()
+  void purchases.finishEarlier().catch((error) => say(`earlier orders cannot be read: ${error}`))
   const confirmations = createConfirmations()
   const served = serveStdio(
     () =>

@@ -83,10 +83,19 @@ function nameIn(file: string, note: unknown): string {
 function read(file: string): Omit<UnfinishedOrder, 'name'> | undefined {
   try {
     const [id = '', note] = readFileSync(file, 'utf8').split(/\n(.*)/s)
-    return id === '' ? undefined : { id, note: note ? JSON.parse(note) : undefined }
+    return id === '' ? undefined : { id, note: noteOf(note) }
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
+  }
+}
+
+/** Without its note an order still continues: the same words find its name. */
+function noteOf(text: string | undefined): unknown {
+  try {
+    return text ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -35,6 +35,7 @@ export async function bridge(
   const allowedHosts = readHosts(urls, flags['allow-host'], faults)
   const key = readKey(terminal.env, flags['key-file'], faults)
   refuseSharedKey(flags['key-file'], key !== undefined, faults)
+  if (faults.length === 0) makeFolder(folder, faults)
   if (faults.length > 0) throw new ConfigError(faults)
   const account = privateKeyToAccount(key!)
   const say = (line: string) => void terminal.errors.write(`${printableLine(line)}\n`)
@@ -101,6 +102,15 @@ function refuseSharedKey(file: string | undefined, isKey: boolean, faults: strin
   const mode = statSync(file).mode & 0o777
   if ((mode & 0o077) === 0) return
   faults.push(`--key-file ${file} can be read by others (mode 0${mode.toString(8)}): chmod 600 ${file}`)
+}
+
+function makeFolder(folder: string, faults: string[]): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.W_OK)
+  } catch (cause) {
+    faults.push(`--ledger ${folder} cannot be written: ${cause instanceof Error ? cause.message : cause}`)
+  }
 }
 
 async function showSpending(folder: string): Promise<Report> {

@@ -76,7 +76,6 @@ test('what was finished while nobody asked waits until somebody does', async () 
   const { chain } = shop.world
   await chain.setAutomine(false)
   const first = await start(base)
-  void first.call('buy_basic').catch(() => {})
   void first.call('weather', { city: 'Rome' }).catch(() => {})
   await expect.poll(async () => (await chain.client.getTxpoolStatus()).pending).toBe(1)
   await first.kill()

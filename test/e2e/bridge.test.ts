@@ -151,9 +151,7 @@ test.each(['legacy', 'auto'] as const)(
       asked.push(message)
       return word
     }
-    const flags = [...limits('$0.05', '$0.01'), '--confirm'].map((flag) =>
-      flag === '$0.05' ? '$0.01' : flag,
-    )
+    const flags = [...limits('$0.01', '$0.01'), '--confirm']
     const assistant = await start([base], { flags, person, mode })
     expect(await assistant.call('weather', { city: 'Oslo' })).toMatchObject({
       isError: true,

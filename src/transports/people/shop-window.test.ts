@@ -112,10 +112,16 @@ test('the texts to copy leave out what is switched off, and the code has twelve 
     'MCP: most clients',
     'MCP: VS Code',
     'MCP: Claude Code',
+    'An assistant that pays',
     'In a terminal',
     'In code',
   ])
-  expect(titles({ mcp: false })).toEqual(['For an agent', 'In a terminal', 'In code'])
+  expect(titles({ mcp: false })).toEqual([
+    'For an agent',
+    'An assistant that pays',
+    'In a terminal',
+    'In code',
+  ])
   const textOf = (title: string, more: Partial<TextParts> = {}) =>
     readyTexts({ ...parts, ...more }).find((ready) => ready.title === title)!.text
   expect(textOf('For an agent')).toContain('https://api.example.com/pay/skills.md')
@@ -123,5 +129,16 @@ test('the texts to copy leave out what is switched off, and the code has twelve 
   expect(textOf('In code').split('\n')).toHaveLength(12)
   expect(textOf('In code')).toContain('pay("https://api.example.com/pay/weather/YOUR_CITY")')
   const plansOnly = { ...parts.discovery, routes: [] }
+  const bridgeArgs = (more: Partial<TextParts> = {}) =>
+    Object.values(
+      JSON.parse(textOf('An assistant that pays', more)).mcpServers as Record<string, { args: string[] }>,
+    )[0]!.args.join(' ')
+  expect(bridgeArgs()).toBe(
+    '-y paystile bridge https://api.example.com/pay --max-amount $0.01 --max-total $5.00 --confirm --key-file /path/to/your/key',
+  )
+  const dear = [{ planId: 'dear', unitAmount: '$20.00' }]
+  expect(bridgeArgs({ discovery: { ...plansOnly, plans: dear } })).toContain(
+    '--max-amount $20.00 --max-total $20.00',
+  )
   expect(textOf('In code', { discovery: plansOnly })).toContain('{"planId":"many"}'.replaceAll('"', '\\"'))
 })
