@@ -24,12 +24,19 @@ export type Purchase = z.infer<typeof PurchaseSchema>
 export function describePurchase(purchase: Purchase): string {
   switch (purchase.kind) {
     case 'call':
-      return `${purchase.method} ${purchase.url}`
+      return `${purchase.method} ${purchase.url}${withWords(purchase.body)}`
     case 'plan':
       return `plan ${purchase.planId} of ${purchase.baseUrl}`
     case 'tool':
-      return `tool ${purchase.tool} of ${purchase.url}`
+      return `tool ${purchase.tool} of ${purchase.url}${withWords(JSON.stringify(purchase.args))}`
   }
+}
+
+const MAX_WORDS = 200
+/** Enough of the arguments to know the call again. */
+function withWords(json = '{}'): string {
+  if (json === '{}') return ''
+  return ` with ${json.length > MAX_WORDS ? `${json.slice(0, MAX_WORDS)}…` : json}`
 }
 
 export function hostOf(purchase: Purchase): string {

@@ -23,8 +23,7 @@ export function toolFetch(
     const payment = signature === null ? undefined : decodeJsonObject(signature)
     const meta = payment && { [PAYMENT_KEY]: payment }
     try {
-      const result = await connections.call(url, { name: tool, args, meta }, init.signal ?? undefined)
-      return asResponse(result)
+      return asResponse(await connections.call(url, { name: tool, args, meta }, init.signal ?? undefined))
     } catch (error) {
       if (!isAnswer(error) || !WRONG_REQUEST.includes(error.code)) throw error
       return Response.json({ message: error.message }, { status: 400 })
@@ -47,10 +46,16 @@ function asResponse(result: CallToolResult): Response {
   const headers = new Headers({ 'content-type': 'application/json' })
   if (typeof receipt === 'object' && receipt !== null) headers.set('payment-response', encodeJson(receipt))
   const fault = result.isError ? gatewayError(firstText(result.content)) : undefined
-  if (!fault) return new Response(JSON.stringify(result), { headers })
+  if (!fault) return new Response(JSON.stringify(withoutProtocol(result)), { headers })
   headers.set('x-svc-code', fault.code)
   if (fault.retryAfterSeconds !== undefined) headers.set('retry-after', String(fault.retryAfterSeconds))
   return Response.json(fault, { status: ERROR_CODES[fault.code].httpStatus, headers })
+}
+
+/** What the protocol itself said on that connection is not said on the assistant's. */
+function withoutProtocol({ _meta = {}, ...result }: CallToolResult): CallToolResult {
+  const kept = Object.entries(_meta).filter(([key]) => !key.startsWith('io.modelcontextprotocol/'))
+  return { ...result, _meta: Object.fromEntries(kept) }
 }
 
 const isPaid = (receipt: unknown): boolean => (receipt as { success?: unknown } | undefined)?.success === true

@@ -87,7 +87,7 @@ function readHosts(urls: readonly string[], named: readonly string[], faults: st
     }
     const { host, username } = new URL(url)
     if (username !== '') faults.push(`An address of ${host} holds a user name; leave it out.`)
-    if (named.length > 0 && !hosts.has(host))
+    if (hosts.size > 0 && !hosts.has(host))
       faults.push(
         `${url} is not allowed by --allow-host; add --allow-host ${host}, or leave the address out.`,
       )
