@@ -119,7 +119,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     const result = await resultOf(outcome, payment, end)
     if (end === 'open') return plain(result)
     await record(payment, outcome, end)
-    book.saveAnswer(purchase, result, new Date().toISOString())
+    // Only what was paid for is worth keeping.
+    if (end === 'paid') book.saveAnswer(purchase, result, new Date().toISOString())
     await payments.forget(order.id, payment)
     order.finished()
     const name = book.nameOf(purchase)

@@ -25,7 +25,7 @@ export function createSellers(
       const seller = await openSeller(url, connections)
       entry.seller = seller
       delete entry.fault
-      say(`${url} is a ${seller.kind} with ${seller.tools.length} tools`)
+      say(`${url}: ${seller.kind}, ${seller.tools.length} tools`)
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error)
       if (entry.fault !== fault) say(`warning: ${fault}`)
