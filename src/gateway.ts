@@ -281,6 +281,7 @@ export async function createGateway(
       rails: engine.rails,
       ...(events && { events }),
       balances: () => Promise.all(built.map(balancesOn)),
+      watchAlerts: alerts.watch,
     },
     async close() {
       await idle()
