@@ -84,6 +84,7 @@ const mayImport = {
   testing: ['protocol', 'errors.ts', 'ports.ts'],
   cli: [
     'gateway.ts',
+    'ports.ts',
     'server',
     'checks',
     'reconcile',

@@ -44,6 +44,7 @@ import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { ClosedCredits } from './engine/outcome.ts'
+export { type Books, openBooks } from './wiring/open-books.ts'
 export type { Gateway }
 
 /** The version of this package. */
