@@ -28,6 +28,7 @@ import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import { createSpenderReader } from './transports/http/read-spender.ts'
 import { toResponse } from './transports/http/reply.ts'
+import { servePlans } from './transports/http/serve-plans.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -236,7 +237,7 @@ export async function createGateway(
           forward: served.forward,
         },
       }),
-    mounts,
+    mounts: pages.paymentPage ? [...mounts, servePlans(config.plans.map(({ planId }) => planId))] : mounts,
     ...pages,
     ...safeguards,
   })

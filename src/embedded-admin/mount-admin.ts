@@ -21,6 +21,8 @@ function tokenFault(token: unknown): string | undefined {
   const example = 'for example the output of: openssl rand -hex 32'
   if (typeof token !== 'string' || token === '')
     return `is missing; it is a text that you keep secret, ${example}`
+  if (/\s/.test(token))
+    return `has a space in it, with which no script could send it; take another, ${example}`
   if (token.length >= MIN_TOKEN_LENGTH) return undefined
   return `has ${token.length} characters; it needs at least ${MIN_TOKEN_LENGTH}, ${example}`
 }
