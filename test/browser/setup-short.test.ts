@@ -58,7 +58,7 @@ test('a wallet, one thing to sell, live: and the seller buys it with test money 
     await page.getByRole('heading', { name: '2. One thing to sell' }).waitFor()
     await inspect(page, 'short-empty')
     await page.getByLabel('Wallet address').fill(chain.account(0).address)
-    await page.getByLabel('Your API').fill(backend.url)
+    await page.getByLabel('Your API', { exact: true }).fill(backend.url)
     await page.getByLabel('Path').fill('/weather/:city')
     await page.getByLabel('Price per call').fill('a lot')
     await page.locator('#route-0-price-message').waitFor()
@@ -101,7 +101,7 @@ test('access for an hour is as short, and what the short form lacks leads to all
     await page.goto(server.printedUrl())
     await page.getByRole('radio', { name: /Access for an hour/ }).check()
     await page.getByLabel('Wallet address').fill(chain.account(0).address)
-    await page.getByLabel('Your API').fill(backend.url)
+    await page.getByLabel('Your API', { exact: true }).fill(backend.url)
     await page.getByLabel('Its name').fill('hourly')
     await page.getByLabel('Price', { exact: true }).fill('1.00')
     await page.getByRole('radio', { name: /Real USDC/ }).check()
@@ -138,6 +138,7 @@ test('saved webhooks are tested on the setup page', async () => {
     PROXY_TO_BASE_URL: backend.url,
     ROUTES: '[{"routeId":"weather","method":"GET","path":"/weather","unitAmount":"$0.01"}]',
     WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET: receiver.secret,
     WEBHOOK_ALLOW_HOSTS: host,
   })
   const { page, close } = await openVisitor(browser)
@@ -151,6 +152,6 @@ test('saved webhooks are tested on the setup page', async () => {
   } finally {
     await close()
     await server.stop()
-    await receiver.stop()
+    await receiver.down()
   }
 })

@@ -37,8 +37,8 @@ export function SetupForm({
   }
   return (
     <SetupContext.Provider value={setup}>
-      <main class="setup" id="main">
-        {isShort ? <div /> : <SectionNav />}
+      <main class={isShort ? 'setup short' : 'setup'} id="main">
+        {!isShort && <SectionNav />}
         <form class="setup-form" noValidate onSubmit={(event) => event.preventDefault()}>
           <div class="page-title">
             <h1>{state.configured ? 'Settings' : 'Start selling'}</h1>
