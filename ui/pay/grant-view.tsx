@@ -5,7 +5,7 @@ import type { AccessGrant } from '../../src/protocol/access.ts'
 /** What a plan gave: a token, which is shown once and kept nowhere in this browser. */
 export function GrantView({ grant }: { grant: AccessGrant }): JSX.Element {
   const { accessToken, resourceEndpoint, planId, expiresAt } = grant
-  const call = `curl ${quoted(resourceEndpoint)} \\\n  -H ${quoted(`authorization: Bearer ${accessToken}`)}`
+  const call = `curl ${quoted(resourceEndpoint)} -H "authorization: Bearer $TOKEN"`
   return (
     <section aria-label="What you bought">
       <p>
@@ -23,6 +23,7 @@ export function GrantView({ grant }: { grant: AccessGrant }): JSX.Element {
         <p>Copy it now: this page shows it once and does not keep it.</p>
       </div>
       <h3>How to use it</h3>
+      <p class="soft small">With the token in the variable TOKEN:</p>
       <Copied title="The command" text={call} />
     </section>
   )
