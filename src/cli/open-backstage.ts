@@ -25,6 +25,8 @@ export interface OpenBackstage {
 }
 
 const HEALTH_LIMIT_MS = 3_000
+/** An address that the operator states is worth waiting for: a dashboard is loaded when it is first asked. */
+const STATED_LIMIT_MS = 30_000
 /** So many entries of the log show which networks are sold on. */
 const SAMPLE = 500
 const ASK_IT =
@@ -87,14 +89,14 @@ async function findServer(
     const health = await askHealth(candidate, HEALTH_LIMIT_MS)
     // A gateway that is part of another application answers as well, but has its dashboard elsewhere.
     const isOurs = health.kind === 'ours' && health.configured
-    if (isOurs && (await isDashboard(`${candidate}/admin`))) return candidate
+    if (isOurs && (await isDashboard(`${candidate}/admin`, HEALTH_LIMIT_MS))) return candidate
   }
   return undefined
 }
 
 /** The token is sent only to a dashboard. */
-async function isDashboard(url: string): Promise<boolean> {
-  const signal = AbortSignal.timeout(HEALTH_LIMIT_MS)
+async function isDashboard(url: string, limitMs: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(limitMs)
   const session = await fetch(`${url}/api/session`, { redirect: 'error', signal })
     .then((response) => response.json() as Promise<{ loggedIn?: unknown; version?: unknown }>)
     .catch(() => undefined)
@@ -106,7 +108,7 @@ async function adminApi(url: string, token: string | null) {
     throw new ConfigError([
       `ADMIN_URL is set, and ADMIN_TOKEN is not: set it to the token that opens ${url}.`,
     ])
-  if (await isDashboard(url)) return { place: url, api: `${url}/api`, token }
+  if (await isDashboard(url, STATED_LIMIT_MS)) return { place: url, api: `${url}/api`, token }
   throw new ConfigError([
     `ADMIN_URL is ${url}, where no dashboard answers: set it to the address at which you open the dashboard.`,
   ])

@@ -9,6 +9,8 @@ import { createBuyer } from '../../src/buyer/index.ts'
 import { paystile, paystileAdmin } from '../../src/frameworks/express.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../../src/testing/index.ts'
+import { startPostgres } from '../../src/testing/postgres-server.ts'
+import { startRedis } from '../../src/testing/redis-server.ts'
 import { cliProcess } from './cli-terminal.ts'
 import { freePort, TOKEN_SECRET } from './world.ts'
 
@@ -110,4 +112,40 @@ test('with ADMIN_URL the dashboard of the application is asked, also to change s
   expect(nowhere.errors).toContain(`ADMIN_URL is ${origin}, where no dashboard answers`)
   const without = await cliProcess({ ...elsewhere, ADMIN_URL: asked.ADMIN_URL }, 'refunds', 'list')
   expect(without.errors).toContain('ADMIN_URL is set, and ADMIN_TOKEN is not')
+})
+
+test.each([
+  ['REDIS_URL', startRedis, (url: string) => ({ redisUrl: url })],
+  ['DATABASE_URL', startPostgres, (url: string) => ({ databaseUrl: url })],
+] as const)('%s alone is enough where the records are there', async (variable, start, options) => {
+  const records = await start()
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const shop = await createGateway({
+    ...options(records.url),
+    walletAddress: seller.address,
+    gasWalletPrivateKey: chain.account(2).privateKey,
+    rpcUrl: chain.rpcUrl,
+    secretKey: 'a secret key of more than thirty-two characters',
+    baseUrl,
+    tokenSecret: TOKEN_SECRET,
+    plans: [{ planId: 'basic', unitAmount: '$1.00' }],
+    pollIntervalMs: 50,
+    onAlert: () => {},
+  })
+  const app = express().use(paystile(shop)).listen(port, '127.0.0.1')
+  try {
+    await once(app, 'listening')
+    const { account } = await chain.newBuyer({ micro: 1_000_000n })
+    const { grant } = await createBuyer({ account, maxAmount: '$1.00' }).buy(baseUrl, { planId: 'basic' })
+    const elsewhere = { SVC_MANAGED_INFRA: 'none', DATA_DIR: join(folder, 'none'), [variable]: records.url }
+    const { document } = await json(elsewhere, 'export')
+    expect(document).toMatchObject([{ challengeId: grant.challengeId }])
+    const acting = await cliProcess(elsewhere, 'refunds', 'retry', grant.challengeId)
+    expect(acting).toMatchObject({ code: 1, errors: expect.stringContaining('set ADMIN_URL') })
+  } finally {
+    app.close().closeAllConnections()
+    await shop.close()
+    await records.stop()
+  }
 })
