@@ -51,7 +51,9 @@ test('it says what is sold, for how much, on which networks, and how to buy', ()
     expect(body).toContain(words)
   expect(body).toContain('npx paystile buy https://api.example.com/pay')
   expect(body).toContain('<a href="https://api.example.com/pay/today">Open and pay with a wallet</a>')
-  expect(body).toMatch(/<a href="https:\/\/api\.example\.com\/pay\/x402\/plans\/[^"]+" aria-label="Buy with a wallet: /)
+  expect(body).toMatch(
+    /<a href="https:\/\/api\.example\.com\/pay\/x402\/plans\/[^"]+" aria-label="Buy with a wallet: /,
+  )
   expect(body, 'an address with a parameter cannot be opened as it stands').not.toContain(
     'href="https://api.example.com/pay/weather',
   )
