@@ -4,7 +4,7 @@ import { readyTexts, type TextParts } from './shop-texts.ts'
 import { createShopWindow, type ShopWindow } from './shop-window.ts'
 
 const [base, sepolia] = NETWORKS
-const parts: TextParts & { seller: Parameters<typeof createShopWindow>[0]['seller'] } = {
+const parts: Parameters<typeof createShopWindow>[0] = {
   discovery: {
     agentName: 'Weather API',
     description: 'Forecasts',
@@ -32,6 +32,7 @@ const parts: TextParts & { seller: Parameters<typeof createShopWindow>[0]['selle
   contactEmail: null,
   documents: true,
   seller: { name: 'Weather API', logoUrl: null, color: null },
+  sellsPlansByHand: true,
 }
 const page = (window: ShopWindow, headers: Record<string, string> = {}, method = 'GET') =>
   window(new Request('https://api.example.com/pay/', { method, headers }))
@@ -50,6 +51,9 @@ test('it says what is sold, for how much, on which networks, and how to buy', ()
     expect(body).toContain(words)
   expect(body).toContain('npx paystile buy https://api.example.com/pay')
   expect(body).toContain('<a href="https://api.example.com/pay/today">Open and pay with a wallet</a>')
+  expect(body).toMatch(
+    /<a href="https:\/\/api\.example\.com\/pay\/x402\/plans\/[^"]+" aria-label="Buy with a wallet: /,
+  )
   expect(body, 'an address with a parameter cannot be opened as it stands').not.toContain(
     'href="https://api.example.com/pay/weather',
   )
