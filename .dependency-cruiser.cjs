@@ -49,7 +49,9 @@ const mayImport = {
   wiring: wired,
   'gateway-api.ts': ['backstage.ts', 'protocol', 'engine', 'dialects', 'delivery', 'transports'],
   'gateway.ts': ['gateway-api.ts', 'wiring', ...wired],
-  frameworks: ['gateway-api.ts', 'transports', 'protocol', 'errors.ts'],
+  // The operator's pages in a seller's own application; it is to the frameworks what server/boot is to the standalone server.
+  'embedded-admin': ['gateway-api.ts', 'gateway.ts', 'server', 'transports', 'errors.ts'],
+  frameworks: ['gateway-api.ts', 'embedded-admin', 'transports', 'protocol', 'errors.ts'],
   checks: [
     'protocol',
     'errors.ts',
@@ -79,9 +81,11 @@ const mayImport = {
   ],
   reconcile: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'chain', 'schemes', 'backstage.ts'],
   buyer: ['protocol', 'errors.ts'],
+  bridge: ['protocol', 'buyer'],
   testing: ['protocol', 'errors.ts', 'ports.ts'],
   cli: [
     'gateway.ts',
+    'ports.ts',
     'server',
     'checks',
     'reconcile',
@@ -95,6 +99,7 @@ const mayImport = {
     'webhooks',
     'sync-folder.ts',
     'buyer',
+    'bridge',
   ],
   sandbox: ['buyer', 'testing', 'protocol'],
   'index.ts': [

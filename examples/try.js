@@ -23,6 +23,7 @@ const example = spawn(process.execPath, [new URL(`./${name}/server.js`, import.m
     GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
     REFUND_WALLET_PRIVATE_KEY: seller.privateKey,
     TOKEN_SECRET: 'an example secret of more than thirty-two bytes',
+    ADMIN_TOKEN: 'an-example-token-of-the-operator',
   },
 })
 const exited = new Promise((resolve) => example.once('exit', resolve))
@@ -43,6 +44,9 @@ try {
     'GET /resource/forecast, with the token of a $0.25 plan',
     await fetch(grant.resourceEndpoint, bearer),
   )
+  const operator = { headers: { authorization: 'Bearer an-example-token-of-the-operator' } }
+  const { funnel, revenue } = await (await fetch(`${baseUrl}/office/api/overview`, operator)).json()
+  console.log(`${baseUrl}/office shows ${funnel.delivered} sales, ${revenue.usd} in all.`)
   console.log(
     `The buyer had $1 and now has ${await chain.balanceOf(address)} micro-USDC; the seller got the rest.`,
   )

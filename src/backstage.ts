@@ -15,6 +15,8 @@ export interface Backstage extends Pick<Engine, 'inspect' | 'rails' | 'events'> 
   store: Pick<Store, 'name' | 'get' | 'list' | 'log' | 'audit' | 'onCommitted' | 'snapshot' | 'listDue'>
   /** The seller's wallets on each network, and what they hold now. */
   balances(): Promise<NetworkBalances[]>
+  /** Calls the listener with every alert from now on; the first listener also with the newest ones before it. */
+  watchAlerts(listener: (kind: AlertKind, message: string) => void): void
 }
 
 /** Watches a gateway from outside, by standing around its ports: see src/server/observe. */

@@ -28,6 +28,7 @@ import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import { createSpenderReader } from './transports/http/read-spender.ts'
 import { toResponse } from './transports/http/reply.ts'
+import { servePlans } from './transports/http/serve-plans.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -44,6 +45,7 @@ import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { ClosedCredits } from './engine/outcome.ts'
+export { type Books, openBooks } from './wiring/open-books.ts'
 export type { Gateway }
 
 /** The version of this package. */
@@ -242,7 +244,7 @@ export async function createGateway(
           forward: served.forward,
         },
       }),
-    mounts,
+    mounts: pages.paymentPage ? [...mounts, servePlans(config.plans.map(({ planId }) => planId))] : mounts,
     ...pages,
     ...safeguards,
   })
@@ -288,6 +290,7 @@ export async function createGateway(
       rails: engine.rails,
       ...(events && { events }),
       balances: () => Promise.all(built.map(balancesOn)),
+      watchAlerts: alerts.watch,
     },
     async close() {
       await idle()

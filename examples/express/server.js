@@ -1,6 +1,6 @@
 import express from 'express'
 import { createGateway } from 'paystile'
-import { payPerRequest, paystile, requireAccess } from 'paystile/express'
+import { payPerRequest, paystile, paystileAdmin, requireAccess } from 'paystile/express'
 
 const { env } = process
 const port = Number(env.PORT ?? 3000)
@@ -24,6 +24,7 @@ const gateway = await createGateway({
 const app = express()
 app.use(express.json())
 app.use(paystile(gateway)) // /discover, /x402/access, …
+if (env.ADMIN_TOKEN) app.use('/office', paystileAdmin(gateway, { token: env.ADMIN_TOKEN })) // your sales
 
 app.get('/', (_req, res) => res.send('Free, like any other route. Prices: /discover\n'))
 

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { createGateway } from 'paystile'
-import { paystile } from 'paystile/fastify'
+import { paystile, paystileAdmin } from 'paystile/fastify'
 
 const { env } = process
 const port = Number(env.PORT ?? 3000)
@@ -23,6 +23,10 @@ const gateway = await createGateway({
 
 const app = Fastify()
 await app.register(paystile, { gateway }) // /discover, /x402/access, …
+if (env.ADMIN_TOKEN) {
+  // Your sales.
+  await app.register(paystileAdmin(gateway, { token: env.ADMIN_TOKEN }), { prefix: '/office' })
+}
 
 app.get('/', async () => 'Free, like any other route. Prices: /discover\n')
 

@@ -1,7 +1,7 @@
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { createGateway } from 'paystile'
-import { payPerRequest, paystile, requireAccess } from 'paystile/hono'
+import { payPerRequest, paystile, paystileAdmin, requireAccess } from 'paystile/hono'
 
 const { env } = process
 const port = Number(env.PORT ?? 3000)
@@ -24,6 +24,7 @@ const gateway = await createGateway({
 
 const app = new Hono()
 app.use(paystile(gateway)) // /discover, /x402/access, …
+if (env.ADMIN_TOKEN) app.use('/office/*', paystileAdmin(gateway, { token: env.ADMIN_TOKEN })) // your sales
 
 app.get('/', (c) => c.text('Free, like any other route. Prices: /discover\n'))
 

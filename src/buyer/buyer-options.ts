@@ -1,6 +1,7 @@
 import type { BuyerNetwork } from './buyer-networks.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import type { PaymentStorage } from './payment-storage.ts'
+import type { Offer } from './read-offer.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { BuyerAccount } from './sign-payment.ts'
 
@@ -57,6 +58,11 @@ export interface BuyerOptions {
   storage?: PaymentStorage
   fetch?: typeof fetch
   onStep?(step: BuyerStep): void
+  /**
+   * Asked before each payment is signed, for example to let a person decide. If it rejects, nothing is signed, and the
+   * purchase rejects with the same error. What was signed earlier is sent without asking.
+   */
+  beforeSign?(offer: Offer): Promise<void>
   /** How long one purchase may wait for its outcome. Default 120. */
   maxWaitSeconds?: number
   /** For tests. */

@@ -17,6 +17,8 @@ export interface PayContext {
   storage: PaymentStorage
   clock: BuyerClock
   onStep(step: BuyerStep): void
+  /** What it throws is the end of the purchase, before anything is signed. */
+  beforeSign?: ((offer: Offer) => Promise<void>) | undefined
 }
 
 /**
@@ -39,6 +41,7 @@ export async function claimPayment(
     const message = `${host} asks for a payment and is not in allowedHosts; nothing was signed`
     throw new BuyerError('OFFER_REFUSED', message, { requestId })
   }
+  await context.beforeSign?.(offer)
   const nonce = newNonce()
   if (maxTotalMicro !== undefined && !(await storage.reserve(nonce, offer.amountMicro, maxTotalMicro))) {
     const price = microToDollars(offer.amountMicro)

@@ -84,6 +84,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
     maxWaitSeconds: options.maxWaitSeconds ?? 120,
     clock: options.clock ?? SYSTEM_CLOCK,
     onStep,
+    beforeSign: options.beforeSign && ((offer) => options.beforeSign!(offer)),
   }
   const running = new Map<string, Promise<Purchase>>()
   /** Two calls for one order would race to sign, so the second call joins the first. */

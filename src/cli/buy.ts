@@ -1,16 +1,17 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
+import { nameOrder } from '../buyer/unfinished-orders.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { printable, printableLine } from '../protocol/printable.ts'
+import { readKey } from './read-key.ts'
 import { type Report, type Terminal, write } from './terminal.ts'
-import { nameOrder } from './unfinished-orders.ts'
 
 export interface BuyFlags {
   plan?: string | undefined
@@ -84,24 +85,9 @@ function readLimits(terminal: Terminal, flags: BuyFlags) {
   const wrong = maxAmount === undefined ? undefined : priceFault(maxAmount)
   if (wrong !== undefined) faults.push(`--max-amount ${maxAmount} ${wrong}`)
   if (maxAmount === undefined) faults.push("Say the most that it may cost, for example --max-amount '$0.05'.")
-  const file = flags['key-file']
-  let key: string | undefined
-  try {
-    key = (file === undefined ? terminal.env.BUYER_PRIVATE_KEY : readFileSync(file, 'utf8'))?.trim()
-  } catch (cause) {
-    faults.push(`--key-file ${file} cannot be read: ${cause instanceof Error ? cause.message : cause}`)
-  }
-  const hex = key?.startsWith('0x') === false ? `0x${key}` : key
-  const isKey = hex !== undefined && /^0x[0-9a-fA-F]{64}$/.test(hex)
-  if (key === undefined && faults.every((fault) => !fault.startsWith('--key-file')))
-    faults.push('There is no key to pay with: set BUYER_PRIVATE_KEY, or name a file by --key-file.')
-  // The key itself is not repeated.
-  else if (key !== undefined && !isKey)
-    faults.push(
-      `${file === undefined ? 'BUYER_PRIVATE_KEY' : file} is no private key: expected 64 hexadecimal digits.`,
-    )
+  const key = readKey(terminal.env, flags['key-file'], faults)
   if (faults.length > 0) throw new ConfigError(faults)
-  return { account: privateKeyToAccount(hex as `0x${string}`), maxAmount: maxAmount! }
+  return { account: privateKeyToAccount(key!), maxAmount: maxAmount! }
 }
 
 interface Bought extends Report {

@@ -2,6 +2,9 @@ import type { ArgsDef } from 'citty'
 import { didYouMean } from '../config/did-you-mean.ts'
 import { ConfigError } from '../errors.ts'
 
+/** The hint of a positional argument that may be given more than once. */
+export const SEVERAL = '...'
+
 /** Refuses unknown options: with `--form-block` instead of `--from-block`, something else than intended would be compared. */
 export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
   const options = Object.entries(args).filter(([, { type }]) => type !== 'positional')
@@ -24,7 +27,8 @@ export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
     }
   }
   const wanted = Object.values(args).filter(({ type }) => type === 'positional')
-  if (faults.length === 0 && positionals > wanted.length) {
+  const several = wanted.some(({ valueHint }) => valueHint === SEVERAL)
+  if (faults.length === 0 && !several && positionals > wanted.length) {
     faults.push(`There is an argument too many: ${rawArgs.join(' ')}`)
   }
   if (faults.length > 0) throw new ConfigError(faults)

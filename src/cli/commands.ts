@@ -2,6 +2,7 @@ import { type CommandDef, defineCommand } from 'citty'
 import { ConfigError } from '../errors.ts'
 import { VERSION } from '../gateway.ts'
 import { backupCommands } from './backup-commands.ts'
+import { bridgeCommand } from './bridge-command.ts'
 import { buyCommand } from './buy-command.ts'
 import { json, optional } from './command-args.ts'
 import { INIT_FLAGS } from './init-flags.ts'
@@ -235,6 +236,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       restore,
       keys,
       buy: buyCommand(terminal, run),
+      bridge: bridgeCommand(terminal, run),
     },
   } as CommandDef
 }

@@ -1,3 +1,4 @@
+import { checkConfig } from '../config/resolve-config.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { ConfigError } from '../errors.ts'
 import { type Loaded, loadConfiguration } from '../server/load-configuration.ts'
@@ -13,4 +14,29 @@ export function complete({ configuration, fileFaults }: Loaded): ResolvedConfig 
   const { config, faults, missing } = configuration
   if (config && fileFaults.length === 0) return config
   throw new ConfigError([...fileFaults, ...faults, ...missing])
+}
+
+/** Stands in for what a gateway needs to sell, and whoever only reads the books does not. */
+const UNSOLD = {
+  plans: [{ planId: 'unsold', unitAmount: '$1.00' }],
+  tokenSecret: 'stands in for a secret that is not used here',
+  secretKey: 'stands in for a secret that is not used here',
+  resourceEndpoint: 'https://unsold.invalid/{resourceId}',
+}
+
+/**
+ * The networks and wallets to look at. Those of an embedded gateway may be stated without its catalog, which is in the
+ * code of its application.
+ */
+export function statedNetworks(loaded: Loaded): ResolvedConfig['networks'] {
+  const { config, options, source, faults } = loaded.configuration
+  if (config) return complete(loaded).networks
+  const { facilitatorUrl = 'https://unsold.invalid', ...stated } = options
+  const settles = options.gasWalletPrivateKey === undefined ? { facilitatorUrl } : {}
+  const alone = checkConfig({ ...UNSOLD, ...settles, ...stated }, source)
+  if (alone.config && faults.length === 0 && loaded.fileFaults.length === 0) return alone.config.networks
+  throw new ConfigError([
+    ...loaded.fileFaults,
+    ...(faults.length > 0 ? faults : [...alone.faults, ...alone.missing]),
+  ])
 }

@@ -2,8 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { askHealth } from '../checks/ask-health.ts'
 import type { ServerSettings } from '../config/server-variables.ts'
-import { ConfigError } from '../errors.ts'
-import { createGateway } from '../gateway.ts'
+import { ConfigError, GatewayError } from '../errors.ts'
+import { createGateway, openBooks } from '../gateway.ts'
+import type { Store, StoreChoice } from '../ports.ts'
+import type { Network } from '../protocol/network.ts'
+import { NETWORKS } from '../protocol/networks.ts'
+import type { AdminGateway } from '../server/admin/admin-parts.ts'
 import { createAdminApi } from '../server/admin/create-admin-api.ts'
 import { createSalesBook } from '../server/admin/sales-book.ts'
 import { createWalletWatch } from '../server/admin/wallet-watch.ts'
@@ -21,32 +25,54 @@ export interface OpenBackstage {
 }
 
 const HEALTH_LIMIT_MS = 3_000
+/** An address that the operator states is worth waiting for: a dashboard is loaded when it is first asked. */
+const STATED_LIMIT_MS = 30_000
+/** So many entries of the log show which networks are sold on. */
+const SAMPLE = 500
+const ASK_IT =
+  'Only the gateway itself changes its records: serve its dashboard (paystileAdmin), and set ADMIN_URL and ADMIN_TOKEN to ask it.'
 
 /**
  * Opens the operator's API. Only the running server can use the embedded store, so that server is asked. A store that
  * instances share is read directly; changes are made by the running server if there is one. Without a server, the store is
- * opened by a gateway that runs no jobs.
+ * opened by a gateway that runs no jobs. A gateway that is part of another application is asked at ADMIN_URL; where it has
+ * no dashboard, its records are read beside it.
  */
 export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Promise<OpenBackstage> {
   const { config, settings, options, missing, faults } = loaded.configuration
+  if (settings.adminUrl !== null) return overHttp(await adminApi(settings.adminUrl, settings.adminToken))
   const embedded = config === undefined || config.store.kind === 'embedded'
   const asksServer = settings.adminToken !== null && (embedded || purpose === 'act')
   const serverUrl = asksServer ? await findServer(options.baseUrl, settings) : undefined
-  if (serverUrl !== undefined) return overHttp(serverUrl, settings.adminToken!)
-  if (!config) throw new ConfigError([...loaded.fileFaults, ...faults, ...missing])
+  if (serverUrl !== undefined)
+    return overHttp({ place: serverUrl, api: `${serverUrl}/admin/api`, token: settings.adminToken! })
+  if (!config) {
+    const choice = faults.length + loaded.fileFaults.length === 0 ? recordsOf(loaded) : undefined
+    if (!choice) throw new ConfigError([...loaded.fileFaults, ...faults, ...missing])
+    if (purpose === 'act')
+      throw new ConfigError([
+        `${placeOf(choice)} belongs to a gateway that is not configured here. ${ASK_IT}`,
+      ])
+    return overBooks(choice)
+  }
   if (config.store.kind === 'embedded') refuseAbsent(config.store.dataDir)
   try {
     return await overStore(loaded)
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.faults.some((fault) => /in use by another/.test(fault)))
       throw error
+    if (purpose === 'look')
+      return overBooks(
+        config.store,
+        config.networks.map(({ network }) => network),
+      )
     const how =
       settings.adminToken === null
         ? 'If that is your server, give it and this command the same ADMIN_TOKEN: the command then asks the server.'
         : settings.adminPort === null
           ? `If that is your server, set BASE_URL or PORT to where it answers: ${options.baseUrl} does not.`
           : `If that is your server, set ADMIN_PORT as it has it: port ${settings.adminPort} of this machine does not answer.`
-    throw new ConfigError([...error.faults, how])
+    throw new ConfigError([...error.faults, how, ASK_IT])
   }
 }
 
@@ -61,21 +87,43 @@ async function findServer(
   for (const candidate of adminPort === null ? [url, here] : [`http://127.0.0.1:${adminPort}`]) {
     // The token is sent only to a server that answers like ours.
     const health = await askHealth(candidate, HEALTH_LIMIT_MS)
-    if (health.kind === 'ours' && health.configured) return candidate
+    // A gateway that is part of another application answers as well, but has its dashboard elsewhere.
+    const isOurs = health.kind === 'ours' && health.configured
+    if (isOurs && (await isDashboard(`${candidate}/admin`, HEALTH_LIMIT_MS))) return candidate
   }
   return undefined
 }
 
-function overHttp(url: string, adminToken: string): OpenBackstage {
+/** The token is sent only to a dashboard. */
+async function isDashboard(url: string, limitMs: number): Promise<boolean> {
+  const signal = AbortSignal.timeout(limitMs)
+  const session = await fetch(`${url}/api/session`, { redirect: 'error', signal })
+    .then((response) => response.json() as Promise<{ loggedIn?: unknown; version?: unknown }>)
+    .catch(() => undefined)
+  return session?.loggedIn === false && typeof session.version === 'string'
+}
+
+async function adminApi(url: string, token: string | null) {
+  if (token === null)
+    throw new ConfigError([
+      `ADMIN_URL is set, and ADMIN_TOKEN is not: set it to the token that opens ${url}.`,
+    ])
+  if (await isDashboard(url, STATED_LIMIT_MS)) return { place: url, api: `${url}/api`, token }
+  throw new ConfigError([
+    `ADMIN_URL is ${url}, where no dashboard answers: set it to the address at which you open the dashboard.`,
+  ])
+}
+
+function overHttp({ place: url, api, token }: { place: string; api: string; token: string }): OpenBackstage {
   const place = `the server at ${url}`
   return {
     via: 'server',
     place,
     async ask(path, body) {
-      const response = await fetch(`${url}/admin/api${path}`, {
+      const response = await fetch(`${api}${path}`, {
         method: body ? 'POST' : 'GET',
         redirect: 'error',
-        headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       }).catch((cause: unknown) => {
         throw new Error(`${place} does not answer any more`, { cause })
@@ -95,6 +143,45 @@ async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
     // Alerts are left out here: `paystile doctor` reports what keeps a server from selling.
     alert: () => {},
   })
+  return inProcess(gateway, `the ${gateway.backstage.store.name} store`, () => gateway.close())
+}
+
+/** The records of a gateway that runs elsewhere, read and never changed. */
+async function overBooks(choice: StoreChoice, networks: readonly Network[] = []): Promise<OpenBackstage> {
+  const { backstage, close } = await openBooks(choice, networks)
+  const known = networks.length > 0 ? networks : await networksIn(backstage.store)
+  const refuse = async () => {
+    throw new GatewayError('INVALID_REQUEST', ASK_IT)
+  }
+  const gateway: AdminGateway = {
+    backstage: { ...backstage, networks: known },
+    ...{ cancel: refuse, retryRefund: refuse, proveRefund: refuse, closeCredits: refuse },
+  }
+  return inProcess(gateway, placeOf(choice), close)
+}
+
+/** Where records may be, if nothing else is configured. */
+function recordsOf({ configuration, dataDir }: Loaded): StoreChoice | undefined {
+  const { databaseUrl, redisUrl } = configuration.options
+  if (databaseUrl) return { kind: 'postgres', url: databaseUrl, wakeupsUrl: null }
+  if (redisUrl) return { kind: 'redis', url: redisUrl, mustBeDurable: false }
+  return existsSync(join(dataDir, 'paystile.db')) ? { kind: 'embedded', dataDir } : undefined
+}
+
+function placeOf(choice: StoreChoice): string {
+  return choice.kind === 'embedded' ? join(choice.dataDir, 'paystile.db') : `the ${choice.kind} store`
+}
+
+/** What was sold on first, or else the network that is standard. */
+async function networksIn(store: Pick<Store, 'log' | 'get'>): Promise<readonly Network[]> {
+  const entries = await store.log(0, SAMPLE)
+  const rows = await store.get('challenges', [...new Set(entries.map(({ challengeId }) => challengeId))])
+  const ids = new Set(rows.flatMap((row) => row?.network ?? []))
+  const found = NETWORKS.filter(({ id }) => ids.has(id))
+  return found.length > 0 ? found : NETWORKS.slice(0, 1)
+}
+
+function inProcess(gateway: AdminGateway, place: string, close: () => Promise<void>): OpenBackstage {
   const { backstage } = gateway
   const book = createSalesBook(backstage.store)
   const api = createAdminApi({
@@ -105,7 +192,7 @@ async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
   })
   return {
     via: 'store',
-    place: `the ${backstage.store.name} store`,
+    place,
     async ask(path, body) {
       const request = new Request(`http://backstage/admin/api${path}`, {
         method: body ? 'POST' : 'GET',
@@ -117,7 +204,7 @@ async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
     },
     async close() {
       book.close()
-      await gateway.close()
+      await close()
     },
   }
 }

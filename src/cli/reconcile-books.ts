@@ -5,7 +5,7 @@ import type { Address } from '../protocol/hex.ts'
 import { reconcile } from '../reconcile/reconcile.ts'
 import type { LedgerEntry } from '../server/admin/read-ledger.ts'
 import { type Compared, describeOne, describeSeveral } from './describe-reconciliation.ts'
-import { complete, load } from './load.ts'
+import { load, statedNetworks } from './load.ts'
 import { linesOf, type OpenBackstage, openBackstage } from './open-backstage.ts'
 import { checkFromBlock, chooseNetworks, firstBlocks } from './reconcile-flags.ts'
 import type { Report, Terminal } from './terminal.ts'
@@ -18,7 +18,7 @@ export async function reconcileBooks(
 ): Promise<Report> {
   checkFromBlock(flags.fromBlock)
   const loaded = await load(terminal)
-  const { networks: configured } = complete(loaded)
+  const configured = statedNetworks(loaded)
   const chosen = chooseNetworks(configured, flags.network)
   const fromBlocks = firstBlocks(chosen, flags.fromBlock)
   const backstage = await openBackstage(loaded, 'look')

@@ -63,7 +63,7 @@ function lineOf(
   const next = nextTryAt === null ? '' : `, next try ${nextTryAt}`
   const tries = `${attempts} ${attempts === 1 ? 'try' : 'tries'}`
   const of = challengeId === undefined ? '' : ` of ${challengeId}`
-  const host = hosts.get(endpoint) ?? 'an endpoint that is gone'
+  const host = hosts.get(endpoint) ?? (hosts.size === 0 ? `endpoint ${endpoint}` : 'an endpoint that is gone')
   return `${key}  ${phase}  ${type}${of} at ${at} to ${host}: ${tries}${answer}${next}`
 }
 
@@ -76,7 +76,7 @@ export function showOne(terminal: Terminal, key: string): Promise<Report> {
       lines: [
         lineOf(item, new Map([[item.endpoint, item.endpoint]])),
         ...item.answers.map(({ at, status, text }) => `    ${at}  ${status ?? 'no answer'}  ${text}`),
-        JSON.stringify(item.body, null, 2),
+        ...(item.body ? [JSON.stringify(item.body, null, 2)] : []),
       ],
       json: { via: backstage.via, ...item },
     }

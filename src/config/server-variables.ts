@@ -9,6 +9,7 @@ export const SERVER_VARIABLES: Record<string, { saved: boolean }> = {
   PORT: { saved: false },
   ADMIN_PORT: { saved: false },
   ADMIN_TOKEN: { saved: true },
+  ADMIN_URL: { saved: false },
   ADMIN_MCP_WRITES: { saved: false },
   LOG_LEVEL: { saved: true },
   ALERT_WEBHOOK_URL: { saved: true },
@@ -35,6 +36,8 @@ export interface ServerSettings {
   /** The port of the operator's pages; null: they are below the base URL. */
   adminPort: number | null
   adminToken: string | null
+  /** For commands: where the dashboard of the gateway is that they ask; null: where this server has it. */
+  adminUrl: string | null
   /** The operator's agent may change things, and not only look. */
   adminMcpWrites: boolean
   logLevel: LogLevel
@@ -88,6 +91,12 @@ export function readServerSettings(
     port: take<number>('PORT', DEFAULT_PORT, port('PORT=3000')),
     adminPort: take<number | null>('ADMIN_PORT', null, port('ADMIN_PORT=3001')),
     adminToken: take<string | null>('ADMIN_TOKEN', null, token),
+    adminUrl: take<string | null>('ADMIN_URL', null, (value) => {
+      const fault = urlFault(value)
+      return fault
+        ? { fault: `${fault}, for example ADMIN_URL=https://shop.example.com/office` }
+        : { value: value.replace(/\/+$/, '') }
+    }),
     adminMcpWrites: take<boolean>('ADMIN_MCP_WRITES', false, (value) =>
       /^(on|off|true|false)$/i.test(value)
         ? { value: /^(on|true)$/i.test(value) }

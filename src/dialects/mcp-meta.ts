@@ -2,17 +2,15 @@ import { createHash } from 'node:crypto'
 import type { Payment } from '../engine/outcome.ts'
 import { GatewayError } from '../errors.ts'
 import { decodedBytes, decodeJsonObject } from '../protocol/base64.ts'
+import { PAYMENT_KEY, RECEIPT_KEY, TERMS_KEY } from '../protocol/mcp-payment-keys.ts'
 import type { Mpp } from './mpp/create-mpp.ts'
 import { credentialsIn, isCredential } from './mpp/spoken.ts'
 import { AUTHORIZATION, PAYMENT_AUTHORIZATION } from './mpp/words.ts'
 import { MAX_PAYMENT_BYTES, PAYMENT_HEADER, type X402 } from './x402/create-x402.ts'
 
-/** x402 over MCP: payments and receipts are in `_meta` of a tool call, under these names. */
-const PAYMENT_KEY = 'x402/payment'
-export const RECEIPT_KEY = 'x402/payment-response'
-export const TERMS_KEY = 'x402/error'
+export { RECEIPT_KEY, TERMS_KEY }
 
-/** The same for MPP. */
+/** The same names for MPP. */
 const CREDENTIAL_KEY = 'org.paymentauth/credential'
 export const MPP_RECEIPT_KEY = 'org.paymentauth/receipt'
 export const MPP_TERMS_KEY = 'org.paymentauth/payment-required'

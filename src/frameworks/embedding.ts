@@ -1,3 +1,4 @@
+import type { AdminGateway, AdminOptions } from '../embedded-admin/admin-options.ts'
 import { GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
@@ -7,7 +8,7 @@ import type { Peer } from '../transports/http/safeguards.ts'
 import type { AccessHead } from '../transports/http/verify-access.ts'
 import { headerIn } from './raw-headers.ts'
 
-export type { AccessClaims, SvcPayment }
+export type { AccessClaims, AdminGateway, AdminOptions, SvcPayment }
 
 /** What the adapters need of a gateway. */
 export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyAccess' | 'discovery'>

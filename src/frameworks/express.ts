@@ -1,7 +1,10 @@
 import type { Request as ExpressRequest } from 'express'
+import { mountAdmin } from '../embedded-admin/mount-admin.ts'
 import { addAtHead } from './add-at-head.ts'
 import {
   type AccessClaims,
+  type AdminGateway,
+  type AdminOptions,
   checkAccess,
   type EmbeddedGateway,
   finisher,
@@ -21,6 +24,8 @@ import { watchHead } from './watch-head.ts'
 
 export type {
   AccessClaims,
+  AdminGateway,
+  AdminOptions,
   EmbeddedGateway,
   ExpressErrorHandler,
   ExpressHandler,
@@ -54,6 +59,20 @@ export function shopWindow(gateway: ShopGateway): ExpressHandler {
   return handlerOf(async (req) => {
     const request = fetchRequestOf(req)
     return request && gateway.shopWindow(request)
+  })
+}
+
+/**
+ * Serves the operator's dashboard and its API below the path of your choice.
+ *
+ * @example
+ * app.use('/office', paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }))
+ */
+export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): ExpressHandler {
+  const admin = mountAdmin(gateway, options)
+  return handlerOf(async (req) => {
+    const request = fetchRequestOf(req)
+    return request && admin(request, req.baseUrl, { address: req.ip })
   })
 }
 

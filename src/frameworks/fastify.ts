@@ -1,6 +1,9 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
 import {
+  type AdminGateway,
+  type AdminOptions,
   checkAccess,
   finisher,
   headOf,
@@ -14,7 +17,15 @@ import { holdAnswer } from './hold-answer.ts'
 import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, ShopGateway, SvcPayment } from './embedding.ts'
+export type {
+  AccessClaims,
+  AdminGateway,
+  AdminOptions,
+  EmbeddedGateway,
+  RequiredAccess,
+  ShopGateway,
+  SvcPayment,
+} from './embedding.ts'
 export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
@@ -67,8 +78,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
 
   // A context of its own: the gateway reads bodies itself, and the seller's routes keep their parsers.
   const serveGateway: FastifyPluginAsync = async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+    readNoBodies(scope)
     scope.all('/*', async (request, reply) => {
       const response = await gateway.handle(fetchRequestOf(request), { address: request.ip })
       if (response) return sendResponse(reply, response)
@@ -77,6 +87,34 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
     })
   }
   await fastify.register(serveGateway, { prefix })
+}
+
+/** The handlers of this context read bodies themselves. */
+function readNoBodies(scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('*', (_request, _body, done) => done(null))
+}
+
+/**
+ * Serves the operator's dashboard and its API below the prefix of your choice.
+ *
+ * @example
+ * await app.register(paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }), { prefix: '/office' })
+ */
+export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): FastifyPluginAsync {
+  const admin = mountAdmin(gateway, options)
+  return async (scope) => {
+    readNoBodies(scope)
+    const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+      const mount = mountIn(request.originalUrl.split('?')[0]!, scope.prefix)
+      const response = await admin(fetchRequestOf(request), mount, { address: request.ip })
+      if (response) return sendResponse(reply, response)
+      reply.callNotFound()
+      return reply
+    }
+    scope.all('/', answer)
+    scope.all('/*', answer)
+  }
 }
 
 /**

@@ -1,6 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
 import {
   type AccessClaims,
+  type AdminGateway,
+  type AdminOptions,
   checkAccess,
   type EmbeddedGateway,
   finisher,
@@ -11,7 +14,16 @@ import {
 } from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf, wholeRequest } from './hono-context.ts'
 
-export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, ShopGateway, SvcPayment }
+export type {
+  AccessClaims,
+  AdminGateway,
+  AdminOptions,
+  EmbeddedGateway,
+  PeerOptions,
+  RequiredAccess,
+  ShopGateway,
+  SvcPayment,
+}
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
@@ -36,6 +48,24 @@ export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): M
 export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
   return async (c, next) => {
     const response = gateway.shopWindow(c.req.raw)
+    if (response) return response
+    await next()
+  }
+}
+
+/**
+ * Serves the operator's dashboard and its API below the path of your choice.
+ *
+ * @example
+ * app.use('/office/*', paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }))
+ */
+export function paystileAdmin(gateway: AdminGateway, options: AdminOptions & PeerOptions): MiddlewareHandler {
+  const admin = mountAdmin(gateway, options)
+  return async (c, next) => {
+    const { path: pattern } = c.req.matchedRoutes[c.req.routeIndex]!
+    const request = await wholeRequest(c)
+    const mount = mountIn(new URL(request.url).pathname, pattern)
+    const response = await admin(request, mount, peerOf(c, options))
     if (response) return response
     await next()
   }

@@ -90,8 +90,16 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     sessions,
     pageLocation: (request) =>
       ownPort
-        ? { basePath: '', hosts: [], secure: request.headers.get('origin')?.startsWith('https:') === true }
-        : { basePath: basePath(), hosts: [new URL(baseUrl()).host], secure: baseUrl().startsWith('https:') },
+        ? {
+            cookiePaths: pagePaths(''),
+            hosts: [],
+            secure: request.headers.get('origin')?.startsWith('https:') === true,
+          }
+        : {
+            cookiePaths: pagePaths(basePath()),
+            hosts: [new URL(baseUrl()).host],
+            secure: baseUrl().startsWith('https:'),
+          },
     describe: () => ({ configured: host.phase() !== 'setup', version: VERSION }),
     describeForOperator() {
       const { agentName, network } = host.current()?.gateway.discovery ?? {}
@@ -209,6 +217,9 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     }
   }
 }
+
+/** The paths of the pages and of their APIs; no route of the seller can be below them. */
+const pagePaths = (basePath: string): string[] => [`${basePath}/admin`, `${basePath}/setup`]
 
 const nameOf = ({ network }: { network: { name: string } }): string => network.name
 

@@ -43,9 +43,11 @@ interface PageFile {
 /**
  * Serves the built browser pages: `/setup`, `/admin` and `/admin/assets/*`. `path` is below the base path; `undefined`
  * means that it is no page. Who may see a page is not decided here: without a login it shows the login and nothing else.
+ * `isFolder`: the page's address ends with a slash, and its files are below it, not beside it in `admin/`.
  */
 export function createPages(
   folder: string = BUILT,
+  isFolder = false,
 ): (request: Request, path: string) => Response | undefined {
   let files: Map<string, PageFile> | undefined
   return (request, path) => {
@@ -59,7 +61,7 @@ export function createPages(
     if (page?.[2]) return text(308, '', { location: `../${page[1]}${new URL(request.url).search}` })
 
     // Looked up in a map of the built files: no path can lead out of the folder.
-    if (!files || files.size === 0) files = readFiles(folder)
+    if (!files || files.size === 0) files = readFiles(folder, isFolder)
     const file = files.get(page ? `/${page[1]}.html` : path)
     if (!file && page) return text(503, 'The browser pages are not built: run npm run build, then try again.')
     if (!file) return text(404, 'There is no such file.')
@@ -74,12 +76,15 @@ export function createPages(
   }
 }
 
-function readFiles(folder: string): Map<string, PageFile> {
+function readFiles(folder: string, isFolder: boolean): Map<string, PageFile> {
   const found = new Map<string, PageFile>()
   for (const path of listFiles(folder)) {
     const type = CONTENT_TYPES[extname(path)]
     if (!type) continue
-    const bytes = new Uint8Array(readFileSync(join(folder, path)))
+    const file = readFileSync(join(folder, path))
+    const isMoved = isFolder && type.startsWith('text/html')
+    const moved = isMoved && Buffer.from(file.toString().replaceAll('./admin/assets/', './assets/'))
+    const bytes = new Uint8Array(moved || file)
     found.set(`/${path.replaceAll('\\', '/')}`, { bytes, zipped: new Uint8Array(gzipSync(bytes)), type })
   }
   return found

@@ -17,7 +17,9 @@ export async function buildPages(
     import('../transports/people/read-bundle.ts'),
   ])
   const { baseUrl, resourceEndpoint, agentVersion, provider, contactEmail, documents } = config
+  const bundle = readPayBundle()
   const shopWindow = createShopWindow({
+    sellsPlansByHand: bundle !== undefined,
     ...{ baseUrl, resourceEndpoint, agentVersion, provider, contactEmail, documents },
     ...parts,
     networks,
@@ -25,7 +27,6 @@ export async function buildPages(
     mcp: config.mcp !== null,
     seller,
   })
-  const bundle = readPayBundle()
   if (bundle === undefined) return { shopWindow }
   // Where routes are embedded, the base path is the seller's own, and what it shows there is not known.
   const shopUrl = parts.servesRoutes ? `${baseUrl}/` : undefined

@@ -99,3 +99,8 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   })()`)
   expect(wide).toEqual([])
 }
+
+/** From the short form of a seller who begins to the long one. */
+export async function showAllSettings(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Show all settings' }).click()
+}

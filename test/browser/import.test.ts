@@ -7,7 +7,13 @@ import { createPages } from '../../src/server/pages.ts'
 import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
 import { createSetupApi, type SetupApiParts } from '../../src/server/setup/create-setup-api.ts'
 import { createFixture, FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor } from './browser.ts'
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  launchBrowser,
+  openVisitor,
+  showAllSettings,
+} from './browser.ts'
 
 const description = (name: string) =>
   readFileSync(new URL(`../fixtures/openapi/${name}`, import.meta.url), 'utf8')
@@ -53,6 +59,7 @@ afterAll(async () => {
 async function openImport(width: number) {
   const visitor = await openVisitor(browser, { viewport: { width, height: 900 } })
   await visitor.page.goto(`${server.url}/setup?token=${FIXTURE_TOKEN}`)
+  await showAllSettings(visitor.page)
   await visitor.page.getByText('Import routes from an OpenAPI description').click()
   return visitor
 }

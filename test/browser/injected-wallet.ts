@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import type { DevAccount } from '../../src/testing/index.ts'
 
 /** What a wallet in the browser is asked, and how it behaves. */
@@ -33,7 +33,7 @@ class WalletError extends Error {
  * real key. Everything but signing and its own network is asked of the chain.
  */
 export async function injectWallet(
-  page: Page,
+  page: Pick<Page | BrowserContext, 'exposeFunction' | 'addInitScript'>,
   { account, address }: DevAccount,
   rpcUrl: string,
   options: { name?: string; announces?: boolean; chainId?: number } = {},

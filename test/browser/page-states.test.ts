@@ -9,6 +9,7 @@ import {
   launchBrowser,
   openVisitor,
   PHONE,
+  showAllSettings,
 } from './browser.ts'
 
 type Fixture = Awaited<ReturnType<typeof startFixtureServer>>
@@ -42,6 +43,7 @@ describe.each(LOOKS)('%s', (look, options) => {
   test('the setup, with everything unfolded and mistakes in it, is accessible and fits', async () => {
     const { page, close, complaints } = await openVisitor(browser, options)
     await page.goto(`${fresh.url}/setup?token=${FIXTURE_TOKEN}`)
+    await showAllSettings(page)
     await page.getByLabel('Wallet address').fill('0x1234')
     // It moves what is below it: a button must not be on its way while it is pressed.
     await page.locator('#field-svc-wallet-address-message').waitFor()
@@ -102,6 +104,7 @@ test('a section can be reached by keyboard alone, past the header', async () => 
   await page.getByRole('heading', { name: 'Start selling' }).waitFor()
   await page.keyboard.press('Tab')
   expect(await page.locator(':focus').textContent()).toBe('Skip to the content')
+  await showAllSettings(page)
   await page.getByLabel('Facilitator', { exact: false }).first().focus()
   await page.keyboard.press('ArrowDown')
   expect(await page.getByLabel('My own gas wallet').isChecked()).toBe(true)

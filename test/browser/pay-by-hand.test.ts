@@ -7,7 +7,7 @@ import { payPerRequest, paystile } from '../../src/frameworks/express.ts'
 import { createGateway } from '../../src/gateway.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import { CALL_PRICE, type RoutesWorld, startRoutesWorld, sunny } from '../e2e/routes-world.ts'
-import { freePort } from '../e2e/world.ts'
+import { freePort, TOKEN_SECRET } from '../e2e/world.ts'
 import {
   DESKTOP,
   expectAccessible,
@@ -27,12 +27,21 @@ const ROUTES = [
   { routeId: 'site', method: 'GET', path: '/site/:page', unitAmount: '$0.01', raw: true },
 ] as const
 
+const PLANS = [{ planId: 'basic', unitAmount: '$1.00', description: 'Forecasts for an hour' }]
+
 let browser: Browser
 let routes: RoutesWorld
 beforeAll(async () => {
   if (PICTURES) await mkdir(PICTURES, { recursive: true })
   routes = await startRoutesWorld({
-    options: { routes: ROUTES, settleWaitSeconds: 1, refundMinAgeSeconds: 5, agentName: 'Weather & Sons' },
+    options: {
+      routes: ROUTES,
+      plans: PLANS,
+      tokenSecret: TOKEN_SECRET,
+      settleWaitSeconds: 1,
+      refundMinAgeSeconds: 5,
+      agentName: 'Weather & Sons',
+    },
   })
   browser = await launchBrowser()
 })
@@ -317,6 +326,62 @@ test('a call that the seller’s own server answers is paid by hand as well', as
   server.close()
   server.closeAllConnections()
   await gateway.close()
+})
+
+test('a person buys a plan from the shop window, and sees its token once', async () => {
+  const { page, wallet, buyer, open, pay, complaints, close } = await person({ micro: 2_000_000n })
+  await open('/')
+  await inspect(page, 'shop')
+  await page.getByRole('link', { name: 'Buy with a wallet: basic' }).click()
+  await page.getByText('plan basic').waitFor()
+  expect(await page.locator('.price').textContent()).toContain('$1.00')
+  await inspect(page, 'plan-offer')
+  await pay()
+  const token = (await page
+    .getByRole('region', { name: 'What you bought' })
+    .locator('pre')
+    .first()
+    .textContent())!
+  await inspect(page, 'plan-bought')
+  const claims = await routes.world.gateway.verifyBearer(
+    new Request(routes.world.baseUrl, { headers: { authorization: `Bearer ${token}` } }),
+    { planId: 'basic' },
+  )
+  expect(claims).toMatchObject({ ok: true, claims: { walletAddress: buyer.address.toLowerCase() } })
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy: The token' }).click()
+  await page.getByRole('button', { name: 'Copied: The token' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token)
+
+  await page.reload()
+  await page.getByRole('button', { name: /^Pay with/ }).waitFor()
+  expect(await page.content()).not.toContain(token)
+  expect(await page.evaluate('JSON.stringify(localStorage)'), 'nothing stays in the browser').toBe('{}')
+  expect(wallet.signed).toHaveLength(1)
+  expect(await paidBy(buyer)).toEqual([1_000_000n])
+  expect(complaints).toEqual([])
+  await close()
+})
+
+test('a plan that settles late survives reloads of its page', async () => {
+  const { page, wallet, buyer, open, pay, close } = await person({ micro: 2_000_000n })
+  const { chain } = routes.world
+  await open('/x402/plans/basic?resourceId=europe')
+  await chain.setAutomine(false)
+  try {
+    await pay()
+    await page.getByText('The chain has not confirmed it yet').waitFor()
+    await page.reload()
+    await page.getByText('The payment settles on the chain').waitFor()
+  } finally {
+    await chain.setAutomine(true)
+    await chain.mine()
+  }
+  await page.getByRole('region', { name: 'What you bought' }).waitFor()
+  expect(await page.locator('main').textContent()).toContain('/europe')
+  expect(wallet.signed).toHaveLength(1)
+  expect(await paidBy(buyer)).toEqual([1_000_000n])
+  await close()
 })
 
 test('no other site can show the page in a frame', async () => {

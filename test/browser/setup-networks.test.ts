@@ -2,7 +2,13 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
 import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor } from './browser.ts'
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  launchBrowser,
+  openVisitor,
+  showAllSettings,
+} from './browser.ts'
 
 let browser: Browser
 let server: Awaited<ReturnType<typeof startFixtureServer>>
@@ -19,6 +25,7 @@ async function openForm(width: number) {
   const visitor = await openVisitor(browser, { viewport: { width, height: 900 } })
   const { page } = visitor
   await page.goto(`${server.url}/setup?token=${FIXTURE_TOKEN}`)
+  await showAllSettings(page)
   await page.getByLabel('Wallet address').fill('0x70997970C51812dc3A010C7d01b50e0d17dc79C8')
   await page.getByLabel('Plan id').fill('hourly')
   await page.getByLabel('Price', { exact: true }).fill('0.25')

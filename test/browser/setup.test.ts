@@ -2,7 +2,14 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor, PHONE } from './browser.ts'
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  launchBrowser,
+  openVisitor,
+  PHONE,
+  showAllSettings,
+} from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
 let chain: DevChain
@@ -37,6 +44,7 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
   await page.goto(server.printedUrl())
   await page.getByRole('heading', { name: 'Start selling' }).waitFor()
   expect(page.url()).toBe(`${server.url}/setup`)
+  await showAllSettings(page)
 
   // What the environment sets is shown with the reason, and cannot be edited.
   const publicAddress = page.getByLabel('Public address')
@@ -187,6 +195,7 @@ test('below a base path the pages find their files, their API and each other', a
     await page.goto(shop.printedUrl())
     await page.getByRole('heading', { name: 'Start selling' }).waitFor()
     expect(page.url()).toBe(`${shop.url}/setup`)
+    await showAllSettings(page)
     await page.getByLabel('Wallet address').fill('0x12')
     await page.locator('#field-svc-wallet-address-message').waitFor()
 

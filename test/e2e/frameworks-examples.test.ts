@@ -23,6 +23,7 @@ describe.each(['express', 'hono', 'fastify'])('examples/%s', (name) => {
     const [out, faults, [code]] = await Promise.all([text(run.stdout), text(run.stderr), once(run, 'exit')])
     expect(faults).toBe('')
     expect(out).toMatch(/"city":"paris".*\n.*\n.*"text":"hello".*\n.*\n.*"resource":"forecast"/)
+    expect(out).toContain('/office shows 3 sales, $0.28 in all.')
     expect(out, 'on chain: 1, 2 and 25 cents').toContain('now has 720000 micro-USDC')
     expect(code).toBe(0)
   })

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { basePath } from '../shared/api.ts'
+import { addressOf } from '../shared/api.ts'
 import { Icon } from '../shared/icons.tsx'
 
 /** Downloads every sale as a file; days are in the time zone of the browser. */
@@ -25,7 +25,7 @@ export function ExportMenu(): JSX.Element {
     const query = new URLSearchParams({ of, format })
     if (from !== '') query.set('from', new Date(`${from}T00:00:00`).toISOString())
     if (to !== '') query.set('to', new Date(`${to}T23:59:59.999`).toISOString())
-    return `${basePath}/admin/api/export?${query}`
+    return addressOf(`/admin/api/export?${query}`)
   }
   return (
     <details class="menu" ref={menu}>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { isEmbedded } from '../shared/api.ts'
 import { formatCount, formatPercent } from '../shared/format.ts'
 import type { Overview } from '../shared/wire.ts'
 
@@ -19,8 +20,14 @@ export function Funnel({ overview }: { overview: Overview | undefined }): JSX.El
         <h2 id="funnel-title">From offer to delivery</h2>
       </div>
       <p class="hint">
-        Recorded are offers that were paid, and those that a buyer asked for under an id of its own. Every
-        other unpaid 402 is only counted, in <code>svc_payments_total</code>.
+        {isEmbedded ? (
+          'Recorded are offers that were paid. Unpaid ones are not counted here.'
+        ) : (
+          <>
+            Recorded are offers that were paid, and those that a buyer asked for under an id of its own. Every
+            other unpaid 402 is only counted, in <code>svc_payments_total</code>.
+          </>
+        )}
       </p>
       <ul class="funnel">
         {STEPS.map(([key, name]) => {

@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { basePath } from '../shared/api.ts'
+import { addressOf } from '../shared/api.ts'
 
 /** Changes are collected for a moment, or a busy gateway would make every page ask all the time. */
 const GATHER_MS = 400
+/** How long a stream may be gone before the page says so. */
+const LOST_MS = 2_000
 /** How often to ask while the stream is down. */
 const POLL_MS = 10_000
 
@@ -20,7 +22,7 @@ export function useLive(): Live {
   const refresh = (): void => setTick((count) => count + 1)
 
   useEffect(() => {
-    const events = new EventSource(`${basePath}/admin/api/events`)
+    const events = new EventSource(addressOf('/admin/api/events'))
     let gathering: ReturnType<typeof setTimeout> | undefined
     const gather = (): void => {
       gathering ??= setTimeout(() => {
@@ -29,16 +31,23 @@ export function useLive(): Live {
       }, GATHER_MS)
     }
     let wasOpen = false
+    let losing: ReturnType<typeof setTimeout> | undefined
     events.onopen = () => {
+      clearTimeout(losing)
+      losing = undefined
       setConnected(true)
       // Catch up with changes that were missed.
       if (wasOpen) gather()
       wasOpen = true
     }
-    events.onerror = () => setConnected(false)
+    // Some servers end the stream now and then, and it is back at once.
+    events.onerror = () => {
+      losing ??= setTimeout(() => setConnected(false), LOST_MS)
+    }
     events.addEventListener('change', gather)
     return () => {
       clearTimeout(gathering)
+      clearTimeout(losing)
       events.close()
     }
   }, [])

@@ -63,6 +63,7 @@ async function withPage(options, run) {
 }
 
 async function fillForm(page) {
+  await page.getByRole('button', { name: 'Show all settings' }).click()
   await page.getByLabel('Name optional').fill('Weather API')
   await page.getByLabel('Description optional').fill('Hourly forecasts for every place on earth, as JSON.')
   await page.getByLabel('Wallet address').fill('0x70997970C51812dc3A010C7d01b50e0d17dc79C8')

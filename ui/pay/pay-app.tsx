@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { PayNetwork, PayOffer } from '../../src/transports/people/payment-page.ts'
 import { AnswerView } from './answer-view.tsx'
+import { GrantView } from './grant-view.tsx'
 import { OfferView } from './offer-view.tsx'
 import { RefundStory, TransactionLink } from './refund-story.tsx'
 import { Steps } from './steps.tsx'
@@ -43,7 +44,11 @@ export function PayApp({ offer }: { offer: PayOffer }): JSX.Element {
               )}
             </p>
           </div>
-          <AnswerView answer={phase.answer} />
+          {phase.answer.grant ? (
+            <GrantView grant={phase.answer.grant} />
+          ) : (
+            <AnswerView answer={phase.answer} />
+          )}
           <p class="row">
             <button type="button" onClick={startOver}>
               Buy again

@@ -1,3 +1,5 @@
+import type { AccessGrant } from '../../src/protocol/access.ts'
+
 /** What was bought, ready to be shown and saved. */
 export interface Answer {
   /** Of the backend. */
@@ -8,6 +10,8 @@ export interface Answer {
   text?: string
   fileName: string
   receiptUrl?: string
+  /** Of a plan. */
+  grant?: AccessGrant
 }
 
 interface Wrapped {
@@ -34,7 +38,8 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 export async function readAnswer(response: Response, url: string): Promise<Answer> {
   const blob = await response.blob()
   const type = (response.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
-  const wrapped = type === 'application/json' ? unwrap(await blob.text()) : undefined
+  const value = type === 'application/json' ? parsed(await blob.text()) : undefined
+  const wrapped = value && unwrap(value)
   const { status, contentType, body } = wrapped ?? { status: response.status, contentType: type, body: blob }
   const receiptUrl = response.headers.get('x-svc-receipt-url')
   const isText = contentType === '' || TEXT.test(contentType)
@@ -45,18 +50,22 @@ export async function readAnswer(response: Response, url: string): Promise<Answe
     ...(isText && { text: shown(await body.text(), contentType) }),
     fileName: fileName(url, contentType),
     ...(receiptUrl !== null && { receiptUrl }),
+    ...(value?.type === 'AccessGrant' && { grant: value as unknown as AccessGrant }),
+  }
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
   }
 }
 
 /** The backend's answer inside the gateway's. */
-function unwrap(text: string): { status: number; contentType: string; body: Blob } | undefined {
-  let value: Partial<Wrapped> | null
-  try {
-    value = JSON.parse(text) as Partial<Wrapped> | null
-  } catch {
-    return undefined
-  }
-  if (value?.type !== 'ResourceResponse' || !value.resource) return undefined
+function unwrap(value: Partial<Wrapped>): { status: number; contentType: string; body: Blob } | undefined {
+  if (value.type !== 'ResourceResponse' || !value.resource) return undefined
   const { status, body, encoding, contentType } = value.resource
   const type = (contentType ?? (typeof body === 'string' ? 'text/plain' : 'application/json'))
     .split(';')[0]!

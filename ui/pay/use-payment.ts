@@ -47,7 +47,9 @@ export function usePayment({ terms: shown }: PayOffer): PaymentFlow {
     switch (sent.kind) {
       case 'answered': {
         const answer = await readAnswer(sent.response, URL_HERE)
-        markAnswered(URL_HERE, kept)
+        // What a plan gave is shown once: whoever uses this browser later must not find it.
+        if (answer.grant) forget(URL_HERE)
+        else markAnswered(URL_HERE, kept)
         return setPhase({ at: 'answered', answer, txHash: sent.txHash, network })
       }
       case 'undelivered': {

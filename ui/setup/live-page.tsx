@@ -3,18 +3,25 @@ import { useEffect, useRef } from 'preact/hooks'
 import { basePath } from '../shared/api.ts'
 import { CopyButton } from '../shared/copy-button.tsx'
 import { Icon } from '../shared/icons.tsx'
+import { Notice } from '../shared/notice.tsx'
 import type { PlanRow, RouteRow } from './form-state.ts'
+import { buyPage, TestPurchase } from './test-purchase.tsx'
 
 export interface Sold {
   url: string
   plans: PlanRow[]
   routes: RouteRow[]
+  /** Only test money is taken. */
+  testnet: boolean
+  /** People can pay by hand. */
+  hasPages: boolean
 }
 
 /** Shown after saving: the gateway is live, and what to do next. */
 export function LivePage({ sold, onEdit }: { sold: Sold; onEdit: () => void }): JSX.Element {
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => title.current?.focus(), [])
+  const testPage = sold.testnet ? buyPage(sold) : undefined
   return (
     <main class="live" id="main">
       <div class="card live-card">
@@ -30,13 +37,27 @@ export function LivePage({ sold, onEdit }: { sold: Sold; onEdit: () => void }): 
             {sold.url}
           </a>
         </p>
+        {isLocal(sold.url) && (
+          <Notice level="warn" title="Only this machine can reach it">
+            <p>
+              Buyers elsewhere cannot open {new URL(sold.url).host}. Set the public address in the settings
+              before you sell to others.
+            </p>
+          </Notice>
+        )}
         <ol class="steps">
           <li>
             <h2>Ask for the price, as a buyer does</h2>
             <Command text={askCommand(sold)} label="the request" />
           </li>
+          {testPage !== undefined && (
+            <li>
+              <h2>Buy it yourself, with test money</h2>
+              <TestPurchase href={testPage} />
+            </li>
+          )}
           <li>
-            <h2>Buy something</h2>
+            <h2>{testPage === undefined ? 'Buy something' : 'Buy it from code'}</h2>
             <p class="hint">
               With a wallet that holds USDC. Signing is free for buyers; they never need gas.
             </p>
@@ -59,6 +80,9 @@ export function LivePage({ sold, onEdit }: { sold: Sold; onEdit: () => void }): 
     </main>
   )
 }
+
+const isLocal = (url: string): boolean =>
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 
 function Command({ text, label }: { text: string; label: string }): JSX.Element {
   return (

@@ -6,12 +6,20 @@ import type { Fault, SaveAnswer } from '../shared/wire.ts'
 import { fieldId } from './field-shell.tsx'
 import type { Sold } from './live-page.tsx'
 import { missingWords } from './missing-words.ts'
+import { chosenNetworks } from './networks.ts'
 import { sectionOf } from './section-list.ts'
 import { TokenQuestion } from './token-question.tsx'
 import { type Setup, useSetupContext } from './use-setup.ts'
 
 /** Shows what is missing before the gateway can sell, and the button that starts it. */
-export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Element {
+export function SaveBar({
+  onLive,
+  onAll,
+}: {
+  onLive: (sold: Sold) => void
+  /** Shows the settings that the short form leaves out. */
+  onAll?: () => void
+}): JSX.Element {
   const setup = useSetupContext()
   const [busy, setBusy] = useState(false)
   const [fault, setFault] = useState('')
@@ -32,14 +40,20 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
         ...(confirm && { confirm: true }),
         ...(token !== undefined && { token }),
       })
-      onLive({ url: answer.url, plans: setup.form.plans, routes: setup.form.routes })
+      const { plans, routes, values } = setup.form
+      const networks = chosenNetworks(values, setup.state.networks)
+      onLive({
+        ...{ url: answer.url, plans, routes },
+        testnet: networks.every(({ network }) => network?.testnet === true),
+        hasPages: !/^(off|false|0)$/i.test(values.SHOP_WINDOW ?? ''),
+      })
       scrollTo(0, 0)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       setGuarded(undefined)
       if (error.body.needsToken === true) setGuarded(guardedOf(error, confirm))
       else if (error.status === 409) setQuestion(reasonsOf(error))
-      else if (error.status === 422) leadTo(firstFault(error) ?? open[0])
+      else if (error.status === 422) leadTo(firstFault(error) ?? open[0], onAll)
       else setFault(error.message)
     } finally {
       setBusy(false)
@@ -91,7 +105,7 @@ export function SaveBar({ onLive }: { onLive: (sold: Sold) => void }): JSX.Eleme
                       onClick={(event) => {
                         event.preventDefault()
                         setup.attempt()
-                        leadTo(point)
+                        leadTo(point, onAll)
                       }}
                     >
                       {point.message}
@@ -148,9 +162,15 @@ function firstFault(error: ApiError): Fault | undefined {
 }
 
 /** Scrolls to the faulty field and focuses it, in the frame after the messages were drawn. */
-function leadTo(point: Fault | undefined): void {
+function leadTo(point: Fault | undefined, onAll?: () => void): void {
   if (!point) return
   requestAnimationFrame(() => {
+    const isShown = (id: string): boolean => document.getElementById(id) !== null
+    const isHere = isShown(fieldId(point.name ?? '')) || isShown(`list-${(point.name ?? '').toLowerCase()}`)
+    if (onAll && !isHere) {
+      onAll()
+      return leadTo(point)
+    }
     const list = document.getElementById(`list-${(point.name ?? '').toLowerCase()}`)
     const field =
       document.getElementById(fieldId(point.name ?? '')) ??

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import type { SetupState } from '../shared/wire.ts'
 import { Announcer } from './announcer.tsx'
+import { blankPlan, filledPlans, filledRoutes } from './form-state.ts'
 import type { Sold } from './live-page.tsx'
 import { Preview } from './preview.tsx'
 import { SaveBar } from './save-bar.tsx'
@@ -14,6 +16,7 @@ import { RefundsSection, SettlementSection } from './sections/settlement.tsx'
 import { StorageSection } from './sections/storage.tsx'
 import { TransportsSection } from './sections/transports.tsx'
 import { WalletSection } from './sections/wallet.tsx'
+import { isFresh, ShortForm } from './short-form.tsx'
 import { Snippets } from './snippets.tsx'
 import { SetupContext, useSetup } from './use-setup.ts'
 
@@ -25,10 +28,17 @@ export function SetupForm({
   onLive: (sold: Sold) => void
 }): JSX.Element {
   const setup = useSetup(state)
+  const [isShort, setShort] = useState(() => isFresh(setup))
+  const showAll = (): void => {
+    setShort(false)
+    if (filledPlans(setup.form.plans).length + filledRoutes(setup.form.routes).length > 0) return
+    setup.setRoutes([])
+    setup.setPlans([blankPlan()])
+  }
   return (
     <SetupContext.Provider value={setup}>
-      <main class="setup" id="main">
-        <SectionNav />
+      <main class={isShort ? 'setup short' : 'setup'} id="main">
+        {!isShort && <SectionNav />}
         <form class="setup-form" noValidate onSubmit={(event) => event.preventDefault()}>
           <div class="page-title">
             <h1>{state.configured ? 'Settings' : 'Start selling'}</h1>
@@ -38,17 +48,23 @@ export function SetupForm({
                 : 'A wallet and a price are enough. Everything is checked while you type, and nothing is live before you save.'}
             </p>
           </div>
-          <SellerSection />
-          <WalletSection />
-          <PlansSection />
-          <RoutesSection />
-          <CredentialsSection />
-          <SettlementSection />
-          <RefundsSection />
-          <StorageSection />
-          <TransportsSection />
-          <OperationsSection />
-          <SaveBar onLive={onLive} />
+          {isShort ? (
+            <ShortForm onAll={showAll} />
+          ) : (
+            <>
+              <SellerSection />
+              <WalletSection />
+              <PlansSection />
+              <RoutesSection />
+              <CredentialsSection />
+              <SettlementSection />
+              <RefundsSection />
+              <StorageSection />
+              <TransportsSection />
+              <OperationsSection />
+            </>
+          )}
+          <SaveBar onLive={onLive} {...(isShort && { onAll: showAll })} />
         </form>
         <aside class="setup-aside" aria-label="Preview">
           <Preview />

@@ -12,8 +12,15 @@ export class ApiError extends Error {
   }
 }
 
-/** The base path of the gateway: the part of the path before `/setup` or `/admin`. */
-export const basePath = location.pathname.replace(/\/(setup|admin)(\.html)?\/?$/, '')
+/** In an application of the seller's own, the dashboard's address ends with a slash, and its API is below it. */
+export const isEmbedded = location.pathname.endsWith('/')
+
+/** The part of the path before `/setup` or `/admin`; of an embedded dashboard, where it is mounted. */
+export const basePath = location.pathname.replace(isEmbedded ? /\/$/ : /\/(setup|admin)(\.html)?$/, '')
+
+/** The address of a path such as `/admin/api/overview`. */
+export const addressOf = (path: string): string =>
+  basePath + (isEmbedded ? path.replace(/^\/admin/, '') : path)
 
 let csrf = ''
 let onLoggedOut: () => void = () => {}
@@ -48,7 +55,7 @@ export async function logIn(token: string): Promise<void> {
 }
 
 async function call<T>(path: string, init: RequestInit): Promise<T> {
-  const response = await fetch(basePath + path, {
+  const response = await fetch(addressOf(path), {
     ...init,
     credentials: 'same-origin',
     cache: 'no-store',

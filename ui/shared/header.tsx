@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { basePath } from './api.ts'
+import { basePath, isEmbedded } from './api.ts'
 import type { Frame } from './app-frame.tsx'
 import { Brand, Icon } from './icons.tsx'
 
@@ -26,10 +26,12 @@ export function Header({
       </a>
       <header class="topbar">
         <Brand />
-        <nav aria-label="Pages">
-          {session.configured && link('admin', 'Dashboard')}
-          {link('setup', 'Setup')}
-        </nav>
+        {!isEmbedded && (
+          <nav aria-label="Pages">
+            {session.configured && link('admin', 'Dashboard')}
+            {link('setup', 'Setup')}
+          </nav>
+        )}
         <div class="topbar-end">
           {children}
           <button type="button" class="button quiet log-out" onClick={logOut}>

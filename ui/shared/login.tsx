@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, logIn } from './api.ts'
+import { ApiError, isEmbedded, logIn } from './api.ts'
 import { Brand } from './icons.tsx'
 
 /** Removes `?token=` from the address: it must not stay in the address bar, the history or a screenshot. */
@@ -47,8 +47,17 @@ export function Login({ purpose, onDone }: { purpose: string; onDone: () => void
         <Brand />
         <h1>{purpose}</h1>
         <p class="muted">
-          Log in with the operator’s token: the value of <code>ADMIN_TOKEN</code>, or the one that the server
-          printed in its log when it started.
+          Log in with the operator’s token:{' '}
+          {isEmbedded ? (
+            <>
+              the one that your application gives to <code>paystileAdmin</code>.
+            </>
+          ) : (
+            <>
+              the value of <code>ADMIN_TOKEN</code>, or the one that the server printed in its log when it
+              started.
+            </>
+          )}
         </p>
         <div class="field">
           <label for="token">Token</label>
@@ -78,7 +87,7 @@ export function Login({ purpose, onDone }: { purpose: string; onDone: () => void
 function faultOf(error: unknown): string {
   if (!(error instanceof ApiError)) return String(error)
   if (error.status === 401)
-    return 'This token is not right. Compare it with ADMIN_TOKEN or with the server’s log.'
+    return `This token is not right. Compare it with ${isEmbedded ? 'the one in your application' : 'ADMIN_TOKEN or with the server’s log'}.`
   if (error.status === 429) return 'Too many tries. Wait a minute, then try again.'
   return error.message
 }

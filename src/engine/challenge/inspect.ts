@@ -26,9 +26,11 @@ export function statusOf(challenge: ChallengeRow): ChallengeStatus {
 }
 
 /** Everything that is stored of a challenge, for A2A tasks and for the operator, without results and signatures. */
-export async function inspect(core: Core, challengeId: string): Promise<Dossier | undefined> {
-  const { store } = core
-  const row = await getOne(core, 'challenges', challengeId)
+export async function inspect(
+  { store }: Pick<Core, 'store'>,
+  challengeId: string,
+): Promise<Dossier | undefined> {
+  const [row] = await store.get('challenges', [challengeId])
   if (!row) return undefined
   const [attempts, receipts, refunds, audit] = await Promise.all([
     store.list('authorizations', challengeId),

@@ -149,7 +149,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case '/backup':
         return copyStore(backstage.store)
       case '/events':
-        return streamChanges(book, closing)
+        return streamChanges(book, closing, parts.streamLifeMs)
     }
     if (path.startsWith('/webhooks')) return webhookPage(backstage, path, query)
     const one = /^\/challenges\/([^/]+)$/.exec(path)?.[1]

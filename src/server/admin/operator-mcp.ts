@@ -19,7 +19,8 @@ export interface OperatorMcpParts {
   agentName: string
   /** Tools that change something are offered. */
   writes: boolean
-  diagnose(): Promise<Finding[]>
+  /** Absent: there is no tool `doctor`. */
+  diagnose?(): Promise<Finding[]>
 }
 
 /**
@@ -27,7 +28,9 @@ export interface OperatorMcpParts {
  * undefined: not its path.
  */
 export function createOperatorMcp({ api, agentName, writes, diagnose }: OperatorMcpParts): AdminApi {
-  const tools = OPERATOR_TOOLS.filter((tool) => writes || !tool.writes)
+  const tools = OPERATOR_TOOLS.filter((tool) => {
+    return (writes || !tool.writes) && (diagnose !== undefined || tool.name !== 'doctor')
+  })
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
   const card = {
     name: `${agentName} operator`,
@@ -42,7 +45,7 @@ export function createOperatorMcp({ api, agentName, writes, diagnose }: Operator
 
   async function run(tool: OperatorTool, args: Record<string, unknown>): Promise<CallToolResult> {
     const call = tool.call(args)
-    if (call === 'doctor') return shown(JSON.stringify({ findings: await diagnose() }), false)
+    if (call === 'doctor') return shown(JSON.stringify({ findings: await diagnose?.() }), false)
     // The host is never asked: the request stays in this process.
     const request = new Request(`http://localhost/admin/api${call.path}`, {
       ...(call.body && {

@@ -4,8 +4,11 @@ import type { SalesBook } from './sales-book.ts'
 const LEAST_MS = 500
 const PING_MS = 20_000
 
-/** Server-sent events which only say that something changed, at most twice a second; the page then asks for the data. */
-export function streamChanges(book: SalesBook, closing: AbortSignal): Response {
+/**
+ * Server-sent events which only say that something changed, at most twice a second; the page then asks for the data.
+ * After `lifeMs` it ends, and the page connects again: a server that cannot be told to end its streams closes all the same.
+ */
+export function streamChanges(book: SalesBook, closing: AbortSignal, lifeMs?: number): Response {
   const encoder = new TextEncoder()
   let end = () => {}
   const body = new ReadableStream<Uint8Array>({
@@ -29,14 +32,16 @@ export function streamChanges(book: SalesBook, closing: AbortSignal): Response {
         end()
         controller.close()
       }
+      const life = lifeMs === undefined ? undefined : setTimeout(() => stop(), lifeMs)
       end = () => {
         unwatch()
+        clearTimeout(life)
         clearInterval(ping)
         clearTimeout(waiting)
         closing.removeEventListener('abort', stop)
       }
       closing.addEventListener('abort', stop)
-      send(': connected\n\n')
+      send(lifeMs === undefined ? ': connected\n\n' : `retry: ${LEAST_MS}\n\n`)
       if (closing.aborted) stop()
     },
     cancel: () => end(),

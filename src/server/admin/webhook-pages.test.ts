@@ -50,6 +50,30 @@ async function post(path: string, body: object) {
 const listed = async (query = '') => (await get(`/webhooks/deliveries${query}`)).body.items as ShownDelivery[]
 
 describe('deliveries', () => {
+  test('alerts are among them once they have arrived, although no log has them', async () => {
+    await sell('http-1')
+    await clock.advance(1)
+    await backstage.events!.alert('gas-wallet-empty', 'send ETH')
+    await clock.advance(1)
+    await sell('http-2')
+    await pass()
+    const seen = (await listed()).map(({ type, phase }) => `${type} ${phase}`)
+    expect(seen).toEqual(['payment.settled DELIVERED', 'alert.raised DELIVERED', 'payment.settled DELIVERED'])
+    expect(await listed('?challenge=http-1')).toHaveLength(1)
+  })
+
+  test('are listed from the records alone, where the gateway and its endpoints are not known', async () => {
+    for (let index = 0; index < 700; index++) await sell(`http-${index}`)
+    await clock.advance(1000)
+    await sell('http-last')
+    await backstage.events!.alert('gas-wallet-empty', 'send ETH')
+    await pass()
+    backstage = { store: backstage.store } as Backstage
+    const items = await listed('?limit=2')
+    expect(items.map(({ type }) => type).sort()).toEqual(['alert.raised', 'payment.settled'])
+    expect(await listed('?challenge=http-last')).toMatchObject([{ challengeId: 'http-last' }])
+  })
+
   test('are listed newest first, with their answers, and page by page', async () => {
     for (let index = 0; index < 1200; index++) await sell(`http-${index}`)
     await pass()
@@ -77,7 +101,7 @@ describe('deliveries', () => {
     await sell('refused')
     await pass()
     expect(await listed('?phase=waiting')).toMatchObject([{ challengeId: 'refused', phase: 'WAITING' }])
-    clock.advance(3 * DAY_MS)
+    await clock.advance(3 * DAY_MS)
     await pass()
     expect(await listed('?phase=waiting')).toEqual([])
     expect(await listed('?phase=parked')).toMatchObject([{ challengeId: 'refused', nextTryAt: null }])
@@ -101,9 +125,9 @@ describe('deliveries', () => {
 
   test('a range is resent: all of it, or what did not arrive', async () => {
     await sell('before')
-    clock.advance(DAY_MS)
+    await clock.advance(DAY_MS)
     await sell('within')
-    clock.advance(DAY_MS)
+    await clock.advance(DAY_MS)
     await sell('after')
     await pass()
     const range = { from: '2030-02-01', to: '2030-02-02' }

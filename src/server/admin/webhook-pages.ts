@@ -83,6 +83,13 @@ async function deliveries({ store, events }: Books, query: URLSearchParams): Pro
     const due = (await store.listDue?.('webhooks', 0, limit)) ?? []
     return told(due.filter((row) => row.phase === 'WAITING'))
   }
+  if (!events) {
+    // Records that are read without their gateway: the endpoints are not known, but what was sent to them is.
+    const rows = (await newestDue(store)).filter(
+      (row) => challenge === undefined || row.challengeId === challenge,
+    )
+    return told(rows.sort(newestFirst).slice(0, limit))
+  }
   const rowsOf = (entries: Awaited<ReturnType<typeof store.audit>>) =>
     deliveriesOf({ store, events }, entries)
   if (challenge !== undefined) return told((await rowsOf(await store.audit(challenge))).reverse())
@@ -94,8 +101,32 @@ async function deliveries({ store, events }: Books, query: URLSearchParams): Pro
     found.push(...(await rowsOf(entries)).reverse())
     to = from
   }
+  // Alerts are in no log: they are found among what was sent last.
+  if (before === undefined) {
+    const since = to > 0 ? (found.at(-1)?.facts.at ?? 0) : 0
+    const alerts = (await newestDue(store)).filter((row) => row.challengeId === '' && row.facts.at >= since)
+    if (alerts.length > 0) found.push(...alerts)
+    if (alerts.length > 0) found.sort(newestFirst)
+  }
   // A whole page at a time, so that the cursor never stands between two events of one entry.
   return told(found, to > 0 ? String(to + 1) : null)
+}
+
+const newestFirst = (one: WebhookRow, other: WebhookRow): number => other.facts.at - one.facts.at
+
+/** The deliveries that are due last: those that have ended wait to be removed, the newest the longest. */
+async function newestDue(store: Books['store']): Promise<WebhookRow[]> {
+  if (!store.listDue) return []
+  const isBeyond = async (offset: number) => (await store.listDue!('webhooks', offset, 1)).length === 0
+  let high = PAGE
+  while (!(await isBeyond(high))) high *= 2
+  let low = 0
+  while (high - low > PAGE / 2) {
+    const middle = Math.floor((low + high) / 2)
+    if (await isBeyond(middle)) high = middle
+    else low = middle
+  }
+  return store.listDue('webhooks', Math.max(0, high - PAGE), PAGE)
 }
 
 /** The stored deliveries of these log entries, in their order. */

@@ -27,7 +27,7 @@ beforeEach(() => {
   auth = createAuth({
     token,
     sessions: createSessions(),
-    pageLocation: () => ({ basePath: '/pay', hosts: ['shop.example'], secure }),
+    pageLocation: () => ({ cookiePaths: ['/pay/admin', '/pay/setup'], hosts: ['shop.example'], secure }),
     describe: () => ({ configured: true }),
     describeForOperator: () => ({ network: 'eip155:84532' }),
     now: () => now,

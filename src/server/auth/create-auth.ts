@@ -9,8 +9,14 @@ import { SESSION_SECONDS, type Session, type Sessions } from './sessions.ts'
 export interface AuthOptions {
   token: AdminToken
   sessions: Sessions
-  /** Where the pages are now: what their paths begin with, their hosts beside `Host`, and whether they are on https. */
-  pageLocation(request: Request): { basePath: string; hosts: readonly string[]; secure: boolean }
+  /** Where the pages are now: the paths that their cookie is for, their hosts beside `Host`, and whether they are on https. */
+  pageLocation(request: Request): {
+    cookiePaths: readonly string[]
+    hosts: readonly string[]
+    secure: boolean
+  }
+  /** What the operator calls the token; default `ADMIN_TOKEN`. */
+  tokenName?: string
   /** Shown to everybody by `GET /admin/api/session`. */
   describe(): Record<string, unknown>
   /** Shown there to those who are logged in, in addition. */
@@ -37,14 +43,12 @@ export interface TokenRefusal {
   retryAfterSeconds?: number
 }
 
-/** The paths of the pages and of their APIs; no route of the seller can be below them. */
-const COOKIE_PATHS = ['/admin', '/setup']
 const TRIES_PER_MINUTE = 10
 const LOGIN_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
 
 /** Who may use /setup and /admin: a cookie with a CSRF token for browsers, the bearer `ADMIN_TOKEN` for scripts. */
 export function createAuth(options: AuthOptions): Auth {
-  const { token, sessions, pageLocation, now = Date.now } = options
+  const { token, sessions, pageLocation, tokenName = 'ADMIN_TOKEN', now = Date.now } = options
   const limit = createRateLimit({ perMinute: TRIES_PER_MINUTE })
 
   /** Counts a try; returns the refusal when there were too many. */
@@ -61,7 +65,7 @@ export function createAuth(options: AuthOptions): Auth {
   }
 
   const whereTokenIs = () =>
-    token.printed() === undefined ? 'It is ADMIN_TOKEN.' : 'The newest one is in the log.'
+    token.printed() === undefined ? `It is ${tokenName}.` : 'The newest one is in the log.'
 
   function refuseToken(request: Request, given: unknown, peer: Peer): TokenRefusal | undefined {
     const bearer = bearerOf(request)
@@ -83,9 +87,9 @@ export function createAuth(options: AuthOptions): Auth {
 
   /** Sets the cookie for the paths of the operator's pages and APIs only, so that browsers never send it with a buyer's call. */
   function withCookie(response: Response, request: Request, value: string, maxAgeSeconds: number): Response {
-    const { basePath, secure } = pageLocation(request)
-    for (const path of COOKIE_PATHS) {
-      const parts = [`${OPERATOR_COOKIE}=${value}`, `Path=${basePath}${path}`, `Max-Age=${maxAgeSeconds}`]
+    const { cookiePaths, secure } = pageLocation(request)
+    for (const path of cookiePaths) {
+      const parts = [`${OPERATOR_COOKIE}=${value}`, `Path=${path}`, `Max-Age=${maxAgeSeconds}`]
       const rules = ['HttpOnly', 'SameSite=Strict', ...(secure ? ['Secure'] : [])]
       response.headers.append('set-cookie', [...parts, ...rules].join('; '))
     }
@@ -109,7 +113,7 @@ export function createAuth(options: AuthOptions): Auth {
     if (bearer !== undefined) {
       // A wrong token counts as a try, as at the login; the right one is accepted even when there were too many tries.
       if (token.matches(bearer)) return needsJson(request)
-      return countTry(peer) ?? apiReply(401, { error: 'This is not ADMIN_TOKEN.' })
+      return countTry(peer) ?? apiReply(401, { error: `This is not ${tokenName}.` })
     }
     const session = sessionOf(request)
     if (!session) return apiReply(401, { error: 'Log in first.' })
@@ -128,7 +132,7 @@ export function createAuth(options: AuthOptions): Auth {
       const { hosts } = pageLocation(request)
       if (comesFromElsewhere(request, hosts)) {
         return apiReply(403, {
-          error: 'Only the pages of this server may ask this; open /admin and use them.',
+          error: 'Only the pages of this server may ask this; open the dashboard and use it.',
         })
       }
       switch (`${request.method} ${path}`) {

@@ -38,6 +38,12 @@ export async function checkCandidate(
     const { name, message } = variableFault(line)
     if (name) tell(name, 'warn', message)
   }
+  const lonely = config && onlyHere(config.baseUrl)
+  if (lonely) {
+    const fix =
+      'Set the address at which others reach it, for example https://api.example.com, before they buy.'
+    tell('BASE_URL', 'warn', `Only this machine can reach ${lonely}. ${fix}`)
+  }
   const [findings, tooSmall] = await Promise.all([runChecks(liveChecks(options)), findTooSmall(options)])
   for (const { name, level, message, fix } of findings) {
     tell(name, level, fix ? `${sentence(message)} ${fix}` : sentence(message))
@@ -54,4 +60,10 @@ export async function checkCandidate(
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+}
+
+/** The host, if no other machine can reach it. */
+function onlyHere(url: string): string | undefined {
+  const { host, hostname } = new URL(url)
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname) ? host : undefined
 }

@@ -25,6 +25,7 @@ import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, publicFault, type SafeguardOptions } from './safeguards.ts'
 import { createBalanceEndpoint } from './serve-balance.ts'
+import { PLAN_PAGES } from './serve-plans.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
 import { createAccessAgain, type SignIn } from './sign-in.ts'
 
@@ -228,7 +229,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   if (context.credits) endpoints['/x402/credits'] = { GET: createBalanceEndpoint(context, context.credits) }
   for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(context))
   const listed = [
-    ...Object.entries(endpoints).map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
+    ...Object.entries(endpoints)
+      .filter(([path]) => !path.startsWith(PLAN_PAGES))
+      .map(([path, methods]) => `${Object.keys(methods)[0]} ${basePath}${path}`),
     `GET ${basePath}${CHALLENGES}:challengeId`,
     ...(receipts ? [`GET ${basePath}${RECEIPTS}:challengeId`] : []),
     ...(options.routes ? options.discovery.routes : []).map(

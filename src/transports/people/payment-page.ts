@@ -52,8 +52,8 @@ export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
   const networks = parts.networks.map(shownToWallets)
   const end = `<p class="soft small">${[
     'The payment is a signature: the wallet needs no coins for gas.',
-    refunds?.policy === 'automatic' && 'If the call fails, your money goes back automatically.',
-    refunds?.policy === 'manual' && 'If the call fails, the seller sends your money back by hand.',
+    refunds?.policy === 'automatic' && 'If it cannot be delivered, your money goes back automatically.',
+    refunds?.policy === 'manual' && 'If it cannot be delivered, the seller sends your money back by hand.',
     shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`,
   ]
     .filter(Boolean)
@@ -68,9 +68,10 @@ ${frame.close(bundle)}`
         | undefined
       if (!terms) return challenge
       const { description, method, url } = terms.resource
+      const plan = terms.accepts[0]?.extra?.planId
       const data: PayOffer = { terms, networks }
       const body = `${frame.open(`${description} · ${seller.name}`)}<main class="card">
-<p class="soft mono">${escapeHtml(`${method} ${shownPath(url)}`)}</p>
+<p class="soft mono">${escapeHtml(plan === undefined ? `${method} ${shownPath(url)}` : `plan ${plan}`)}</p>
 <h1>${escapeHtml(description)}</h1>
 <p class="price">${priceOf(terms, networks)}</p>
 <div id="pay"><noscript><p class="note wait">To pay here with a wallet, allow JavaScript. Programs need none: the terms are in the header PAYMENT-REQUIRED.</p></noscript></div>

@@ -1,3 +1,4 @@
+import { dollarsToMicro } from '../../protocol/amount.ts'
 import { type Offer, type PaidRoute, type Plan, paidRoutes, routeBase } from '../onboarding/offer.ts'
 
 /** A text to copy, with what it is for. */
@@ -21,7 +22,7 @@ export function readyTexts(parts: TextParts): ReadyText[] {
   return [
     agentPrompt(parts),
     ...(parts.mcp ? mcpEntries(parts) : []),
-    ...(what ? [command(parts), code(parts, what)] : []),
+    ...(what ? [bridgeEntry(parts, what), command(parts), code(parts, what)] : []),
   ]
 }
 
@@ -36,13 +37,31 @@ Tell me the price and wait for my yes before you sign. Pay once per purchase: on
   }
 }
 
-function mcpEntries({ baseUrl, discovery }: TextParts): ReadyText[] {
-  const url = `${baseUrl}/mcp`
-  const name =
-    discovery.agentName
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, '-')
-      .replace(/^-+|-+$/g, '') || 'paystile'
+/** What the seller is called in a client's settings. */
+function entryName({ discovery }: TextParts): string {
+  const words = discovery.agentName.toLowerCase().replace(/[^a-z0-9]+/g, '-')
+  return words.replace(/^-+|-+$/g, '') || 'paystile'
+}
+
+/** For assistants that hold no wallet: the bridge pays in their place, whether or not the gateway itself speaks MCP. */
+function bridgeEntry(parts: TextParts, what: Plan | PaidRoute): ReadyText {
+  const most = 'most' in what ? what.most : what.unitAmount
+  const limits = ['--max-amount', most, '--max-total', dailyLimit(most), '--confirm']
+  const args = ['-y', 'paystile', 'bridge', parts.baseUrl, ...limits, '--key-file', '/path/to/your/key']
+  return {
+    title: 'An assistant that pays',
+    hint: 'Into the file with mcpServers of a desktop assistant or editor that has no wallet. It asks you before it pays from the key in that file, and stays within these limits.',
+    text: JSON.stringify({ mcpServers: { [entryName(parts)]: { command: 'npx', args } } }, null, 2),
+  }
+}
+
+const DAILY_LIMIT = '$5.00'
+const dailyLimit = (most: string): string =>
+  dollarsToMicro(most) > dollarsToMicro(DAILY_LIMIT) ? most : DAILY_LIMIT
+
+function mcpEntries(parts: TextParts): ReadyText[] {
+  const url = `${parts.baseUrl}/mcp`
+  const name = entryName(parts)
   return [
     {
       title: 'MCP: most clients',

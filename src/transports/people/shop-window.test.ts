@@ -4,7 +4,7 @@ import { readyTexts, type TextParts } from './shop-texts.ts'
 import { createShopWindow, type ShopWindow } from './shop-window.ts'
 
 const [base, sepolia] = NETWORKS
-const parts: TextParts & { seller: Parameters<typeof createShopWindow>[0]['seller'] } = {
+const parts: Parameters<typeof createShopWindow>[0] = {
   discovery: {
     agentName: 'Weather API',
     description: 'Forecasts',
@@ -32,6 +32,7 @@ const parts: TextParts & { seller: Parameters<typeof createShopWindow>[0]['selle
   contactEmail: null,
   documents: true,
   seller: { name: 'Weather API', logoUrl: null, color: null },
+  sellsPlansByHand: true,
 }
 const page = (window: ShopWindow, headers: Record<string, string> = {}, method = 'GET') =>
   window(new Request('https://api.example.com/pay/', { method, headers }))
@@ -50,6 +51,9 @@ test('it says what is sold, for how much, on which networks, and how to buy', ()
     expect(body).toContain(words)
   expect(body).toContain('npx paystile buy https://api.example.com/pay')
   expect(body).toContain('<a href="https://api.example.com/pay/today">Open and pay with a wallet</a>')
+  expect(body).toMatch(
+    /<a href="https:\/\/api\.example\.com\/pay\/x402\/plans\/[^"]+" aria-label="Buy with a wallet: /,
+  )
   expect(body, 'an address with a parameter cannot be opened as it stands').not.toContain(
     'href="https://api.example.com/pay/weather',
   )
@@ -112,10 +116,16 @@ test('the texts to copy leave out what is switched off, and the code has twelve 
     'MCP: most clients',
     'MCP: VS Code',
     'MCP: Claude Code',
+    'An assistant that pays',
     'In a terminal',
     'In code',
   ])
-  expect(titles({ mcp: false })).toEqual(['For an agent', 'In a terminal', 'In code'])
+  expect(titles({ mcp: false })).toEqual([
+    'For an agent',
+    'An assistant that pays',
+    'In a terminal',
+    'In code',
+  ])
   const textOf = (title: string, more: Partial<TextParts> = {}) =>
     readyTexts({ ...parts, ...more }).find((ready) => ready.title === title)!.text
   expect(textOf('For an agent')).toContain('https://api.example.com/pay/skills.md')
@@ -123,5 +133,16 @@ test('the texts to copy leave out what is switched off, and the code has twelve 
   expect(textOf('In code').split('\n')).toHaveLength(12)
   expect(textOf('In code')).toContain('pay("https://api.example.com/pay/weather/YOUR_CITY")')
   const plansOnly = { ...parts.discovery, routes: [] }
+  const bridgeArgs = (more: Partial<TextParts> = {}) =>
+    Object.values(
+      JSON.parse(textOf('An assistant that pays', more)).mcpServers as Record<string, { args: string[] }>,
+    )[0]!.args.join(' ')
+  expect(bridgeArgs()).toBe(
+    '-y paystile bridge https://api.example.com/pay --max-amount $0.01 --max-total $5.00 --confirm --key-file /path/to/your/key',
+  )
+  const dear = [{ planId: 'dear', unitAmount: '$20.00' }]
+  expect(bridgeArgs({ discovery: { ...plansOnly, plans: dear } })).toContain(
+    '--max-amount $20.00 --max-total $20.00',
+  )
   expect(textOf('In code', { discovery: plansOnly })).toContain('{"planId":"many"}'.replaceAll('"', '\\"'))
 })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { headerOf } from '../http/native-request.ts'
 import { escapeHtml } from '../http/render-receipt.ts'
 import type { Reply } from '../http/reply.ts'
+import { planPath } from '../http/serve-plans.ts'
 import { granted, prepaid, sellsCredits } from '../onboarding/credit-words.ts'
 import { type PaidRoute, type Plan, paidRoutes, payToOn, routeBase } from '../onboarding/offer.ts'
 import { createPageFrame, type Seller } from './page-frame.ts'
@@ -9,6 +10,12 @@ import { type ReadyText, readyTexts, type TextParts } from './shop-texts.ts'
 
 /** Answers with the page, or with 304 to whoever has it. */
 export type ShopWindow = (request: Request) => Reply
+
+export interface ShopParts extends TextParts {
+  seller: Seller
+  /** A plan has a page at which a wallet pays for it. */
+  sellsPlansByHand: boolean
+}
 
 /** Without scripts the texts are selected by hand; with them, each gets a button. */
 const SCRIPT = `for (const box of document.querySelectorAll('.copied')) {
@@ -35,7 +42,7 @@ const SCRIPT = `for (const box of document.querySelectorAll('.copied')) {
 }`
 
 /** The page that says to people what is sold and how to buy it: made here, once. */
-export function createShopWindow(parts: TextParts & { seller: Seller }): ShopWindow {
+export function createShopWindow(parts: ShopParts): ShopWindow {
   const frame = createPageFrame(parts.seller)
   const { seller, discovery } = parts
   const body = `${frame.open(seller.name, 'h1')}<main>
@@ -75,11 +82,15 @@ function networks({ networks: sold, discovery }: TextParts): string {
   return `<dl>${rows.join('')}</dl>${any}`
 }
 
-function catalog(parts: TextParts): string {
+function catalog(parts: ShopParts): string {
   const { plans, routes } = parts.discovery
   const free = routes.filter((route) => route.free)
   const lists: Array<[title: string, intro: string, items: string[]]> = [
-    ['Plans', 'One payment, then a token that opens the API for a while.', plans.map(planItem)],
+    [
+      'Plans',
+      'One payment, then a token that opens the API for a while.',
+      plans.map((plan) => planItem(parts, plan)),
+    ],
     ['Calls', 'One payment per call.', paidRoutes(parts).map((route) => routeItem(parts, route))],
     [
       'Free',
@@ -99,8 +110,12 @@ function catalog(parts: TextParts): string {
     .join('\n')
 }
 
-const planItem = ({ planId, unitAmount, credits, description }: Plan): string =>
-  item(planId, `${unitAmount}${granted(credits)}`, description, '')
+function planItem(parts: ShopParts, { planId, unitAmount, credits, description }: Plan): string {
+  const link = parts.sellsPlansByHand
+    ? `<p><a href="${escapeHtml(parts.baseUrl + planPath(planId))}" aria-label="Buy with a wallet: ${escapeHtml(planId)}">Buy with a wallet</a></p>`
+    : ''
+  return item(planId, `${unitAmount}${granted(credits)}`, description, link)
+}
 
 function routeItem(parts: TextParts, { method, path, price, credits, description }: PaidRoute): string {
   // A browser that opens it gets the page that takes the payment.
@@ -116,10 +131,16 @@ function item(what: string, cost: string, description: string | undefined, more:
   return `<li><span class="what mono">${escapeHtml(what)}</span><span class="cost">${escapeHtml(cost)}</span><div class="more">${text}${more}</div></li>`
 }
 
-function howToBuy(parts: TextParts): string {
-  const byHand = paidRoutes(parts).some(({ method }) => method === 'GET')
-    ? '<h3>By hand</h3><p>Open the address of a GET call in a browser that has a wallet: it shows the price, takes the payment and shows the answer.</p>'
-    : ''
+function howToBuy(parts: ShopParts): string {
+  const ways = [
+    parts.sellsPlansByHand && parts.discovery.plans.length > 0 && 'Follow the link of a plan',
+    paidRoutes(parts).some(({ method }) => method === 'GET') && 'open the address of a GET call',
+  ].filter((way) => way !== false)
+  const how = ways.join(', or ')
+  const byHand =
+    how === ''
+      ? ''
+      : `<h3>By hand</h3><p>${how.charAt(0).toUpperCase()}${how.slice(1)} in a browser that has a wallet: it shows the price, takes the payment and shows what you bought.</p>`
   return `<section class="card"><h2>How to buy</h2>
 <p>Ask, get the price (HTTP 402), sign it with a wallet, and send the same request again. The signature is the payment: no account, no gas.</p>
 ${byHand}${readyTexts(parts).map(copyable).join('\n')}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { Field, Flag, More } from '../fields.tsx'
+import { WebhookTest } from '../webhook-test.tsx'
 import { Section } from './section.tsx'
 
 export function OperationsSection(): JSX.Element {
@@ -23,11 +24,12 @@ export function OperationsSection(): JSX.Element {
       <Field
         name="WEBHOOK_URL"
         label="Webhooks"
-        hint="Told of every sale, refund and alert by a signed POST. Several: separated by commas. The dashboard has a test button."
+        hint="Told of every sale, refund and alert by a signed POST. Several: separated by commas."
         placeholder="https://shop.example.com/hooks"
         inputMode="url"
         optional
       />
+      <WebhookTest />
       <More title="Webhooks: secret and private hosts">
         <Field
           name="WEBHOOK_SECRET"

@@ -1,28 +1,16 @@
 import type { JSX } from 'preact'
-import { RadioCards } from '../choice.tsx'
 import { Field, More } from '../fields.tsx'
 import { chosenNetworks } from '../networks.ts'
 import { useSetupContext } from '../use-setup.ts'
-import { AddNetwork, NetworkList, NetworkRules } from './network-list.tsx'
+import { FirstNetworks, firstChoice } from './first-networks.tsx'
+import { AddNetwork, NetworkRules } from './network-list.tsx'
 import { Section } from './section.tsx'
-
-/** Most sellers begin with one of these. */
-const FIRST_CHOICES = [
-  { value: 'testnet', text: 'Free test money. Start here.' },
-  { value: 'mainnet', text: 'Real USDC.' },
-] as const
 
 export function WalletSection(): JSX.Element {
   const setup = useSetupContext()
   const { networks } = setup.state
   const chosen = chosenNetworks(setup.form.values, networks)
-  const only = chosen.length === 1 ? chosen[0]?.network : undefined
-  const card = FIRST_CHOICES.find(({ value }) => only?.aliases.includes(value))?.value
-  const sides = FIRST_CHOICES.map(({ value, text }) => ({
-    value,
-    title: networks.find(({ aliases }) => aliases.includes(value))?.name ?? value,
-    text,
-  }))
+  const card = firstChoice(setup)
   // What is for one network only is refused with several: it is shown as long as it is there to be removed.
   const isThere = (name: string): boolean =>
     setup.state.secrets[name]?.set === true || Boolean(setup.form.secrets[name] || setup.form.values[name])
@@ -32,23 +20,7 @@ export function WalletSection(): JSX.Element {
       id="wallet"
       intro="Where the money goes. The server never needs the key of this wallet to receive."
     >
-      {card ? (
-        <RadioCards
-          legend="Network"
-          name="network"
-          sides={sides}
-          value={card}
-          disabled={setup.isLocked('SVC_NETWORK')}
-          onChange={(word) => setup.set('SVC_NETWORK', word === 'testnet' ? '' : word)}
-        />
-      ) : (
-        <NetworkList />
-      )}
-      {setup.isLocked('SVC_NETWORK') && (
-        <p class="hint">
-          It is set in the environment, as <code>SVC_NETWORK</code>.
-        </p>
-      )}
+      <FirstNetworks />
       <AddNetwork />
       {!card && <NetworkRules />}
       <Field

@@ -1,0 +1,127 @@
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import { type CallShape, callArguments } from './call-arguments.ts'
+import { type SellerTool, toolName } from './seller.ts'
+
+type Operation = {
+  parameters?: Array<{
+    in?: string
+    name?: string
+    required?: boolean
+    description?: string
+    schema?: object
+  }>
+  requestBody?: { content?: Record<string, { schema?: Record<string, unknown> }> }
+}
+/** Those parts of a gateway's openapi.json that say more of a route than its catalog. */
+export interface Description {
+  paths?: Record<string, { servers?: Array<{ url?: string }> } & Record<string, unknown>>
+}
+
+/** A tool per plan and per route of a gateway. */
+export function gatewayTools(
+  base: string,
+  { agentName, plans, routes }: DiscoveryCatalog,
+  description: Description = {},
+): SellerTool[] {
+  return [
+    ...plans.map((plan) => planTool(base, agentName, plan)),
+    ...routes.map((route) => routeTool(agentName, route, shapeOf(base, route, description))),
+  ]
+}
+
+function planTool(base: string, agentName: string, plan: DiscoveryCatalog['plans'][number]): SellerTool {
+  const { planId, unitAmount, credits, description } = plan
+  const calls =
+    credits === undefined ? '' : ` It pays for ${credits} credits, which calls then cost instead of money.`
+  return {
+    listing: {
+      name: toolName(`buy_${planId}`),
+      description: `${sentence(description)}Buys the plan ${planId} of ${agentName} for ${unitAmount}; answers its access token, and where it is used.${calls}`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          resourceId: {
+            type: 'string',
+            description: 'What the access is for, if the seller has several things.',
+          },
+        },
+        additionalProperties: false,
+      },
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    },
+    purchaseOf(args) {
+      const { resourceId, ...rest } = args
+      const [unknown] = Object.keys(rest)
+      if (unknown !== undefined)
+        return `There is no argument ${JSON.stringify(unknown)}; it takes resourceId.`
+      if (resourceId !== undefined && typeof resourceId !== 'string') return 'resourceId must be text.'
+      return { kind: 'plan', baseUrl: base, planId, ...(resourceId !== undefined && { resourceId }) }
+    },
+  }
+}
+
+function routeTool(
+  agentName: string,
+  route: DiscoveryCatalog['routes'][number],
+  shape: CallShape,
+): SellerTool {
+  const { routeId, method, path, free, unitAmount, maxAmount, credits, description } = route
+  const price = free
+    ? 'is free'
+    : unitAmount === undefined
+      ? `costs at most ${maxAmount}`
+      : `costs ${unitAmount}`
+  const orCredits = credits === undefined ? '' : `, or ${credits} of the credits of a plan that was bought`
+  const { inputSchema, callOf } = callArguments(shape)
+  return {
+    listing: {
+      name: toolName(routeId),
+      description: `${sentence(description)}${method} ${path} of ${agentName}; a call ${price}${orCredits}.`,
+      inputSchema,
+      annotations: { readOnlyHint: false, destructiveHint: method === 'DELETE', openWorldHint: true },
+    },
+    purchaseOf(args) {
+      const call = callOf(args)
+      return typeof call === 'string' ? call : { kind: 'call', ...call }
+    },
+  }
+}
+
+/** Embedded routes may be beside the gateway and not below it, which its description says. */
+function shapeOf(
+  base: string,
+  { method, path }: DiscoveryCatalog['routes'][number],
+  { paths }: Description,
+): CallShape {
+  const item = paths?.[path.replace(/\/:([^/]+)/g, '/{$1}')]
+  const server = item?.servers?.[0]?.url?.replace(/\/+$/, '')
+  const near = server !== undefined && URL.canParse(server) && new URL(server).origin === new URL(base).origin
+  const operation = item?.[method.toLowerCase()] as Operation | undefined
+  return {
+    method,
+    url: `${near ? server : base}${path}`,
+    query: queryOf(operation),
+    body: operation?.requestBody?.content?.['application/json']?.schema,
+  }
+}
+
+function queryOf(operation: Operation | undefined): Record<string, unknown> | undefined {
+  const listed =
+    operation?.parameters?.filter(({ in: place, name }) => place === 'query' && name !== undefined) ?? []
+  if (listed.length === 0) return undefined
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      listed.map(({ name, schema, description }) => [
+        name!,
+        { ...schema, ...(description && { description }) },
+      ]),
+    ),
+    required: listed.filter(({ required }) => required === true).map(({ name }) => name!),
+  }
+}
+
+function sentence(text: string | undefined): string {
+  if (!text) return ''
+  return /[.!?]$/.test(text) ? `${text} ` : `${text}. `
+}

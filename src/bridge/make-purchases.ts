@@ -1,0 +1,279 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { authorizationOf } from '../buyer/authorization-status.ts'
+import {
+  type BuyerAccount,
+  BuyerError,
+  createBuyer,
+  type Offer,
+  type PaymentStorage,
+  type StoredPayment,
+} from '../buyer/index.ts'
+import { microToDollars } from '../protocol/amount.ts'
+import { findNetwork } from '../protocol/networks.ts'
+import { afterFailure, statusOf } from './after-failure.ts'
+import { type Fulfilled, fulfil } from './fulfil.ts'
+import type { Ledger } from './ledger.ts'
+import type { McpConnections } from './mcp-connections.ts'
+import type { OrderBook } from './order-book.ts'
+import { describePurchase, hostOf, type Purchase } from './purchase.ts'
+import { failure, withRemark } from './results.ts'
+import { toolFetch } from './tool-exchange.ts'
+
+export interface PurchaseParts {
+  account: BuyerAccount
+  maxAmount: string
+  maxTotalMicro: bigint
+  maxTotal: string
+  allowedHosts: readonly string[]
+  payments: PaymentStorage
+  ledger: Ledger
+  book: OrderBook
+  connections: McpConnections
+  maxBytes: number
+  say(line: string): void
+}
+
+export type Made =
+  | {
+      kind: 'answered'
+      result: CallToolResult /** To be called once the answer has reached whoever asked. */
+      handedOver(): void
+    }
+  /** Its price is not agreed to; nothing was signed. */
+  | { kind: 'unconfirmed'; offer: Offer }
+
+/** Whether a price may be paid. Undefined: whatever the limits allow. */
+export type Agreed = { upToMicro: bigint } | undefined
+
+export interface Purchases {
+  make(purchase: Purchase, agreed: Agreed): Promise<Made>
+  /** Finishes what an earlier process began, with the payments that it signed. */
+  finishEarlier(): Promise<void>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+}
+
+const MAX_WAIT_MS = 240_000
+
+class NotAgreed extends Error {
+  readonly offer: Offer
+  constructor(offer: Offer) {
+    super('the price is not agreed to')
+    this.offer = offer
+  }
+}
+
+/**
+ * Buys what tool calls ask for. An order is on disk before anything is signed, the payment before it is sent, the answer
+ * before the order is closed: whoever starts again finds one of them, and signs nothing anew.
+ */
+export function createPurchases(parts: PurchaseParts): Purchases {
+  const { book, payments, ledger, say } = parts
+  const running = new Map<string, Promise<Made>>()
+  let earlier: Promise<unknown> | undefined
+
+  /** The same call at the same time is one purchase: a client may have asked again because it waited too long. */
+  function once(name: string, work: () => Promise<Made>): Promise<Made> {
+    const made = running.get(name) ?? work().finally(() => running.delete(name))
+    running.set(name, made)
+    return made
+  }
+
+  async function make(purchase: Purchase, agreed: Agreed): Promise<Made> {
+    const name = book.nameOf(purchase)
+    const unlock = await book.lock(name, MAX_WAIT_MS)
+    if (!unlock)
+      return plain(failure('Another bridge has been making this very call for minutes. Call again later.'))
+    try {
+      const kept = book.answer(name)
+      if (!kept) return await work(purchase, agreed)
+      const remark = `This was bought at ${kept.at} and had not reached you. It cost nothing now; call again for a new one.`
+      return {
+        kind: 'answered',
+        result: withRemark(kept.result, remark),
+        handedOver: () => book.dropAnswer(name),
+      }
+    } finally {
+      unlock()
+    }
+  }
+
+  async function work(purchase: Purchase, agreed: Agreed): Promise<Made> {
+    const order = book.open(purchase)
+    let outcome: Fulfilled | BuyerError | Error
+    try {
+      outcome = await fulfil(buyerFor(purchase, order.id, agreed), purchase, order.id)
+    } catch (error) {
+      if (error instanceof NotAgreed) {
+        order.finished()
+        return { kind: 'unconfirmed', offer: error.offer }
+      }
+      outcome = error instanceof Error ? error : new Error(String(error))
+    }
+    const payment = await payments.get(order.id)
+    if (!payment) {
+      order.finished()
+      return plain(await resultOf(outcome, undefined))
+    }
+    const end = await endOf(outcome, payment)
+    const result = await resultOf(outcome, payment, end)
+    if (end === 'open') return plain(result)
+    await record(payment, outcome, end)
+    // Only what was paid for is worth keeping.
+    if (end === 'paid') book.saveAnswer(purchase, result, new Date().toISOString())
+    await payments.forget(order.id, payment)
+    order.finished()
+    const name = book.nameOf(purchase)
+    return { kind: 'answered', result, handedOver: () => book.dropAnswer(name) }
+  }
+
+  /** What became of the money: it moved, it cannot move any more, or it still can. */
+  async function endOf(
+    outcome: Fulfilled | Error,
+    payment: StoredPayment,
+  ): Promise<'paid' | 'unused' | 'open'> {
+    if (!(outcome instanceof Error) && outcome.delivered) return 'paid'
+    if (outcome instanceof BuyerError && PAID.has(outcome.code)) return 'paid'
+    const status = await statusOf(payment)
+    if (status.kind === 'unused') return 'unused'
+    const refused =
+      !(outcome instanceof Error) || (outcome instanceof BuyerError && outcome.code === 'REFUSED')
+    // The seller has the money and refuses: asking on changes nothing.
+    return status.kind === 'used' && refused ? 'paid' : 'open'
+  }
+
+  async function record(
+    payment: StoredPayment,
+    outcome: Fulfilled | Error,
+    end: 'paid' | 'unused',
+  ): Promise<void> {
+    const { nonce } = authorizationOf(payment)
+    if (end === 'unused') return ledger.unused(nonce)
+    const transaction = outcome instanceof Error ? undefined : outcome.receipt?.transaction
+    await ledger.paid(nonce, { network: payment.network, transaction })
+  }
+
+  async function resultOf(
+    outcome: Fulfilled | Error,
+    payment: StoredPayment | undefined,
+    end?: 'paid' | 'unused' | 'open',
+  ): Promise<CallToolResult> {
+    const spentMicro = await ledger.spentTodayMicro()
+    if (outcome instanceof Error)
+      return failure(afterFailure(outcome, { ...parts, payment, end, spentMicro }))
+    const { result, remark, receipt } = outcome
+    const told = withRemark(result, remark)
+    if (!payment) return told
+    const price = microToDollars(BigInt(payment.amount))
+    if (end === 'open')
+      return withRemark(
+        { ...told, isError: true },
+        `A payment of ${price} was sent and may still be charged. The same call sends the same payment again, and signs no other.`,
+      )
+    if (end === 'unused') return withRemark({ ...told, isError: true }, 'Nothing was charged.')
+    const place = findNetwork(payment.network)?.name ?? payment.network
+    const where = receipt?.transaction ? `, transaction ${receipt.transaction}` : ''
+    return withRemark(
+      told,
+      `Paid ${price} on ${place}${where}. Spent today: ${microToDollars(spentMicro)} of ${parts.maxTotal}.`,
+    )
+  }
+
+  function buyerFor(purchase: Purchase, id: string, agreed: Agreed) {
+    return createBuyer({
+      account: parts.account,
+      maxAmount: parts.maxAmount,
+      maxTotal: parts.maxTotal,
+      allowedHosts: parts.allowedHosts,
+      maxResponseBytes: parts.maxBytes,
+      storage: storageOf(purchase, id),
+      // A tool's server is asked by tool calls alone.
+      ...(purchase.kind === 'tool' && {
+        credits: 'off' as const,
+        fetch: toolFetch(parts.connections, purchase),
+      }),
+      ...(agreed && { beforeSign: (offer: Offer) => agree(offer, agreed.upToMicro) }),
+      onStep(step) {
+        if (step.step === 'send' && step.attempt === 1)
+          say(
+            `${describePurchase(purchase)}: ${step.resumed ? 'the payment that was signed before' : 'a payment'} is sent`,
+          )
+        if (step.step === 'pending') say(`${describePurchase(purchase)}: ${step.reason}; asked again`)
+      },
+    })
+  }
+
+  async function agree(offer: Offer, upToMicro: bigint): Promise<void> {
+    if (offer.amountMicro <= upToMicro) return
+    // Nobody is asked to agree to what could not be paid.
+    const spentMicro = await ledger.spentTodayMicro()
+    if (spentMicro + offer.amountMicro > parts.maxTotalMicro)
+      throw new BuyerError('OVER_TOTAL', `it costs ${microToDollars(offer.amountMicro)}`)
+    throw new NotAgreed(offer)
+  }
+
+  /** An order has one payment, kept under its id; what it costs is in the ledger of the day. */
+  function storageOf(purchase: Purchase, id: string): PaymentStorage {
+    return {
+      get: () => payments.get(id),
+      claim: (_key, payment) => payments.claim(id, payment),
+      forget: (_key, payment) => payments.forget(id, payment),
+      reserve: (nonce, amountMicro, limitMicro) =>
+        ledger.reserve(
+          {
+            id: nonce,
+            amountMicro,
+            payer: parts.account.address,
+            host: hostOf(purchase),
+            for: describePurchase(purchase),
+          },
+          limitMicro,
+        ),
+      release: (nonce) => ledger.unused(nonce),
+      ...(payments.credits && { credits: payments.credits }),
+    }
+  }
+
+  async function finish({ name, id, purchase }: ReturnType<OrderBook['unfinished']>[number]): Promise<void> {
+    const unlock = book.tryLock(name)
+    // Another bridge is at it.
+    if (!unlock) return
+    try {
+      if (book.answer(name) || !(await payments.get(id))) {
+        const payment = await payments.get(id)
+        if (payment) await payments.forget(id, payment)
+        return book.open(purchase).finished()
+      }
+      say(`${describePurchase(purchase)} was begun before; it is finished with the same payment`)
+      await work(purchase, { upToMicro: -1n })
+      const found = book.answer(name)
+      say(
+        found
+          ? `${describePurchase(purchase)}: its answer waits for the same call`
+          : `${describePurchase(purchase)} is not decided yet; the same call asks again`,
+      )
+    } finally {
+      unlock()
+    }
+  }
+
+  return {
+    make: (purchase, agreed) => once(book.nameOf(purchase), () => make(purchase, agreed)),
+    async finishEarlier() {
+      const finishing = Promise.allSettled(book.unfinished().map(finish))
+      earlier = finishing
+      for (const result of await finishing)
+        if (result.status === 'rejected') say(`an earlier order could not be finished: ${result.reason}`)
+    },
+    async settled() {
+      await earlier
+      while (running.size > 0) await Promise.allSettled(running.values())
+    },
+  }
+}
+
+const PAID = new Set<string>(['ALREADY_USED', 'REFUNDED', 'ANSWER_TOO_LARGE'])
+
+function plain(result: CallToolResult): Made {
+  return { kind: 'answered', result, handedOver: () => {} }
+}

@@ -1,0 +1,157 @@
+import { mkdir } from 'node:fs/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type DevChain, startDevChain } from '../../src/testing/index.ts'
+import { startBackend, type TestBackend } from '../e2e/routes-world.ts'
+import { startWebhookReceiver } from '../e2e/webhook-receiver.ts'
+import {
+  DESKTOP,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  launchBrowser,
+  openVisitor,
+  PHONE,
+} from './browser.ts'
+import { injectWallet } from './injected-wallet.ts'
+import { startStandalone } from './standalone.ts'
+
+const PICTURES = process.env.PAGE_PICTURES
+
+let chain: DevChain
+let backend: TestBackend
+let browser: Browser
+beforeAll(async () => {
+  if (PICTURES) await mkdir(PICTURES, { recursive: true })
+  ;[chain, backend, browser] = await Promise.all([startDevChain(), startBackend(), launchBrowser()])
+})
+afterAll(async () => {
+  await Promise.allSettled([browser?.close(), backend?.stop(), chain?.stop()])
+})
+
+/** What a server on the local chain needs, and on a real one does not. */
+const onChain = () => ({
+  POLL_INTERVAL_MS: '50',
+  RPC_URL: chain.rpcUrl,
+  GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
+})
+
+async function inspect(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await expectAccessible(page, `${name}, ${colorScheme}`)
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}.png`, fullPage: true })
+  }
+  await page.setViewportSize(PHONE)
+  await expectNoSidewaysScroll(page)
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-phone.png`, fullPage: true })
+  await page.setViewportSize(DESKTOP)
+  await page.emulateMedia({ colorScheme: 'light' })
+}
+
+test('a wallet, one thing to sell, live: and the seller buys it with test money and sees the sale', async () => {
+  const server = await startStandalone(onChain())
+  const { page, complaints, close } = await openVisitor(browser)
+  const buyer = await chain.newBuyer({ micro: 50_000n })
+  const wallet = await injectWallet(page.context(), buyer, chain.rpcUrl)
+  try {
+    await page.goto(server.printedUrl())
+    await page.getByRole('heading', { name: '2. One thing to sell' }).waitFor()
+    await inspect(page, 'short-empty')
+    await page.getByLabel('Wallet address').fill(chain.account(0).address)
+    await page.getByLabel('Your API', { exact: true }).fill(backend.url)
+    await page.getByLabel('Path').fill('/weather/:city')
+    await page.getByLabel('Price per call').fill('a lot')
+    await page.locator('#route-0-price-message').waitFor()
+    await page.getByLabel('Price per call').fill('0.01')
+    // The server runs on this machine alone, and says so before anybody relies on it.
+    await page.locator('#field-base-url-message', { hasText: 'Only this machine can reach' }).waitFor()
+    await page.getByText('Everything needed is there.').waitFor()
+    await inspect(page, 'short-filled')
+    await page.getByRole('button', { name: 'Save and go live' }).click()
+    await page.getByRole('heading', { name: 'Your gateway is live' }).waitFor()
+    await page.getByText('Only this machine can reach it').waitFor()
+    await inspect(page, 'live')
+
+    const [shop] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Make a test purchase' }).click(),
+    ])
+    await page.getByText('Waiting for the sale…').waitFor()
+    await shop.getByRole('button', { name: /^Pay with/ }).click()
+    await shop.getByText('"sky": "clear"').waitFor()
+    await page.getByText('Sold: weather for $0.01').waitFor()
+    await inspect(page, 'live-sold')
+    await page.getByRole('link', { name: 'see the sale' }).click()
+    await page.getByRole('dialog').getByText('Delivered').first().waitFor()
+    expect(wallet.signed).toHaveLength(1)
+    expect(await chain.balanceOf(buyer.address)).toBe(40_000n)
+    expect(complaints).toEqual([])
+  } finally {
+    await close()
+    await server.stop()
+  }
+})
+
+test('access for an hour is as short, and what the short form lacks leads to all settings', async () => {
+  const server = await startStandalone({ RPC_URL: chain.rpcUrl })
+  const { page, close } = await openVisitor(browser)
+  const buyer = await chain.newBuyer({ micro: 2_000_000n })
+  await injectWallet(page.context(), buyer, chain.rpcUrl)
+  try {
+    await page.goto(server.printedUrl())
+    await page.getByRole('radio', { name: /Access for an hour/ }).check()
+    await page.getByLabel('Wallet address').fill(chain.account(0).address)
+    await page.getByLabel('Your API', { exact: true }).fill(backend.url)
+    await page.getByLabel('Its name').fill('hourly')
+    await page.getByLabel('Price', { exact: true }).fill('1.00')
+    await page.getByRole('radio', { name: /Real USDC/ }).check()
+    await page.getByText(/things? to do/).waitFor()
+    await page.getByRole('button', { name: 'Save and go live' }).click()
+    // Real money needs somebody who settles, which the short form does not ask for.
+    await page.getByRole('heading', { name: 'Settlement' }).waitFor()
+    expect(await page.getByLabel('Plan id').inputValue(), 'nothing typed is lost').toBe('hourly')
+    await page.getByRole('radio', { name: /test money/ }).check()
+    await page.getByLabel('My own gas wallet').check()
+    await page.getByLabel('Private key of the gas wallet').fill(chain.account(1).privateKey)
+    await page.getByText('Everything needed is there.').waitFor()
+    await page.getByRole('button', { name: 'Save and go live' }).click()
+    await page.getByRole('heading', { name: 'Your gateway is live' }).waitFor()
+    const [shop] = await Promise.all([
+      page.context().waitForEvent('page'),
+      page.getByRole('link', { name: 'Make a test purchase' }).click(),
+    ])
+    await shop.getByRole('button', { name: /^Pay with/ }).click()
+    await shop.getByRole('region', { name: 'What you bought' }).waitFor()
+    await page.getByText('Sold: hourly for $1.00').waitFor()
+  } finally {
+    await close()
+    await server.stop()
+  }
+})
+
+test('saved webhooks are tested on the setup page', async () => {
+  const receiver = await startWebhookReceiver()
+  const { host } = new URL(receiver.url)
+  const server = await startStandalone({
+    ...onChain(),
+    SVC_WALLET_ADDRESS: chain.account(0).address,
+    PROXY_TO_BASE_URL: backend.url,
+    ROUTES: '[{"routeId":"weather","method":"GET","path":"/weather","unitAmount":"$0.01"}]',
+    WEBHOOK_URL: receiver.url,
+    WEBHOOK_SECRET: receiver.secret,
+    WEBHOOK_ALLOW_HOSTS: host,
+  })
+  const { page, close } = await openVisitor(browser)
+  try {
+    await page.goto(server.printedUrl())
+    await page.getByRole('link', { name: 'Setup' }).click()
+    await page.getByRole('button', { name: `Send a test to ${host}` }).click()
+    await page.getByText(/It answered 2\d\d/).waitFor()
+    await page.getByRole('button', { name: `Send a test to ${host}` }).scrollIntoViewIfNeeded()
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/webhook-test-light.png` })
+  } finally {
+    await close()
+    await server.stop()
+    await receiver.down()
+  }
+})
