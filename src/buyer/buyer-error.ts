@@ -25,6 +25,11 @@ export type BuyerErrorCode =
   | 'PAYMENT_FAILED'
   /** The chain shows that the payment was used, though the seller says that it was not. No other one is signed. */
   | 'ALREADY_USED'
+  /**
+   * A metered call is paid through Permit2, which the payer has not allowed to move that much of the token. The message
+   * says how to approve it. Nothing was charged, and the payment is kept: buy again with the same requestId.
+   */
+  | 'ALLOWANCE_REQUIRED'
   /** The seller points to another origin, which got neither a payment nor the caller's credentials. */
   | 'REDIRECTED'
   /** An answer above `maxResponseBytes`; its body broke off. */

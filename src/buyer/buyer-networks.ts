@@ -21,7 +21,12 @@ export interface AllowedNetworks {
   networks: readonly BuyerNetwork[]
   /** The caller chose them, in order of preference. Otherwise the seller's order counts. */
   named: boolean
+  /** Default `use`. */
+  metered?: MeteredMode
 }
+
+/** Whether offers by scheme `upto` are paid: where there is no fixed price, before a fixed price, or never. */
+export type MeteredMode = 'use' | 'prefer' | 'off'
 
 /** The networks that paystile knows, as a buyer sees them. */
 export const BUYER_NETWORKS: readonly BuyerNetwork[] = NETWORKS.map(asBuyerNetwork)

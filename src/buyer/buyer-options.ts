@@ -27,7 +27,7 @@ export interface BuyerOptions {
   maxAmount: string
   /**
    * Most that all payments of this storage may cost together, for example `"$20.00"`. What was signed counts until the
-   * chain shows that it expired unused; a refund is not deducted. Default: no limit.
+   * chain shows that it expired unused, or that less was charged; a refund is not deducted. Default: no limit.
    */
   maxTotal?: string
   /**
@@ -38,6 +38,17 @@ export interface BuyerOptions {
   credits?: 'use' | 'buy' | 'off'
   /** With `credits: "buy"`: most that one plan may cost, for example `"$5.00"`. Default: `maxAmount`. `maxTotal` counts it too. */
   maxPlanAmount?: string
+  /**
+   * Whether metered calls (scheme `upto`) are paid. `"use"`: where the seller offers no fixed price that fits.
+   * `"prefer"`: before a fixed price. `"off"`: never. Default `"use"`.
+   */
+  metered?: 'use' | 'prefer' | 'off'
+  /**
+   * A metered call needs an approval of the token for Permit2, once. `true`: the buyer approves the maximum of the call
+   * where it is missing; `"$5.00"`: it approves this much. That is a transaction: `account` must sign it and hold the
+   * chain's coin for gas. Default: it does not, and says what is missing.
+   */
+  approvePermit2?: boolean | string
   /** The only hosts that may be paid, for example `["api.example.com"]`; redirects among them are followed. Default: whichever the caller names. */
   allowedHosts?: readonly string[]
   /**
@@ -50,7 +61,7 @@ export interface BuyerOptions {
   allowedAssets?: readonly string[]
   /** By CAIP-2 id, for example `{"eip155:8453": "https://…"}`; asked which network holds enough if several are offered, and before a second payment for one request. Default: the network's public RPC. */
   rpcUrls?: Readonly<Record<string, string>>
-  /** How long a seller may use a signed payment; no other one for the same request is signed before. Default 120. */
+  /** How long a seller may use a signed payment; no other one for the same request is signed before. Default 120, for metered calls what the seller asks for, up to an hour. */
   validSeconds?: number
   /** Most bytes of an answer that `fetch` hands over. Default 100 MiB. */
   maxResponseBytes?: number

@@ -6,7 +6,7 @@ import type { BuyerOptions } from './buyer-options.ts'
 
 const MIN_VALID_SECONDS = 30
 /** A longer validity is refused by our gateway and by others. */
-const MAX_VALID_SECONDS = 3600
+export const MAX_VALID_SECONDS = 3600
 /** What a token can declare. */
 const MAX_DECIMALS = 36
 
@@ -24,6 +24,17 @@ export function checkOptions(options: BuyerOptions): void {
   }
   if (maxPlanAmount !== undefined && credits !== 'buy') {
     throw refuse('maxPlanAmount limits the plans that fetch buys, which it does with credits: "buy" alone')
+  }
+  const { metered = 'use', approvePermit2 = false } = options
+  if (!['use', 'prefer', 'off'].includes(metered)) {
+    throw refuse(`metered is ${JSON.stringify(metered)}; it can be "use", "prefer" or "off"`)
+  }
+  if (typeof approvePermit2 !== 'boolean') {
+    const fault = priceFault(String(approvePermit2))
+    if (fault) throw refuse(`approvePermit2 is true, or an amount, which ${fault}`)
+  }
+  if (approvePermit2 && !options.account.signTransaction) {
+    throw refuse('approvePermit2 needs an account that signs transactions, such as a local account of viem')
   }
   for (const host of options.allowedHosts ?? []) {
     const read = URL.canParse(`https://${host}`) ? new URL(`https://${host}`).host : ''

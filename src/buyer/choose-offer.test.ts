@@ -136,7 +136,7 @@ describe('of two networks that the seller offers', () => {
     accepts.push(
       entry('sei-testnet', { amount: '9000000' }),
       entry('base'),
-      entry('base', { scheme: 'upto' }),
+      entry('base', { scheme: 'batch-settlement' }),
     )
     await base.mint(buyer.address, 200_000n)
     const message = [
@@ -144,7 +144,7 @@ describe('of two networks that the seller offers', () => {
       'balance 0.00 of 1.00 USDC on Arbitrum Sepolia',
       'the price on Sei testnet is $9.00 and the limit $1.00',
       'Base takes real money and the first offer does not; name it in networks to pay there',
-      'Base by scheme "upto", and this buyer pays "exact". Nothing was signed',
+      'Base by scheme "batch-settlement", and this buyer pays "exact" and "upto". Nothing was signed',
     ].join('; ')
     await expect(call()).rejects.toMatchObject({ code: 'INSUFFICIENT_FUNDS', message })
     expect(sent).toEqual([])

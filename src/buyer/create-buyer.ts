@@ -12,7 +12,8 @@ import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import { rememberCatalogs } from './catalogs.ts'
-import { checkOptions } from './check-options.ts'
+import type { CallCharge } from './charge-of.ts'
+import { checkOptions, MAX_VALID_SECONDS } from './check-options.ts'
 import { memoryCreditLog } from './credit-log.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { ownedCredits } from './owned-credits.ts'
@@ -46,6 +47,8 @@ export interface Buyer {
   credits(url: string): Promise<CreditBalance[]>
   /** Like the global fetch, but spends the credits that it owns, and pays x402 v2 offers within the limit. */
   fetch: typeof fetch
+  /** What an answer of this buyer's `fetch` cost. Undefined: it was not paid for, or the seller does not say. */
+  chargeOf(response: Response): CallCharge | undefined
 }
 
 /**
@@ -71,7 +74,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const context: SettleContext = {
     account: options.account,
     fetch: fetchOnce,
-    allowed: allowedNetworks(options.networks),
+    allowed: { ...allowedNetworks(options.networks), metered: options.metered ?? 'use' },
     maxMicro: dollarsToMicro(maxAmount),
     maxTotalMicro: maxTotal === undefined ? undefined : dollarsToMicro(maxTotal),
     allowedHosts: allowedHosts && new Set(allowedHosts.map((host) => host.toLowerCase())),
@@ -80,6 +83,8 @@ export function createBuyer(options: BuyerOptions): Buyer {
       return given === undefined ? (findNetwork(id)?.rpcUrls ?? []) : [given]
     },
     validSeconds: options.validSeconds ?? 120,
+    meteredSeconds: options.validSeconds ?? MAX_VALID_SECONDS,
+    approval: approvalOf(options.approvePermit2),
     storage: options.storage ?? memoryStorage(),
     maxWaitSeconds: options.maxWaitSeconds ?? 120,
     clock: options.clock ?? SYSTEM_CLOCK,
@@ -123,7 +128,12 @@ export function createBuyer(options: BuyerOptions): Buyer {
   const catalogs = rememberCatalogs(ask, context.clock)
   const spend = mode === 'off' ? undefined : createSpending(context, { mode, owned, topUps, catalogs })
 
+  const charges = new WeakMap<Response, CallCharge>()
+  const maxResponseBytes = options.maxResponseBytes ?? MAX_RESPONSE_BYTES
+
   return {
+    chargeOf: (response) => charges.get(response),
+
     async discover(baseUrl) {
       const base = baseOf(baseUrl)
       const catalog = await ask(base)
@@ -158,8 +168,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
       return balances
     },
 
-    fetch: payingFetch(context, options.maxResponseBytes ?? MAX_RESPONSE_BYTES, spend),
+    fetch: payingFetch(context, maxResponseBytes, charges, spend),
   }
+}
+
+function approvalOf(option: boolean | string | undefined): SettleContext['approval'] {
+  if (typeof option === 'string') return { amountMicro: dollarsToMicro(option) }
+  return option ? {} : undefined
 }
 
 const MAX_RESPONSE_BYTES = 100 * 1024 * 1024

@@ -1,5 +1,6 @@
 import { memoryCreditLog } from './credit-log.ts'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
+import { METERED_PREFIX } from './reservations.ts'
 
 /**
  * Keeps payments while the process lives: enough against lost answers, not against a crash. The oldest are dropped
@@ -15,6 +16,7 @@ import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
 export function memoryStorage(maxPayments = 10_000): PaymentStorage {
   const payments = new Map<string, StoredPayment>()
   const reserved = new Map<string, bigint>()
+  const uncharged = new Map<string, bigint>()
   let totalMicro = 0n
   return {
     credits: memoryCreditLog(maxPayments),
@@ -35,13 +37,29 @@ export function memoryStorage(maxPayments = 10_000): PaymentStorage {
       if (totalMicro + amountMicro > limitMicro) return false
       totalMicro += amountMicro
       reserved.set(id, amountMicro)
+      if (id.startsWith(METERED_PREFIX)) uncharged.set(id, amountMicro)
       // A dropped reservation can no longer be released, so it counts as spent.
-      if (reserved.size > maxPayments) reserved.delete(reserved.keys().next().value!)
+      if (reserved.size > maxPayments) {
+        const oldest = reserved.keys().next().value!
+        reserved.delete(oldest)
+        uncharged.delete(oldest)
+      }
       return true
     },
     async release(id) {
       totalMicro -= reserved.get(id) ?? 0n
       reserved.delete(id)
+      uncharged.delete(id)
+    },
+    async charge(id, amountMicro) {
+      const held = uncharged.get(id)
+      uncharged.delete(id)
+      if (held === undefined || amountMicro >= held) return
+      totalMicro -= held - amountMicro
+      reserved.set(id, amountMicro)
+    },
+    async uncharged() {
+      return [...uncharged].map(([id, amountMicro]) => ({ id, amountMicro }))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { BuyerError } from './buyer-error.ts'
 import { capResponse } from './capped-body.ts'
+import { type CallCharge, callCharge } from './charge-of.ts'
 import { followRedirects, type Outgoing, send, withoutCredentials } from './follow-redirects.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 import type { PrepaidCall, Spent } from './spend-credits.ts'
@@ -17,6 +18,8 @@ const MAX_KEPT_KEYS = 10_000
 export function payingFetch(
   context: SettleContext,
   maxResponseBytes: number,
+  /** What each paid answer cost. */
+  charges: WeakMap<Response, CallCharge>,
   /** Absent: the buyer wants no credits. */
   spendCredits?: (prepaid: PrepaidCall) => Promise<Spent>,
 ): typeof fetch {
@@ -77,7 +80,7 @@ export function payingFetch(
         terms = spent.terms
         planRefused = spent.planRefused
       }
-      const { response } = await settleExchange(context, {
+      const { response, payment, charge } = await settleExchange(context, {
         key,
         subject: JSON.stringify([method, url]),
         requestId: given ?? undefined,
@@ -96,8 +99,11 @@ export function payingFetch(
           return response
         },
       })
-      await drop()
-      return capResponse(response, maxResponseBytes)
+      // The payment of a metered call that failed makes the next one: no other is signed while it may be charged.
+      if (!charge?.failed) await drop()
+      const answer = capResponse(response, maxResponseBytes)
+      if (payment && charge) charges.set(answer, callCharge(payment, charge))
+      return answer
     } catch (error) {
       if (error instanceof BuyerError && error.code === 'ALREADY_USED') await drop()
       throw planRefused ? withPlan(error, planRefused) : error

@@ -7,7 +7,7 @@ export interface StoredPayment {
   /** What it buys; using the same key for another subject is an error of the caller. */
   subject: string
   network: string
-  /** Millionths of a dollar, whatever the token's decimals. */
+  /** Millionths of a dollar, whatever the token's decimals; of a metered call the most that it may cost. */
   amount: string
   /** Unix seconds; later than this no chain accepts it. */
   validBefore: string
@@ -32,6 +32,13 @@ export interface PaymentStorage {
   reserve(id: string, amountMicro: bigint, limitMicro: bigint): Promise<boolean>
   /** Takes a reservation back: its payment was never sent, or expired unused. */
   release(id: string): Promise<void>
+  /**
+   * Lowers the reservation of a metered payment to what was charged. Without it, and without `uncharged`, its maximum
+   * counts for good.
+   */
+  charge?(id: string, amountMicro: bigint): Promise<void>
+  /** The reservations of metered payments, oldest first, that were neither lowered nor taken back: their ids begin with `permit2/`. */
+  uncharged?(): Promise<Array<{ id: string; amountMicro: bigint }>>
   /** Which credits were bought, with their tokens. Without it they are known only while the process lives. */
   credits?: CreditLog
 }

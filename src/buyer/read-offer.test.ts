@@ -34,7 +34,12 @@ describe('an offer', () => {
       'OVER_LIMIT',
       /\$1\.000001 and the limit \$1\.00/,
     ],
-    ['another scheme', { scheme: 'upto' }, 'OFFER_REFUSED', /scheme "upto"/],
+    [
+      'another scheme',
+      { scheme: 'batch-settlement' },
+      'OFFER_REFUSED',
+      /scheme "batch-settlement"; this buyer pays "exact" and "upto"/,
+    ],
     [
       'an unknown network',
       { network: 'eip155:5' },

@@ -3,6 +3,7 @@ import { microToDollars, UintString } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
 import { AddressSchema, type Hex, sameHex } from '../protocol/hex.ts'
 import { SCHEME, X402_VERSION } from '../protocol/payment.ts'
+import { UPTO_SCHEME } from '../protocol/permit2.ts'
 import type { BuyerErrorCode } from './buyer-error.ts'
 import {
   type AllowedNetworks,
@@ -15,6 +16,10 @@ import {
 /** An offer that passed every check. */
 export interface Offer {
   network: BuyerNetwork
+  /** `upto`: metered. The amounts are the most that the call may cost. */
+  scheme: 'exact' | 'upto'
+  /** Of a metered call: the only account that can charge it. */
+  facilitator?: Hex
   /** The price in millionths of a dollar, which limits are compared with. */
   amountMicro: bigint
   /** The price in the token's own units, which is what is signed. */
@@ -47,6 +52,13 @@ const RequirementsSchema = z.looseObject({
   extra: z.looseObject({ challengeId: z.string().optional() }).optional(),
 })
 
+/** What an offer by scheme `upto` must add. */
+const MeteredExtraSchema = z.looseObject({
+  assetTransferMethod: z.literal('permit2', { error: 'must be "permit2" for scheme "upto"' }),
+  facilitatorAddress: AddressSchema,
+})
+const NO_ACCOUNT = `0x${'0'.repeat(40)}`
+
 const PaymentRequiredSchema = z.looseObject({
   x402Version: z.literal(X402_VERSION),
   accepts: z.array(z.record(z.string(), z.unknown())).min(1),
@@ -68,7 +80,7 @@ export function findOffer(header: string | null, bodyText: string): RawOffer | u
 
 /**
  * The ways to pay that the buyer allows, in the caller's order or else the seller's, and why the others are not
- * among them. The token and its signing domain come from the buyer's own table: an offer could name a worthless
+ * among them. A fixed price comes before a metered one, unless the caller prefers those. The token and its signing domain come from the buyer's own table: an offer could name a worthless
  * look-alike, or a domain under which the signature means something else.
  */
 export function readOffers(
@@ -83,13 +95,15 @@ export function readOffers(
     ? undefined
     : raw.accepts.map(({ network }) => isTestnet(String(network))).find((kind) => kind !== undefined)
   for (const accepted of raw.accepts) {
-    const read = checkRequirements(accepted, allowed.networks, maxMicro)
+    const read = checkRequirements(accepted, allowed, maxMicro)
     if ('code' in read) unfit.push(read)
     else if (testMoney !== undefined && isTestnet(read.network.id) !== testMoney) unfit.push(otherMoney(read))
     else fitting.push(raw.resource === undefined ? read : { ...read, resource: raw.resource })
   }
   const preference = ({ network }: Offer) => allowed.networks.indexOf(network)
   if (allowed.named) fitting.sort((a, b) => preference(a) - preference(b))
+  const rank = ({ scheme }: Offer) => ((scheme === UPTO_SCHEME) === (allowed.metered === 'prefer') ? 0 : 1)
+  fitting.sort((a, b) => rank(a) - rank(b))
   return { fitting, unfit }
 }
 
@@ -101,15 +115,11 @@ function otherMoney({ network: { id } }: Offer): Unfit {
 
 function checkRequirements(
   accepted: Record<string, unknown>,
-  networks: readonly BuyerNetwork[],
+  { networks, metered }: AllowedNetworks,
   maxMicro: bigint,
 ): Offer | Unfit {
   const parsed = RequirementsSchema.safeParse(accepted)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!
-    const message = `accepts[].${issue.path.join('.')} of the 402: ${issue.message}`
-    return { code: 'OFFER_UNREADABLE', why: message, message }
-  }
+  if (!parsed.success) return unreadable(parsed.error)
   const wanted = parsed.data
   const name = networkName(wanted.network)
   const refuse = (why: string, message: string): Unfit => ({
@@ -117,11 +127,20 @@ function checkRequirements(
     why,
     message: `${message}; nothing was signed`,
   })
-  if (wanted.scheme !== SCHEME) {
+  const isMetered = wanted.scheme === UPTO_SCHEME && metered !== 'off'
+  if (wanted.scheme !== SCHEME && !isMetered) {
+    const paid = metered === 'off' ? '"exact"' : '"exact" and "upto"'
     return refuse(
-      `${name} by scheme "${wanted.scheme.slice(0, 64)}", and this buyer pays "exact"`,
-      `the seller asks for scheme "${wanted.scheme}"; this buyer pays "exact"`,
+      `${name} by scheme "${wanted.scheme.slice(0, 64)}", and this buyer pays ${paid}`,
+      `the seller asks for scheme "${wanted.scheme}"; this buyer pays ${paid}`,
     )
+  }
+  const extra = isMetered ? MeteredExtraSchema.safeParse(wanted.extra ?? {}) : undefined
+  if (extra?.error) return unreadable(extra.error, 'extra')
+  const facilitator = extra?.data.facilitatorAddress
+  if (facilitator === NO_ACCOUNT || (isMetered && wanted.payTo === NO_ACCOUNT)) {
+    const message = 'accepts[] of the 402 names the account 0x0, which can neither charge nor be paid'
+    return { code: 'OFFER_UNREADABLE', why: message, message }
   }
   const sameChain = networks.filter(({ id }) => id === wanted.network)
   if (sameChain.length === 0) {
@@ -143,15 +162,18 @@ function checkRequirements(
   const amountMicro = inMicro(amountUnits, decimalsOf(network))
   if (amountMicro > maxMicro) {
     const [price, limit] = [microToDollars(amountMicro), microToDollars(maxMicro)]
+    const is = isMetered ? 'may be up to' : 'is'
     return {
       code: 'OVER_LIMIT',
-      why: `the price on ${name} is ${price} and the limit ${limit}`,
-      message: `the price is ${price} and the limit ${limit}; raise maxAmount to buy this. Nothing was signed`,
+      why: `the price on ${name} ${is} ${price} and the limit ${limit}`,
+      message: `the price ${is} ${price} and the limit ${limit}; raise maxAmount to buy this. Nothing was signed`,
     }
   }
   const challengeId = wanted.extra?.challengeId
   return {
     network,
+    scheme: isMetered ? UPTO_SCHEME : SCHEME,
+    ...(facilitator !== undefined && { facilitator }),
     amountMicro,
     amountUnits,
     payTo: wanted.payTo,
@@ -159,6 +181,12 @@ function checkRequirements(
     ...(challengeId !== undefined && { challengeId }),
     accepted,
   }
+}
+
+function unreadable(error: z.ZodError, ...within: string[]): Unfit {
+  const issue = error.issues[0]!
+  const message = `accepts[].${[...within, ...issue.path].join('.')} of the 402: ${issue.message}`
+  return { code: 'OFFER_UNREADABLE', why: message, message }
 }
 
 /** Millionths, rounded up: a limit must never be passed by a fraction. */

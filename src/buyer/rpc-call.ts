@@ -1,5 +1,8 @@
 import { readDocument } from './capped-body.ts'
 
+/** Asks one node. */
+export type Ask = (method: string, params: unknown[]) => Promise<unknown>
+
 /** Asks a node over JSON-RPC. Throws if it does not answer with a result. */
 export async function rpcCall(
   fetchOnce: typeof fetch,
@@ -15,10 +18,13 @@ export async function rpcCall(
     redirect: 'error',
     signal,
   })
-  const { result } = JSON.parse((await readDocument(response)) ?? '') as { result?: unknown }
-  if (result === undefined || result === null)
-    throw new Error(`${method} answered HTTP ${response.status} without a result`)
-  return result
+  const { result, error } = JSON.parse((await readDocument(response)) ?? '') as {
+    result?: unknown
+    error?: { message?: unknown }
+  }
+  if (result !== undefined && result !== null) return result
+  const said = typeof error?.message === 'string' ? `: ${error.message.slice(0, 200)}` : ''
+  throw new Error(`${method} answered HTTP ${response.status} without a result${said}`)
 }
 
 /** The answer to a question that a node may not be able to answer. */

@@ -3,6 +3,7 @@ import { BuyerError } from './buyer-error.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { readDocument } from './capped-body.ts'
 import type { StoredPayment } from './payment-storage.ts'
+import { signedPermit } from './signed-payment.ts'
 
 /** The clock of a buyer. */
 export interface BuyerClock {
@@ -49,7 +50,7 @@ export async function sendUntilDecided(
     let retryAfterMs: number | undefined
     try {
       const response = await sendOnce(sending, paid?.payment, deadlineMs - clock.now())
-      if (!mayRetry || !isUndecided(response)) return response
+      if (!mayRetry || !isUndecided(response, paid?.payment)) return response
       const body = errorBodyOf((await readDocument(response).catch(() => '')) ?? '')
       statusUrl = typeof body.statusUrl === 'string' ? body.statusUrl : statusUrl
       reason = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
@@ -103,9 +104,12 @@ async function sendOnce(
   }
 }
 
-function isUndecided(response: Response): boolean {
+function isUndecided(response: Response, payment: StoredPayment | undefined): boolean {
   // With the receipt of a confirmed payment, or with what was debited, this is the seller's own answer, even if it is a 500.
-  if (receiptOf(response)?.success || response.headers.has(CHARGED)) return false
+  const receipt = receiptOf(response)
+  if (receipt?.success || response.headers.has(CHARGED)) return false
+  // So it is where a metered call failed and cost nothing.
+  if (receipt?.amount === '0' && payment && signedPermit(payment)) return false
   if (response.status === 502) return response.headers.get('x-svc-code') !== 'DELIVERY_FAILED'
   return [408, 425, 429, 500, 503, 504].includes(response.status)
 }

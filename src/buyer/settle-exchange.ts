@@ -1,18 +1,18 @@
 import { microToDollars } from '../protocol/amount.ts'
 import { errorBodyOf } from './answers.ts'
-import {
-  type AuthorizationStatus,
-  authorizationOf,
-  authorizationStatus,
-  expiryMs,
-} from './authorization-status.ts'
+import { type AuthorizationStatus, authorizationStatus, expiryMs } from './authorization-status.ts'
 import { BuyerError } from './buyer-error.ts'
 import { readDocument } from './capped-body.ts'
+import { type Charge, chargeOf } from './charge-of.ts'
 import { type Choice, type ChooseContext, chooseOffer } from './choose-offer.ts'
 import { claimPayment, type PayContext } from './claim-payment.ts'
+import { countCharge } from './count-charge.ts'
 import type { StoredPayment } from './payment-storage.ts'
 import { findOffer } from './read-offer.ts'
+import { reservationOf } from './reservations.ts'
+import { type ApproveContext, sendApproved } from './send-approved.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
+import { signedPermit } from './signed-payment.ts'
 
 /** One purchase: how to request it, and the key under which its payment is stored. */
 export interface Exchange {
@@ -33,9 +33,11 @@ export interface Settled {
   response: Response
   /** Absent: the answer came without a payment. */
   payment?: StoredPayment
+  /** Absent: the answer does not say it. */
+  charge?: Charge | undefined
 }
 
-export interface SettleContext extends Waiting, PayContext, ChooseContext {}
+export interface SettleContext extends Waiting, PayContext, ChooseContext, ApproveContext {}
 
 /**
  * Requests, pays and sends the same payment until the outcome is known. The payment is stored before it is first
@@ -58,13 +60,13 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
       payment = await claimPayment(context, exchange, choice.offer)
       assertUsable(payment, context, exchange)
     }
-    const response = await sendUntilDecided(context, exchange, { payment, resumed }, deadlineMs)
-    if (!saysUnpaid(response)) return { response, payment }
+    const response = await sendApproved(context, exchange, { payment, resumed }, deadlineMs)
+    if (!saysUnpaid(response)) return { response, payment, charge: await charged(context, payment, response) }
     const rpcUrls = context.rpcUrlsOf(payment.network)
     const authorization = await authorizationStatus(context.fetch, payment, rpcUrls, clock.now())
     if (authorization.kind === 'unused') {
       await storage.forget(exchange.key, payment)
-      if (context.maxTotalMicro !== undefined) await storage.release(authorizationOf(payment).nonce)
+      if (context.maxTotalMicro !== undefined) await storage.release(reservationOf(payment))
     }
     // A payment that was signed in this call and failed would fail again, so the caller decides.
     if (authorization.kind !== 'unused' || !resumed)
@@ -75,6 +77,20 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
     if (agreedMicro < limitMicro) limitMicro = agreedMicro
     payment = undefined
   }
+}
+
+/** What the answer says that it cost; for `maxTotal` the chain is asked too. */
+async function charged(
+  context: SettleContext,
+  payment: StoredPayment,
+  response: Response,
+): Promise<Charge | undefined> {
+  const charge = chargeOf(payment, response)
+  if (!charge || !signedPermit(payment)) return charge
+  const { maximumMicro, chargedMicro, txHash } = charge
+  context.onStep({ step: 'charged', maximumMicro, chargedMicro, txHash })
+  if (context.maxTotalMicro !== undefined) await countCharge(context, payment, txHash)
+  return charge
 }
 
 /** Does the gateway say that it took nothing and would accept another payment? */

@@ -15,6 +15,12 @@ const ARGS = {
   data: optional('the body of the call', 'text'),
   'key-file': optional('a file with the private key that pays; default: BUYER_PRIVATE_KEY', 'file'),
   payments: optional('where payments are remembered; default: ~/.paystile/payments', 'folder'),
+  approve: {
+    type: 'boolean',
+    description:
+      'let Permit2 charge a metered call where that is missing: a transaction, paid with the chain’s coin',
+  },
+  'rpc-url': optional('a node of the network that is paid on; default: a public one', 'url'),
   output: optional('write the answer to this file', 'file'),
   json,
 } as const

@@ -8,7 +8,7 @@ import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
-import { findNetwork } from '../protocol/networks.ts'
+import { findNetwork, NETWORKS } from '../protocol/networks.ts'
 import { printable, printableLine } from '../protocol/printable.ts'
 import { readKey } from './read-key.ts'
 import { type Report, type Terminal, write } from './terminal.ts'
@@ -20,6 +20,9 @@ export interface BuyFlags {
   'max-amount'?: string | undefined
   'key-file'?: string | undefined
   payments?: string | undefined
+  /** Metered calls: the token may be approved for Permit2. */
+  approve?: boolean | undefined
+  'rpc-url'?: string | undefined
   output?: string | undefined
   json?: boolean | undefined
 }
@@ -43,14 +46,18 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   if (isShop) return listShop(url)
   const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
   const { account, maxAmount } = readLimits(terminal, flags)
-  const buyer = createBuyer({ account, maxAmount, storage: fileStorage(folder), onStep: say })
+  const buyer = createBuyer({
+    ...{ account, maxAmount, storage: fileStorage(folder), onStep: say },
+    approvePermit2: flags.approve === true,
+    rpcUrls: rpcUrlsOf(flags['rpc-url']),
+  })
   const order = nameOrder(folder, [account.address, url, flags.plan, flags.method, flags.data])
   try {
     const report =
       flags.plan === undefined
         ? await call(buyer, url, order.id, flags)
         : await plan(buyer, url, order.id, flags.plan)
-    order.finished()
+    if (!report.continues) order.finished()
     if (report.body !== undefined) await handOver(terminal, report.body, flags)
     for (const note of flags.json === true ? [] : (report.notes ?? []))
       await write(terminal.errors, `${printableLine(note)}\n`)
@@ -58,20 +65,30 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
     if (!UNDECIDED.has(cause.code)) order.finished()
-    throw new ConfigError([cause.message, ...hintsOf(cause, account.address, told)])
+    throw new ConfigError([cause.message, ...hintsOf(cause, account.address, flags.approve, told)])
   }
 }
 
 /** Nobody knows yet what became of the payment, or the seller could still take it. */
-const UNDECIDED = new Set<string>(['STILL_PENDING', 'PAYMENT_FAILED', 'UNEXPECTED_ANSWER', 'ALREADY_USED'])
+const UNDECIDED = new Set<string>([
+  'STILL_PENDING',
+  'PAYMENT_FAILED',
+  'UNEXPECTED_ANSWER',
+  'ALREADY_USED',
+  'ALLOWANCE_REQUIRED',
+])
 const FAUCET = 'https://faucet.circle.com'
 
 function hintsOf(
   { code }: BuyerError,
   payer: string,
+  approve: boolean | undefined,
   { place, testnet }: { place?: string; testnet?: boolean },
 ): string[] {
   if (code === 'OVER_LIMIT') return ['Nothing was paid. Allow more by --max-amount.']
+  if (code === 'ALLOWANCE_REQUIRED' && approve) return []
+  if (code === 'ALLOWANCE_REQUIRED')
+    return [`Run the same command with --approve to do that from here; ${payer} needs coins for gas once.`]
   if (code === 'STILL_PENDING') return ['Run the same command again: it asks on, and does not pay twice.']
   const mayLackMoney = code === 'PAYMENT_FAILED' || code === 'INSUFFICIENT_FUNDS'
   if (!mayLackMoney || place === undefined) return []
@@ -90,8 +107,18 @@ function readLimits(terminal: Terminal, flags: BuyFlags) {
   return { account: privateKeyToAccount(key!), maxAmount: maxAmount! }
 }
 
+/** One node, for whichever network is paid on: a node of another one is found out by its chain id. */
+function rpcUrlsOf(url: string | undefined): Record<string, string> {
+  if (url === undefined) return {}
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new ConfigError([`--rpc-url ${url} is no address; expected one such as https://mainnet.base.org`])
+  return Object.fromEntries(NETWORKS.map(({ id }) => [id, url]))
+}
+
 interface Bought extends Report {
   body?: Uint8Array
+  /** The call failed and cost nothing: the same command makes it again with the same payment. */
+  continues?: boolean
   /** For people, beside the answer. */
   notes?: string[]
 }
@@ -111,6 +138,8 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   const ok = answer.ok && !undelivered
   const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
   const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
+  const charge = buyer.chargeOf(answer)
+  const uncharged = charge !== undefined && settled?.success === false
   return {
     lines: [],
     body,
@@ -118,13 +147,16 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
       ok,
       status,
       txHash,
+      ...(charge && { maximum: charge.maximum, charged: charge.charged }),
       contentType: answer.headers.get('content-type'),
       body: new TextDecoder().decode(body),
     },
     failed: !ok,
+    continues: uncharged,
     notes: [
       ...(txHash ? [`paid in transaction ${txHash}`] : []),
-      ...(undelivered
+      ...(uncharged ? ['The call failed, and nothing was charged. The same command makes it again.'] : []),
+      ...(undelivered && !uncharged
         ? ['It was not delivered: the money goes back automatically, or as the seller says.']
         : []),
     ],
@@ -151,9 +183,12 @@ async function listShop(url: string): Promise<Report> {
       ({ planId, unitAmount }) =>
         `${unitAmount}  paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
     ),
-    ...catalog.routes.map(({ method, path, unitAmount }) => {
+    ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
       const how = method === 'GET' ? '' : ` --method ${method}`
-      return `${unitAmount}  paystile buy ${base}${path}${how} --max-amount '${unitAmount}'`
+      const most = unitAmount ?? maxAmount
+      if (most === undefined) return `free  ${method} ${base}${path}`
+      const price = unitAmount ?? `up to ${most}`
+      return `${price}  paystile buy ${base}${path}${how} --max-amount '${most}'`
     }),
   ]
   return {
@@ -186,11 +221,15 @@ function isJson(text: string): boolean {
 function lineOf(step: BuyerStep, place: string | undefined): string | undefined {
   switch (step.step) {
     case 'challenge':
-      return `402: it costs ${microToDollars(step.offer.amountMicro)} on ${place}`
+      return `402: it costs ${step.offer.scheme === 'upto' ? 'up to ' : ''}${microToDollars(step.offer.amountMicro)} on ${place}`
     case 'send':
       return step.resumed ? 'sending the payment that was signed before' : 'signed and sent'
     case 'pending':
       return `${step.reason}; asking again in ${step.retryInSeconds} s`
+    case 'approve':
+      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? step.network}, once`
+    case 'charged':
+      return `charged ${microToDollars(step.chargedMicro)} of at most ${microToDollars(step.maximumMicro)}`
     case 'granted':
       return `paid in transaction ${step.txHash}`
     case 'debited':

@@ -142,8 +142,10 @@ function lineOf(step: BuyerStep, place: Place): [string, string] {
       if (!place.several) return ['402', `${pay} on ${network.id}`]
       return ['402', `${pay}${whereOf(place)}: ${step.reason ?? 'nothing else is offered now'}`]
     }
-    case 'sign':
-      return ['sign', 'an EIP-3009 authorization, off-chain: no gas, and nothing has moved yet']
+    case 'sign': {
+      const what = step.offer.scheme === 'upto' ? 'a maximum for Permit2' : 'an EIP-3009 authorization'
+      return ['sign', `${what}, off-chain: no gas, and nothing has moved yet`]
+    }
     case 'send':
       return [
         'send',
@@ -153,6 +155,13 @@ function lineOf(step: BuyerStep, place: Place): [string, string] {
       ]
     case 'pending':
       return ['pending', `${step.reason}; asking again in ${step.retryInSeconds} s`]
+    case 'approve':
+      return ['approve', `${microToDollars(step.amountMicro)} for Permit2, once, in a transaction`]
+    case 'charged':
+      return [
+        'charged',
+        `${microToDollars(step.chargedMicro)} of at most ${microToDollars(step.maximumMicro)}${whereOf(place)}`,
+      ]
     case 'granted':
       return ['settled', `in transaction ${step.txHash}${whereOf(place)}`]
     case 'debited':
