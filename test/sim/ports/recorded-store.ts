@@ -1,4 +1,4 @@
-import type { Committed, CreditRow, Step, Store, TableName, Tables } from '../../../src/ports.ts'
+import type { Committed, CreditRow, HoldRow, Step, Store, TableName, Tables } from '../../../src/ports.ts'
 import { createMemoryStore } from '../../../src/stores/memory.ts'
 import type { World } from '../world.ts'
 import { faultyCall, type Host } from './faulty-call.ts'
@@ -71,7 +71,8 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     if (table === 'lots' || table === 'marks' || table === 'calls') return true
     if (table === 'webhooks') return phase !== 'WAITING'
     if (table === 'credits') return !(row as CreditRow).reserved.some(({ lapsed }) => !lapsed)
-    return phase === 'RELEASED' || waitsForKey || ('spent' in row && row.spent === true)
+    if (table === 'holds') return (row as HoldRow).spent && !(row as HoldRow).key.startsWith('exposure:')
+    return phase === 'RELEASED' || waitsForKey
   }
 
   function setDue(table: TableName, key: string, due: number | null | undefined): void {
