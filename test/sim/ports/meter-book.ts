@@ -131,9 +131,11 @@ export function createMeterBook(world: World): MeterBook {
       violate(`${key.slice(-6)} is ${phase} and lost its answer`)
     if (before?.phase === 'BROADCAST' && phase === 'DEAD' && next.answer !== undefined)
       violate(`${key.slice(-6)} was given up while it may have been sent`)
-    // From now on it is in the row of its challenge.
-    if (phase === 'CONFIRMED') delete next.answer
     if (phase === 'CHARGED' && row.reason !== null) world.count('answers kept back')
+    if (phase !== 'CONFIRMED') return
+    // From now on the answer is in the row of its challenge. What a reorganisation undoes later is sent again, and counts no more.
+    delete next.answer
+    next.called = false
   }
 
   function watchChallenge({ key, state, result, itemId, chargedUnits }: ChallengeRow): void {
