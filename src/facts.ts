@@ -169,6 +169,8 @@ export interface AuthorizationRow extends RowBase {
   /** A height that was final when the chain was looked at: a use of this payment can only be above it. */
   fromHeight: number
   walletTx: string | null
+  /** Metered calls: the wallet transactions that carried it before. */
+  earlierTxs?: string[]
   sends: number
   /** The most payments that may share its transaction; halved after a whole batch reverted. */
   batchLimit: number | null

@@ -6,7 +6,7 @@ export const CHAIN_MUTANTS: readonly SourceMutant[] = [
     name: 'a refund goes back on the preferred rail, whichever the payment came by',
     storm: 'two chains, one gateway',
     file: 'engine/refund/refund-rows',
-    from: 'rail: receipt.rail,',
+    from: 'rail: refundsBy ?? id,',
     to: "rail: 'eip155:84532/0x036cbd53842c5426634e7929541ec2318f3dcf7e/exact',",
   },
   {

@@ -25,6 +25,8 @@ export interface Streams {
   creditDice: Dice
   /** For what has to do with webhooks, likewise. */
   eventDice: Dice
+  /** For what has to do with metered calls, likewise. */
+  meterDice: Dice
 }
 
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */

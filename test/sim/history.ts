@@ -1,9 +1,11 @@
 import type { EngineConfig } from '../../src/engine/core.ts'
 import type { Address } from '../../src/protocol/hex.ts'
 import { buildCatalog } from '../../src/rules/catalog.ts'
+import type { WirePayment } from './buyers/credential.ts'
 import { drawCrowd } from './buyers/crowd.ts'
 import { type Buyer, chainOf, isUnknown, type Shop, see } from './buyers/shop.ts'
 import { firstBlockOf, useOf } from './chain/branch.ts'
+import { settlementOf } from './chain/permit2.ts'
 import { SimChain } from './chain/sim-chain.ts'
 import { closePurchases } from './close-purchases.ts'
 import { type Cluster, startCluster } from './cluster.ts'
@@ -20,12 +22,13 @@ import { simX402 } from './rails.ts'
 import { createScheduler } from './scheduler.ts'
 import { ID_KEY } from './secrets.ts'
 import type { Storm } from './storms.ts'
-import { drawWeather, type Weather } from './weather.ts'
+import { drawWeather, sellsMetered, type Weather } from './weather.ts'
 import {
   ALONE_GAS,
   createWorld,
   DEARER_PLANS,
   LOST_PER_DAY,
+  METERED_ROUTE,
   MICRO_PER_GAS,
   PAY_TO,
   PLANS,
@@ -65,7 +68,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const mppDice = createDice(seed + 0x3bb00)
   const creditDice = createDice(seed + 0xc4ed1)
   const eventDice = createDice(seed + 0xe7e47)
-  const streams = { dice, extraDice, mppDice, creditDice, eventDice }
+  const meterDice = createDice(seed + 0x3e7e4)
+  const streams = { dice, extraDice, mppDice, creditDice, eventDice, meterDice }
   const drawn = drawWeather(streams)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
   const world = createWorld(streams, scheduler, weather, options.logging ?? false)
@@ -77,7 +81,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     const isLast = index === weather.chains - 1
     return new SimChain(world, {
       network,
-      token: { chainId: network.chainId, initial, codes: crowd.codes },
+      token: { chainId: network.chainId, initial, codes: crowd.codes, allowances: crowd.allowances },
       scheme: index > 0 && isLast && weather.coupons ? 'coupon' : 'exact',
       firstBlock: firstBlockOf(index),
       blockMs: index === 0 ? weather.blockMs : extraDice.pick([1_000, 2_000, 4_000, 8_000]),
@@ -85,16 +89,18 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     })
   })
   if (chains.length > 1) world.count(`histories with ${chains.length} chains`)
+  if (sellsMetered(weather)) world.count('histories with metered calls')
   const recorded = createRecordedStore(world, mutation.store)
   const outside: Outside = {
     world,
-    x402: simX402(chains),
+    x402: simX402(chains, weather),
     chains,
     store: recorded.store,
     issuer: { calls: new Map() },
     signatures: { made: 0 },
     signed: recorded.signed,
     credits: recorded.credits,
+    meter: recorded.meter,
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,
@@ -152,7 +158,7 @@ function configOf(weather: Weather): EngineConfig {
   return {
     ...weather.config,
     baseUrl: 'http://gateway',
-    catalog: buildCatalog(PLANS, ROUTES),
+    catalog: buildCatalog(PLANS, routesIn(weather)),
     idKeys: [{ id: 1, key: ID_KEY }],
     refundMinAgeMs: 10_000,
     refundMaxAttempts: 5,
@@ -169,7 +175,7 @@ function configOf(weather: Weather): EngineConfig {
 /** Raises the price of new challenges; open ones keep theirs. */
 function raisePrices({ world, config }: Outside): void {
   world.count('prices raised')
-  config.catalog = buildCatalog(DEARER_PLANS, ROUTES)
+  config.catalog = buildCatalog(DEARER_PLANS, routesIn(world.weather))
 }
 
 async function overTheNetwork<T>(
@@ -281,6 +287,15 @@ async function checkSales(world: World, cluster: Cluster): Promise<void> {
   await scheduler.run(() => left === 0 || scheduler.now() >= latest)
 }
 
+const routesIn = (weather: Weather) => (sellsMetered(weather) ? [...ROUTES, METERED_ROUTE] : ROUTES)
+
+function isUsed(chain: SimChain, { permit, payload }: WirePayment): boolean {
+  const { from: payer, nonce } = payload.authorization
+  return permit
+    ? settlementOf(chain.head(), permit) !== undefined
+    : useOf(chain.head(), { payer, nonce }) !== undefined
+}
+
 /** Every buyer sends its payments once more: a buyer that was charged must get what it bought. */
 async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
   let left = 0
@@ -288,8 +303,7 @@ async function resendAll(shop: Shop, buyers: readonly Buyer[]): Promise<void> {
     left++
     void (async () => {
       for (const { intent, payment } of buyer.payments) {
-        const { from: payer, nonce } = payment.payload.authorization
-        if (useOf(chainOf(shop, payment).head(), { payer, nonce }) === undefined) continue
+        if (!isUsed(chainOf(shop, payment), payment)) continue
         for (let turn = 0; turn < 100; turn++) {
           const reply = see(shop, buyer, 'once more', await shop.ask(intent))
           if (!isUnknown(reply)) break

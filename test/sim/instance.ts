@@ -20,7 +20,7 @@ import { createSimDelivery } from './ports/sim-delivery.ts'
 import { createSimEndpoint } from './ports/sim-endpoint.ts'
 import { createSimSigner } from './ports/sim-receipts.ts'
 import { type PrepaidReply, servePrepaid, type WireCall } from './prepaid.ts'
-import { createSimRail, simMpp } from './rails.ts'
+import { createSimRails, simMpp } from './rails.ts'
 import type { World } from './world.ts'
 
 /**
@@ -163,6 +163,8 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   /** I18: a receipt that a buyer sees is one that is stored, and only what was delivered has one. */
   function checkShown(outcome: Outcome): void {
     const settled = 'settled' in outcome ? outcome.settled : undefined
+    if (outcome.kind === 'resource' && outcome.response.resource.status === 200)
+      outside.meter.checkAnswer(outcome.response.resource.body, settled?.amount)
     const receipt = settled && 'receipt' in settled ? settled.receipt : undefined
     if (receipt === undefined) return
     world.count('receipts shown')
@@ -197,7 +199,7 @@ function isHalfLost(world: World, text: string): boolean {
 }
 
 function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
-  const { world, chains, mutation, told } = outside
+  const { world, mutation, told } = outside
   const { dice, weather, scheduler } = world
   const skewMs = dice.int(-weather.maxSkewMs, weather.maxSkewMs)
   const clock: Clock = {
@@ -229,9 +231,9 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
   const store = createStorePort(world, host, outside.store)
   const ports: Ports = {
     store,
-    rails: chains.map((chain) => createSimRail(outside, chain, host, { store, clock, alerts })),
+    rails: createSimRails(outside, host, { store, clock, alerts }),
     delivery: createSimDelivery(world, host, outside.issuer),
-    backend: createSimBackend(world, host, outside.store),
+    backend: createSimBackend(world, host, outside.store, outside.meter),
     receipts: createSimSigner(outside.signatures),
     clock,
     ...(weather.webhooks && { webhooks: createSimEndpoint(world, host, outside.arrived) }),

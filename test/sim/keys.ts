@@ -4,6 +4,8 @@ import type { Authorization } from '../../src/protocol/authorization.ts'
 import type { Address, Hex } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
 import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
+import type { SignedPermit } from '../../src/schemes/upto/permit.ts'
+import { isPermit } from '../../src/schemes/upto/settle-call.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -14,6 +16,16 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 export function signAuthorization(auth: Authorization, { chainId }: Pick<Network, 'chainId'>): Hex {
   const { from, to, value, validAfter, validBefore, nonce } = auth
   return `0x${sha256([chainId, from, to, value, validAfter, validBefore, nonce].join('|'))}`
+}
+
+/** The same for a maximum, by Permit2. */
+export function signPermit(
+  permit: Omit<SignedPermit, 'signature'>,
+  { chainId }: Pick<Network, 'chainId'>,
+): Hex {
+  const { from, token, amount, spender, nonce, deadline, to, facilitator, validAfter } = permit
+  const fields = [chainId, from, token, amount, spender, nonce, deadline, to, facilitator, validAfter]
+  return `0x${sha256(`permit|${fields.join('|')}`)}`
 }
 
 export function isSigned(auth: SignedAuthorization, network: Pick<Network, 'chainId'>): boolean {
@@ -29,7 +41,7 @@ export function signText(address: Address, text: string): Hex {
 export interface RawTx {
   wallet: Address
   nonce: number
-  calls: SignedAuthorization[]
+  calls: Array<SignedAuthorization | SignedPermit>
   maxFeePerGas: string
   maxPriorityFeePerGas: string
   gas: number
@@ -47,7 +59,8 @@ export function createSimTxSigner(address: Address): TxSigner {
       const tx: RawTx = {
         wallet: address,
         nonce,
-        calls: (calls as readonly SignedAuthorization[]).map((call) => {
+        calls: (calls as ReadonlyArray<SignedAuthorization | SignedPermit>).map((call) => {
+          if (isPermit(call)) return { ...call }
           const { from, to, value, validAfter, validBefore, nonce: id, signature } = call
           return { from, to, value, validAfter, validBefore, nonce: id, signature }
         }),

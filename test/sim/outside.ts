@@ -7,6 +7,7 @@ import type { WireIntent } from './buyers/wire.ts'
 import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Outages } from './outages.ts'
+import type { MeterBook } from './ports/meter-book.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
 import type { Arrived } from './ports/sim-endpoint.ts'
 import type { Signatures } from './ports/sim-receipts.ts'
@@ -26,6 +27,7 @@ export interface Outside {
   signatures: Signatures
   signed: WatchedReceipts
   credits: CreditLedger
+  meter: MeterBook
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation

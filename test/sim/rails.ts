@@ -1,10 +1,14 @@
 import { createMpp, type Mpp } from '../../src/dialects/mpp/create-mpp.ts'
 import { createX402, type X402 } from '../../src/dialects/x402/create-x402.ts'
+import type { ReadableRail } from '../../src/dialects/x402/read-payment.ts'
 import type { Alerts, Clock, Rail, RefundSigner, Scheme, Settlement, Signed, Store } from '../../src/ports.ts'
 import type { Address } from '../../src/protocol/hex.ts'
+import { UPTO_PROXY_ADDRESS, UPTO_SCHEME } from '../../src/protocol/permit2.ts'
 import { railId } from '../../src/rules/rail-id.ts'
 import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
 import { exactRules } from '../../src/schemes/exact/exact-rules.ts'
+import type { SignedPermit } from '../../src/schemes/upto/permit.ts'
+import { uptoRules } from '../../src/schemes/upto/upto-rules.ts'
 import { createSubmitters } from '../../src/settlement/submitters.ts'
 import { asAuthorization, type Coupon } from '../schemes/coupon/coupon.ts'
 import {
@@ -14,27 +18,37 @@ import {
   pureCouponScheme,
 } from '../schemes/coupon/coupon-scheme.ts'
 import { type ChainPort, createChainPort } from './chain/chain-port.ts'
+import { createPermitPort } from './chain/permit-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
-import { createSimRefundSigner, createSimTxSigner, isSigned, signText } from './keys.ts'
+import { createSimRefundSigner, createSimTxSigner, isSigned, signPermit, signText } from './keys.ts'
 import type { Outside } from './outside.ts'
 import { faultyCall, type Host, never } from './ports/faulty-call.ts'
 import { createSimFacilitator } from './ports/sim-facilitator.ts'
 import { withPrivateKey } from './secrets.ts'
+import { sellsMetered, type Weather } from './weather.ts'
 import { address, gasPriceOn, PAY_TO, REFUND_WALLET, type World } from './world.ts'
 
 const BASE_URL = 'http://gateway'
 
 function readableRails(chains: readonly SimChain[]) {
-  return chains.map((chain) => {
+  return chains.map((chain): ReadableRail => {
     const { network, scheme: name } = chain
     const pure = name === 'coupon' ? pureCouponScheme(network.chainId) : exactRules(chain.network)
     return { id: railId(network, name), network, scheme: pure as unknown as Scheme }
   })
 }
 
+/** Metered calls are paid on every chain where the token is. */
+function meteredChains(chains: readonly SimChain[], weather: Weather): SimChain[] {
+  return sellsMetered(weather) ? chains.filter(({ scheme }) => scheme === 'exact') : []
+}
+
 /** How buyers and gateways of a history speak: the production dialects. */
-export function simX402(chains: readonly SimChain[]): X402 {
-  return createX402(readableRails(chains), BASE_URL)
+export function simX402(chains: readonly SimChain[], weather: Weather): X402 {
+  const metered = meteredChains(chains, weather).map(({ network }): ReadableRail => {
+    return { id: railId(network, UPTO_SCHEME), network, scheme: uptoRules(network) as unknown as Scheme }
+  })
+  return createX402([...readableRails(chains), ...metered], BASE_URL)
 }
 
 /** The same for MPP, by the clock of one instance. */
@@ -48,8 +62,51 @@ interface Parts {
   alerts: Alerts
 }
 
+/** The rails of one gateway process: one per chain, and beside it one for metered calls. */
+export function createSimRails(outside: Outside, host: Host, parts: Parts): Rail[] {
+  const { chains, world } = outside
+  const rails = chains.map((chain) => createSimRail(outside, chain, host, parts))
+  const metered = meteredChains(chains, world.weather).map((chain) => {
+    return createMeteredRail(outside, chain, host, rails[chains.indexOf(chain)]!)
+  })
+  return [...rails, ...metered]
+}
+
+function createMeteredRail(outside: Outside, chain: SimChain, host: Host, exact: Rail): Rail {
+  const { world, staleLooks, meter, outages } = outside
+  const { network } = chain
+  const wallets = gasWalletsIn(world)
+  const direct = createPermitPort(world, chain, staleLooks, meter)
+  function call<T>(label: string, effect: () => Promise<T>): Promise<T> {
+    outside.chainCalls++
+    return faultyCall(world, host, label, effect, () => outages.isCutOff(chain))
+  }
+  const scheme: Scheme<SignedPermit> = {
+    ...uptoRules(network),
+    offerExtra: { assetTransferMethod: 'permit2', facilitatorAddress: wallets[0]! },
+    async verify(signed) {
+      if (!host.alive) return never()
+      const named = signed.spender === UPTO_PROXY_ADDRESS && wallets.includes(signed.facilitator)
+      if (!named) return { invalid: 'another spender or facilitator' }
+      const isOwn = signed.signature === signPermit(signed, network)
+      return isOwn ? { signed, byKey: true } : { invalid: 'not signed by the payer' }
+    },
+    simulate: (permits) => call('simulate permits', () => direct.simulate(permits)),
+    uses: (keys, from, hashes) => call('uses of permits', () => direct.uses(keys, from, hashes)),
+    usesIfMined: (keys, from, hashes) =>
+      call('uses of permits', () => direct.usesIfMined(keys, from, hashes)),
+  }
+  return {
+    ...exact,
+    id: railId(network, UPTO_SCHEME),
+    scheme: scheme as unknown as Scheme,
+    settlement: { ...exact.settlement, batchSize: 1 },
+    refundsBy: exact.id,
+  }
+}
+
 /** One rail of one gateway process, over a simulated chain. */
-export function createSimRail(outside: Outside, chain: SimChain, host: Host, parts: Parts): Rail {
+function createSimRail(outside: Outside, chain: SimChain, host: Host, parts: Parts): Rail {
   const { mutation } = outside
   const { network } = chain
   const port = createFaultyPort(outside, chain, host)
@@ -156,7 +213,7 @@ function createSettlement(
   parts: Parameters<typeof createSubmitters>[0],
 ): ReturnType<typeof createSubmitters> {
   const { world } = outside
-  const { strategy, gasWallets, refunds } = world.weather
+  const { strategy, refunds } = world.weather
   const txSigner = (wallet: Address) => {
     const signer = createSimTxSigner(wallet)
     return withPrivateKey(chain.scheme === 'coupon' ? couponTransactions(signer) : signer)
@@ -170,6 +227,10 @@ function createSettlement(
         : exact
     return createSubmitters(parts, { kind: 'facilitator', facilitator }, refunder)
   }
-  const signers = Array.from({ length: gasWallets }, (_, index) => txSigner(address('gaswallt', index + 1)))
+  const signers = gasWalletsIn(world).map(txSigner)
   return createSubmitters(parts, { kind: 'gas-wallet', signers }, refunder)
+}
+
+function gasWalletsIn({ weather }: World): Address[] {
+  return Array.from({ length: weather.gasWallets }, (_, index) => address('gaswallt', index + 1))
 }

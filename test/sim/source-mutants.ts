@@ -1,6 +1,7 @@
 import { CHAIN_MUTANTS } from './chain-mutants.ts'
 import { CREDIT_MUTANTS } from './credit-mutants.ts'
 import { EVENT_MUTANTS } from './event-mutants.ts'
+import { METER_MUTANTS } from './meter-mutants.ts'
 import { MPP_MUTANTS } from './mpp-mutants.ts'
 import { RECEIPT_MUTANTS } from './receipt-mutants.ts'
 import type { SourceMutant } from './source-mutant.ts'
@@ -60,7 +61,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'what was paid twice is kept',
     file: 'engine/settle/confirm',
-    from: '[...puts, refundOf(receipt, false, at)]',
+    from: '[...puts, refundOf(receipt, rail, false, at)]',
     to: '[...puts]',
   },
   {
@@ -72,7 +73,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'money for an expired challenge is kept',
     file: 'engine/settle/confirm',
-    from: 'refundOf(receipt, true, at)]',
+    from: 'refundOf(receipt, rail, true, at)]',
     to: ']',
   },
   {
@@ -123,8 +124,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'what a crash left in flight is never looked at again',
     file: 'engine/jobs/run-jobs',
-    from: 'if (broadcast.length > 0)',
-    to: 'if (broadcast.length < 0)',
+    from: 'if (sent.length > 0)',
+    to: 'if (sent.length < 0)',
   },
   {
     name: 'any amount will do',
@@ -272,6 +273,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   ...CHAIN_MUTANTS,
   ...CREDIT_MUTANTS,
   ...EVENT_MUTANTS,
+  ...METER_MUTANTS,
   ...MPP_MUTANTS,
   ...RECEIPT_MUTANTS,
 ]

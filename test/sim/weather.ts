@@ -63,6 +63,8 @@ export interface Weather {
   endpointFails: number
   /** It is down until the faults are over. */
   endpointDown: boolean
+  /** The share of those buyers who make metered calls; they are sold where gas wallets settle. */
+  metered: number
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   /** Kinds of buyers that take part; null: all. */
@@ -85,7 +87,14 @@ export interface Weather {
 }
 
 /** What is drawn from another stream than `dice` does not change the rest of a seed's history. */
-export function drawWeather({ dice, extraDice, mppDice, creditDice, eventDice }: Streams): Weather {
+export function drawWeather({
+  dice,
+  extraDice,
+  mppDice,
+  creditDice,
+  eventDice,
+  meterDice,
+}: Streams): Weather {
   const { pick, int, chance } = dice
   // Many buyers at the same moment, so that payments share a transaction.
   const rush = chance(0.15)
@@ -147,5 +156,11 @@ export function drawWeather({ dice, extraDice, mppDice, creditDice, eventDice }:
     webhooks: eventDice.chance(0.25),
     endpointFails: eventDice.pick([0, 0.1, 0.4]),
     endpointDown: eventDice.chance(0.3),
+    metered: meterDice.pick([0, 0, 0.25, 0.5]),
   }
+}
+
+/** Nobody but our own wallets may settle a metered call. */
+export function sellsMetered({ metered, strategy }: Pick<Weather, 'metered' | 'strategy'>): boolean {
+  return metered > 0 && strategy === 'gas-wallet'
 }

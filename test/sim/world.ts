@@ -30,6 +30,12 @@ export const PLANS = [
 export const ROUTES = [
   { routeId: 'weather', method: 'GET' as const, path: '/weather/:city', unitAmount: '$0.5', credits: 2 },
 ]
+/** Sold by scheme `upto`: the buyer signs the maximum, and the backend says what the call costs. */
+export const METERED_ROUTE = {
+  ...{ routeId: 'chat', method: 'GET' as const, path: '/chat/:topic' },
+  ...{ scheme: 'upto' as const, maxAmount: '$2' },
+}
+export const METERED_MAX = 2_000_000n
 /** What gas costs on this chain, in wei. */
 export function gasPriceOn(network: Network): bigint {
   const micro = network === SIM_NETWORKS[DEAR_CHAIN] ? MICRO_PER_GAS * DEARER : MICRO_PER_GAS
@@ -44,6 +50,7 @@ export const PRICES = new Map([
   ['basic', [1_000_000n, 1_200_000n]],
   ['pro', [2_500_000n]],
   ['weather', [500_000n]],
+  ['chat', [METERED_MAX]],
 ])
 
 /** The price that was offered for this item; undefined: this price was never offered. */
@@ -66,6 +73,8 @@ export interface World extends Streams {
   readonly logging: boolean
   count(what: string, by?: number): void
   counters: Map<string, number>
+  /** Permits that some block has settled, by key, and what was taken; a reorganisation may have undone it since. */
+  settled: Map<string, bigint>
   /** What the store lost, if it ever did. */
   lost: LostFacts
   /** A line for the event log; the text is made only if the log is printed. */
@@ -92,6 +101,7 @@ export function createWorld(
     calm: false,
     logging,
     counters,
+    settled: new Map(),
     lost: noLostFacts(),
     violations,
     log,

@@ -41,8 +41,12 @@ export const budgetOf = (holdKey: string): string => holdKey.slice(0, holdKey.la
 
 export const putHold = (row: HoldRow): Put => ({ table: 'holds', row })
 
+const isExposure = ({ key }: HoldRow): boolean => key.startsWith(EXPOSURE_BUDGETS)
+
+/** What a payer owes for an unsettled call does not count for a day, but until its payment is decided. */
 export function spentHold(core: Core, row: HoldRow): HoldRow {
-  return { ...row, spent: true, dueAt: core.clock.now() + SPENT_KEPT_MS }
+  const keptMs = isExposure(row) ? SETTLED_BY_MS : SPENT_KEPT_MS
+  return { ...row, spent: true, dueAt: core.clock.now() + keptMs }
 }
 
 /** The check of stored holds against their budget. */
@@ -106,9 +110,9 @@ async function settleHold(core: Core, row: HoldRow, as: 'returned' | 'spent'): P
 
 /** A hold that is due: deleted if its day is over, otherwise settled by the state of its subject. */
 export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
-  if (row.spent) return settleHold(core, row, 'returned')
+  if (row.spent && !isExposure(row)) return settleHold(core, row, 'returned')
   const isGas = row.key.startsWith(GAS_BUDGETS) || row.key.startsWith(EARLIER_GAS_BUDGETS)
-  const verdict = row.key.startsWith(EXPOSURE_BUDGETS)
+  const verdict = isExposure(row)
     ? await exposureVerdict(core, row.subject)
     : isGas
       ? await gasVerdict(core, row.subject)

@@ -6,6 +6,7 @@ import { holdGas } from '../budgets/gas-budget.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { afterCommit, type Core } from '../core.ts'
+import { carriedBy } from '../metered/carriers.ts'
 import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
@@ -280,7 +281,7 @@ async function sendAll(
     await Promise.all(
       batches.map(async (batch) => {
         const members = batch.keys.map((key) => left.get(key)!)
-        const rows = members.map((member) => broadcastRow(core, member.row, batch))
+        const rows = members.map((member) => broadcastRow(core, rail, member.row, batch))
         const result = await core.store.commit({
           puts: [...rows.map((row) => ({ table: 'authorizations' as const, row })), ...batch.puts],
           audit: members.flatMap(({ row }) => claimEntry(row)),
@@ -319,9 +320,14 @@ async function backOff(core: Core, race: number): Promise<void> {
   await core.clock.sleep(core.random.bytes(1)[0]! % longestMs)
 }
 
-function broadcastRow(core: Core, row: AuthorizationRow, batch: Batch): AuthorizationRow {
+function broadcastRow(
+  core: Core,
+  rail: OpenRail,
+  row: AuthorizationRow,
+  { walletTx }: Batch,
+): AuthorizationRow {
   const dueAt = core.clock.now() + core.config.leaseMs
-  return { ...row, phase: 'BROADCAST', walletTx: batch.walletTx, sends: row.sends + 1, dueAt }
+  return { ...carriedBy(rail, row, walletTx), phase: 'BROADCAST', sends: row.sends + 1, dueAt }
 }
 
 async function sendBatch(

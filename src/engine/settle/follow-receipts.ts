@@ -2,6 +2,7 @@ import type { AuthorizationRow, Block, ReceiptRow, Use } from '../../ports.ts'
 import type { Hex } from '../../protocol/hex.ts'
 import { isDead, matchesTransfer } from '../../rules/judge-attempt.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
+import { carriedBy, carriersOf } from '../metered/carriers.ts'
 import type { OpenRail } from '../rails.ts'
 import { confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
@@ -55,7 +56,7 @@ async function hashesOf(
   rows: readonly ReceiptRow[],
   attempts: ReadonlyArray<AuthorizationRow | undefined>,
 ): Promise<Hex[]> {
-  const keys = attempts.flatMap((attempt) => attempt?.walletTx ?? [])
+  const keys = attempts.flatMap((attempt) => (attempt ? carriersOf(attempt) : []))
   const carried = await core.store.get('walletTxs', [...new Set(keys)])
   return [...new Set([...rows.map(({ txHash }) => txHash), ...carried.flatMap((tx) => tx?.hashes ?? [])])]
 }
@@ -87,9 +88,8 @@ async function followReceipt(
   if (isDead(signed, use, finalized)) return loseReceipt(core, receipt, attempt)
   if (attempt.phase !== 'CONFIRMED') return
   const again: AuthorizationRow = {
-    ...attempt,
+    ...carriedBy(rail, attempt, null),
     phase: 'BROADCAST',
-    walletTx: null,
     dueAt: core.clock.now() + core.config.leaseMs,
   }
   if (await commit(core, { puts: [{ table: 'authorizations', row: again }] }))

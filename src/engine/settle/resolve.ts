@@ -4,6 +4,7 @@ import { auditEntry, putChallenge } from '../apply-event.ts'
 import { settleGas } from '../budgets/gas-budget.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
+import { carriersOf } from '../metered/carriers.ts'
 import type { OpenRail } from '../rails.ts'
 import { withResolvers } from '../signals.ts'
 import { type AttemptTracker, broadcast } from './broadcast.ts'
@@ -227,7 +228,7 @@ async function walletTransactions(
   core: Core,
   rows: readonly AuthorizationRow[],
 ): Promise<Map<string, WalletTxRow>> {
-  const keys = [...new Set(rows.flatMap((row) => (row.walletTx === null ? [] : [row.walletTx])))]
+  const keys = [...new Set(rows.flatMap(carriersOf))]
   if (keys.length === 0) return new Map()
   const found = await core.store.get('walletTxs', keys)
   return new Map(found.flatMap((tx) => (tx ? [[tx.key, tx] as const] : [])))

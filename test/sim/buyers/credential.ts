@@ -5,6 +5,7 @@ import type { Authorization } from '../../../src/protocol/authorization.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
 import type { Network } from '../../../src/protocol/network.ts'
 import type { Accepted, PaymentPayload } from '../../../src/protocol/payment.ts'
+import type { SignedPermit } from '../../../src/schemes/upto/permit.ts'
 import { signAuthorization } from '../keys.ts'
 
 /** What a buyer by MPP sends. */
@@ -14,8 +15,11 @@ export interface Credential {
   source: string
 }
 
-/** A payment in the words of x402. If it is made by MPP, the credential is sent, and the rest is for the invariants. */
-export type WirePayment = PaymentPayload & { credential?: Credential }
+/**
+ * A payment in the words of x402. If it is made by MPP, or a maximum by Permit2, the credential or the permit is sent, and the
+ * rest is for the invariants.
+ */
+export type WirePayment = PaymentPayload & { credential?: Credential; permit?: SignedPermit }
 
 /** As MPP's client does it: valid until the challenge expires, under the nonce that follows from its id. */
 export function signCredential(

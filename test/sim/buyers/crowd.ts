@@ -1,7 +1,10 @@
 import { useOf } from '../chain/branch.ts'
+import { UNLIMITED } from '../chain/permit2.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import type { Code } from '../chain/token.ts'
-import { address, PLANS, type World } from '../world.ts'
+import type { Dice } from '../dice.ts'
+import { sellsMetered } from '../weather.ts'
+import { address, METERED_MAX, PLANS, type World } from '../world.ts'
 import { payForAnotherChain, payOnceItIsDown, payOnEveryChain } from './chains.ts'
 import { buyForgetfully, buyHonestly, buyInParallel, signTwice } from './honest.ts'
 import {
@@ -14,6 +17,16 @@ import {
   payOnceForTwo,
   tamper,
 } from './hostile.ts'
+import {
+  callMeteredAtOnce,
+  dropAllowance,
+  emptyWallet,
+  invalidateNonce,
+  meterHonestly,
+  replayManyTimes,
+  stealMetered,
+  tamperPermit,
+} from './metered.ts'
 import { buyByMpp, payInBothDialects, repeatInX402, tamperCredential } from './mpp.ts'
 import { buyCall, buyEmbedded, callAnother, callManyAtOnce } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
@@ -100,6 +113,23 @@ function creditRoles(): Role[] {
   ]
 }
 
+/** Drawn beside the others, where metered calls are sold. */
+function meterRoles(): Role[] {
+  const meters = { honest: true, speaksMpp: false }
+  const meddles = { honest: false, speaksMpp: false }
+  return [
+    { ...meters, kind: 'meters', act: meterHonestly },
+    { ...meters, kind: 'meters', act: meterHonestly },
+    { ...meters, kind: 'replays', act: replayManyTimes },
+    { ...meddles, kind: 'meters-many', act: callMeteredAtOnce },
+    { ...meddles, kind: 'drops', act: dropAllowance },
+    { ...meddles, kind: 'empties', act: emptyWallet },
+    { ...meddles, kind: 'invalidates', act: invalidateNonce },
+    { ...meddles, kind: 'meter-thief', act: stealMetered },
+    { ...meddles, kind: 'tampers-permit', act: tamperPermit },
+  ]
+}
+
 /** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */
 const X402_ONLY = ['tampers', 'one-for-two', 'other-chain', 'thief', 'transfers', 'one-proof', 'claims']
 
@@ -109,29 +139,37 @@ export interface Crowd {
   buyers: Buyer[]
   codes: Map<Buyer['address'], Code>
   tokens: Map<Buyer['address'], bigint>
+  /** For Permit2. */
+  allowances: Map<Buyer['address'], bigint>
   /** Sends everybody shopping, each at its own time. */
   begin(shop: Shop): void
 }
 
 export function drawCrowd(world: World): Crowd {
-  const { dice, mppDice, creditDice, scheduler, weather } = world
+  const { dice, mppDice, creditDice, meterDice, scheduler, weather } = world
   const buyers: Buyer[] = []
   const acts = new Map<Buyer, Role['act']>()
   const codes: Crowd['codes'] = new Map()
   const tokens: Crowd['tokens'] = new Map()
+  const allowances: Crowd['allowances'] = new Map()
   let shop: Shop | undefined
   const known = publicKnowledge(() => shop!, buyers)
   const all = rolesFor(known, weather.chains > 1)
   const later = mppRoles(known)
   const spenders = creditRoles()
+  const metered = meterRoles()
   const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
-  const roles = cast ? [...all, ...later, ...spenders].filter(({ kind }) => cast.includes(kind)) : all
+  const roles = cast
+    ? [...all, ...later, ...spenders, ...metered].filter(({ kind }) => cast.includes(kind))
+    : all
   const teamPlan = dice.pick(PLANS).planId
   for (let index = 1; index <= weather.buyers; index++) {
     const drawn = dice.pick(roles)
     const byMpp = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
     const spends = !weather.cast && creditDice.chance(weather.credits)
-    const role = spends ? creditDice.pick(spenders) : byMpp
+    const prepays = spends ? creditDice.pick(spenders) : byMpp
+    const meters = !weather.cast && sellsMetered(weather) && meterDice.chance(weather.metered)
+    const role = meters ? meterDice.pick(metered) : prepays
     const name = `b${index}-${role.kind}`
     const buyer: Buyer = {
       name,
@@ -152,6 +190,7 @@ export function drawCrowd(world: World): Crowd {
     acts.set(buyer, role.act)
     if (role.code) codes.set(buyer.address, role.code)
     tokens.set(buyer.address, dice.chance(0.1) ? 0n : 20_000_000n)
+    allowances.set(buyer.address, drawAllowance(meterDice, role))
     world.count(`buyers ${role.kind}`)
   }
   // Bursts make batches; a lull lets one purchase end before the next begins.
@@ -160,6 +199,7 @@ export function drawCrowd(world: World): Crowd {
     buyers,
     codes,
     tokens,
+    allowances,
     begin(opened) {
       shop = opened
       for (const buyer of buyers) {
@@ -171,6 +211,12 @@ export function drawCrowd(world: World): Crowd {
       }
     },
   }
+}
+
+/** Most approve without a limit; who makes many calls at once has approved a few. */
+function drawAllowance(dice: Dice, { kind }: Role): bigint {
+  if (kind === 'meters-many') return METERED_MAX * BigInt(dice.int(1, 3)) + BigInt(dice.int(0, 1_000_000))
+  return dice.pick([UNLIMITED, UNLIMITED, UNLIMITED, 20_000_000n, METERED_MAX, 0n])
 }
 
 function publicKnowledge(shop: () => Shop, buyers: readonly Buyer[]): Public {

@@ -3,9 +3,10 @@ import type { Intent } from '../../../src/engine/outcome.ts'
 import type { AccessGrant } from '../../../src/protocol/access.ts'
 import type { Address } from '../../../src/protocol/hex.ts'
 import type { PaymentPayload, PaymentRequirements } from '../../../src/protocol/payment.ts'
+import { UPTO_PROXY_ADDRESS, UPTO_SCHEME } from '../../../src/protocol/permit2.ts'
 import { COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
-import { signAuthorization } from '../keys.ts'
+import { signAuthorization, signPermit } from '../keys.ts'
 import type { PrepaidReply, WireCall } from '../prepaid.ts'
 import { PAY_TO, type World } from '../world.ts'
 import { signCredential, type WirePayment } from './credential.ts'
@@ -69,6 +70,7 @@ export function sign(shop: Shop, buyer: Buyer, required: WireRequired, how: Sign
     shop.world.count('signed by MPP')
     return signCredential(buyer.address, challenge, accepted, chainOf(shop, { accepted }).network)
   }
+  if (accepted.scheme === UPTO_SCHEME) return signMaximum(shop, buyer, accepted, how)
   const validSeconds = how.validSeconds ?? dice.pick([15, 30, 60, 60, 300, 900])
   const authorization = {
     from: buyer.address,
@@ -89,9 +91,38 @@ export function sign(shop: Shop, buyer: Buyer, required: WireRequired, how: Sign
   return payment
 }
 
+/** Signs the most that a metered call may cost. */
+function signMaximum(
+  shop: Shop,
+  buyer: Buyer,
+  accepted: PaymentRequirements,
+  { to = PAY_TO, value = accepted.amount, validSeconds, validAfter = '0' }: Signing,
+): WirePayment {
+  const { meterDice } = shop.world
+  const { network } = chainOf(shop, { accepted })
+  const seconds = validSeconds ?? meterDice.pick([60, 120, 300, 300, 900])
+  const validBefore = String(chainNow(shop) + seconds)
+  const authorization = { from: buyer.address, to, value, validAfter, validBefore, nonce: meterDice.hex(32) }
+  const unsigned = {
+    ...{ from: buyer.address, token: network.token.address, amount: value, to, validAfter },
+    spender: UPTO_PROXY_ADDRESS,
+    nonce: BigInt(authorization.nonce).toString(),
+    deadline: validBefore,
+    facilitator: accepted.extra.facilitatorAddress as Address,
+  }
+  const signature = signPermit(unsigned, network)
+  shop.world.count('maxima signed')
+  return {
+    x402Version: 2,
+    payload: { signature, authorization },
+    accepted: { ...accepted, extra: { ...accepted.extra } },
+    permit: { ...unsigned, signature },
+  }
+}
+
 /** The challenge for the same rail as this entry of a 402; undefined: its scheme is not one of MPP's. */
 function challengeOn(shop: Shop, { challenges }: WireRequired, accepted: PaymentRequirements) {
-  if (accepted.scheme === COUPON_SCHEME) return undefined
+  if (accepted.scheme === COUPON_SCHEME || accepted.scheme === UPTO_SCHEME) return undefined
   const { chainId } = chainOf(shop, { accepted }).network
   return challenges.find(({ request }) => (request as ChargeRequest).methodDetails.chainId === chainId)
 }

@@ -9,6 +9,7 @@ import type {
   PaymentRequired,
   SettleResponse,
 } from '../../../src/protocol/payment.ts'
+import type { SignedPermit } from '../../../src/schemes/upto/permit.ts'
 import { asCoupon, COUPON_SCHEME } from '../../schemes/coupon/coupon.ts'
 import type { WirePayment } from './credential.ts'
 
@@ -50,12 +51,24 @@ export function readIntent(
     const spoken = mpp.readCredential(payment.credential)
     return spoken instanceof GatewayError ? spoken : { ...intent, payment: spoken }
   }
-  const read = x402.readPayment(isCoupon(payment) ? withCoupon(payment) : payment)
+  const read = x402.readPayment(wireOf(payment))
   if ('fault' in read) throw new Error(`a buyer's payment ${read.fault}`)
   return { ...intent, payment: read }
 }
 
 export const isCoupon = ({ accepted }: PaymentPayload): boolean => accepted?.scheme === COUPON_SCHEME
+
+function wireOf(payment: WirePayment): unknown {
+  if (payment.permit) return withPermit(payment, payment.permit)
+  return isCoupon(payment) ? withCoupon(payment) : payment
+}
+
+function withPermit({ permit: _, ...payment }: WirePayment, signed: SignedPermit) {
+  const { from, token, amount, spender, nonce, deadline, to, facilitator, validAfter, signature } = signed
+  const witness = { to, facilitator, validAfter }
+  const permit2Authorization = { from, permitted: { token, amount }, spender, nonce, deadline, witness }
+  return { ...payment, payload: { signature, permit2Authorization } }
+}
 
 /** Buyers of a history think in authorizations; where coupons are asked for, they write one. */
 function withCoupon(payment: PaymentPayload) {

@@ -1,6 +1,7 @@
 import type { Block } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
 import type { SignedAuthorization } from '../../../src/schemes/exact/authorization.ts'
+import type { SignedPermit } from '../../../src/schemes/upto/permit.ts'
 
 export interface AuthKey {
   payer: Address
@@ -11,6 +12,12 @@ export type Action =
   | { kind: 'authorized'; auth: SignedAuthorization }
   | { kind: 'cancel'; key: AuthKey }
   | { kind: 'transfer'; from: Address; to: Address; value: bigint }
+  /** Takes the permit's charge, by Permit2. */
+  | { kind: 'settle'; permit: SignedPermit }
+  /** What Permit2 may move of its owner's tokens. */
+  | { kind: 'approve'; owner: Address; amount: bigint }
+  /** The payer gives a nonce of Permit2 up. */
+  | { kind: 'invalidate'; owner: Address; nonce: string }
 
 export interface Tx {
   hash: Hex
@@ -22,6 +29,9 @@ export interface Tx {
 export type Log =
   | { kind: 'used' | 'canceled'; index: number; key: AuthKey }
   | { kind: 'transfer'; index: number; from: Address; to: Address; value: bigint }
+  /** Not a log of the real contracts, which change their state without one: a nonce is used, and so much was taken. */
+  | { kind: 'permit'; index: number; owner: Address; nonce: string; taken: bigint }
+  | { kind: 'approval'; index: number; owner: Address; amount: bigint }
 
 export interface SimBlock extends Block {
   /** Virtual time at which it was made, which its timestamp only resembles. */
@@ -64,7 +74,7 @@ export function blockAt(branch: Branch, number: number): SimBlock {
   return block
 }
 
-function* minedIn({ branch, block }: View): Generator<Mined> {
+export function* minedIn({ branch, block }: View): Generator<Mined> {
   for (const mined of branch.mined) {
     if (mined.block.number > block.number) return
     yield mined
@@ -90,7 +100,8 @@ export function useOf(
 ): { mined: Mined; log: Log; next: Log | undefined } | undefined {
   for (const mined of minedIn(view)) {
     for (const [index, log] of mined.logs.entries()) {
-      if (log.kind === 'transfer' || log.key.payer !== key.payer || log.key.nonce !== key.nonce) continue
+      if (log.kind !== 'used' && log.kind !== 'canceled') continue
+      if (log.key.payer !== key.payer || log.key.nonce !== key.nonce) continue
       return { mined, log, next: mined.logs[index + 1] }
     }
   }

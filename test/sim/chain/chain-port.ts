@@ -1,9 +1,10 @@
 import { UnavailableError } from '../../../src/errors.ts'
-import type { Block, Chain, MinedTx, Rail, Scheme, SimResult, TransferTx, Use } from '../../../src/ports.ts'
+import type { Chain, MinedTx, Rail, Scheme, SimResult, TransferTx, Use } from '../../../src/ports.ts'
 import type { Hex } from '../../../src/protocol/hex.ts'
 import { type SignedAuthorization, splitKey } from '../../../src/schemes/exact/authorization.ts'
-import { ALONE_GAS, type World } from '../world.ts'
-import { blockAt, type Mined, nonceOf, type SimBlock, useOf, type View } from './branch.ts'
+import { ALONE_GAS, address, type World } from '../world.ts'
+import { blockAt, type Mined, nonceOf, type Tx, useOf, type View } from './branch.ts'
+import { createNodeView, facts } from './node-view.ts'
 import type { SimChain } from './sim-chain.ts'
 import { refusal } from './token.ts'
 
@@ -17,37 +18,7 @@ export type ChainPort = Chain &
 
 /** The chain as a node shows it: perhaps some blocks behind, perhaps still on a branch that is gone. */
 export function createChainPort(world: World, chain: SimChain, staleLooks: StaleLooks): ChainPort {
-  const { dice, weather, scheduler } = world
-
-  function view(): View {
-    const head = chain.head()
-    if (world.calm || !dice.chance(weather.stale)) return head
-    world.count('stale answers')
-    const { orphan } = chain
-    // A node knows better by the time that its branch contradicts a finalized block: without that, nothing is final.
-    const believable = orphan && orphan.untilMs > scheduler.now() && orphan.fork >= chain.finalized
-    if (believable && dice.chance(0.5)) {
-      return { branch: orphan.branch, block: orphan.branch.blocks.at(-1)! }
-    }
-    const behind = dice.int(1, weather.maxStaleBlocks)
-    const oldest = head.branch.blocks[0]!.number
-    return {
-      branch: head.branch,
-      block: blockAt(head.branch, Math.max(oldest, head.block.number - behind)),
-    }
-  }
-
-  /** The latest block as a node names it: perhaps one that nobody will ever see. */
-  function named(block: SimBlock): Block {
-    if (world.calm || weather.phantoms === 0 || !dice.chance(weather.phantoms)) return facts(block)
-    world.count('phantom blocks')
-    const [blocks, seconds] = dice.pick([
-      [1_000_000, 0],
-      [0, 1_000_000],
-      [1_000_000, 1_000_000],
-    ] as const)
-    return { number: block.number + blocks, hash: '0xfa27', timestamp: block.timestamp + seconds }
-  }
+  const { view, named } = createNodeView(world, chain)
 
   function look(at: View, auth: Parameters<typeof refusal>[3]): SimResult {
     if (useOf(at, { payer: auth.from, nonce: auth.nonce })) return { kind: 'used' }
@@ -114,22 +85,23 @@ export function createChainPort(world: World, chain: SimChain, staleLooks: Stale
   }
 }
 
-function facts({ number, hash, timestamp }: SimBlock): Block {
-  return { number, hash, timestamp }
-}
-
-function minedAt(at: View, hashes: readonly Hex[]): MinedTx[] {
+export function minedAt(at: View, hashes: readonly Hex[]): MinedTx[] {
   return at.branch.mined
     .filter(({ tx, block }) => block.number <= at.block.number && hashes.includes(tx.hash))
     .map(({ tx, success, block }) => ({ hash: tx.hash, success, blockNumber: block.number }))
+}
+
+/** A buyer's own transaction moves what is the buyer's. */
+function senderOf({ lane, actions: [action] }: Tx) {
+  const own = action?.kind === 'transfer' ? action.from : undefined
+  return { sender: lane?.wallet ?? own ?? address('stranger', 1) }
 }
 
 function plainTransfers({ tx, block, logs }: Mined): TransferTx {
   const authorized = new Set(logs.filter(({ kind }) => kind === 'used').map(({ index }) => index + 1))
   return {
     txHash: tx.hash,
-    // Whoever it was: not one of our wallets.
-    sender: tx.lane?.wallet ?? '0x00000000000000000000000000000000000000bb',
+    ...senderOf(tx),
     block: facts(block),
     transfers: logs.flatMap((log) => {
       if (log.kind !== 'transfer' || authorized.has(log.index)) return []

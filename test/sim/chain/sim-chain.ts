@@ -1,6 +1,7 @@
 import type { Submitted } from '../../../src/ports.ts'
 import type { Address, Hex } from '../../../src/protocol/hex.ts'
 import type { Network } from '../../../src/protocol/network.ts'
+import { isPermit } from '../../../src/schemes/upto/settle-call.ts'
 import { decodeRaw } from '../keys.ts'
 import type { World } from '../world.ts'
 import {
@@ -101,7 +102,10 @@ export class SimChain {
       this.pool.delete(rival.hash)
       this.world.count('replaced transactions')
     }
-    const actions = calls.map((auth) => ({ kind: 'authorized' as const, auth }))
+    const actions = calls.map(
+      (call): Action =>
+        isPermit(call) ? { kind: 'settle', permit: call } : { kind: 'authorized', auth: call },
+    )
     this.pool.set(hash, { hash, lane: { wallet, nonce, gas, maxFee, tip }, actions })
     return 'accepted'
   }
@@ -165,14 +169,16 @@ export class SimChain {
     const mined = { tx, block, success, logs, feeWei: this.feeOf(tx) }
     this.branch.mined.push(mined)
     if (tx.actions.some((action) => burnsGas(this.token, action))) success = false
+    const sender = tx.actions.length === 1 ? tx.lane?.wallet : undefined
     for (const action of success ? tx.actions : []) {
-      const made = runAction(this.token, view, dice, action, index)
+      const made = runAction(this.token, view, dice, action, index, sender)
       // One call goes to the token itself and reverts with it; several go through Multicall3, which allows failures.
       if (!made && tx.actions.length === 1) success = false
       logs.push(...(made ?? []))
       index = (logs.at(-1)?.index ?? index - 1) + 1
     }
     mined.success = success
+    this.noteSettled(logs)
     if (!success) this.world.count('reverted transactions')
     if (!success && tx.actions.length > 1) this.world.count('reverted batches')
     if (tx.lane && tx.actions.length > 1) this.world.count('batches')
@@ -180,6 +186,14 @@ export class SimChain {
       'chain',
       () => `#${block.number} ${brief(tx)} ${success ? 'ok' : 'reverted'} logs=${logs.length}`,
     )
+  }
+
+  private noteSettled(logs: readonly Log[]): void {
+    for (const log of logs) {
+      if (log.kind !== 'permit' || log.taken === 0n) continue
+      this.world.count('permits settled')
+      this.world.settled.set(`${this.network.chainId}:permit2:${log.owner}:${log.nonce}`, log.taken)
+    }
   }
 
   private feeOf({ lane, actions }: Tx): bigint {
@@ -218,6 +232,10 @@ function brief({ hash, lane, actions }: Tx): string {
   const what = actions.map((action) => {
     if (action.kind === 'authorized')
       return `pay ${action.auth.from.slice(-3)}:${action.auth.nonce.slice(2, 8)}`
+    if (action.kind === 'settle')
+      return `settle ${action.permit.charge} of ${action.permit.from.slice(-3)}:${action.permit.nonce.slice(-6)}`
+    if (action.kind === 'approve') return `approve ${action.amount} of ${action.owner.slice(-3)}`
+    if (action.kind === 'invalidate') return `invalidate ${action.nonce.slice(-6)}`
     return action.kind === 'cancel' ? `cancel ${action.key.nonce.slice(2, 8)}` : `move ${action.value}`
   })
   return `tx ${hash.slice(-6)}${lane ? ` nonce ${lane.nonce}` : ''} [${what.join(', ')}]`

@@ -3,18 +3,10 @@ import type { SignedAuthorization } from '../../../src/schemes/exact/authorizati
 import type { Dice } from '../dice.ts'
 import { isSigned } from '../keys.ts'
 import { type Action, type Log, tokensOf, useOf, type View } from './branch.ts'
+import { runSettle } from './permit2.ts'
+import type { Token } from './token-facts.ts'
 
-/**
- * What stands at a payer's address. `flips`: a wallet contract that says yes when asked and may say no when it
- * matters; `burns`: one that eats all gas of the transaction; `turns`: looks like a plain account until it is mined.
- */
-export type Code = 'none' | 'flips' | 'burns' | 'turns'
-
-export interface Token {
-  chainId: number
-  initial: ReadonlyMap<Address, bigint>
-  codes: ReadonlyMap<Address, Code>
-}
+export type { Code, Token } from './token-facts.ts'
 
 /** Why `transferWithAuthorization` would revert in a block of this time, by the rules of the real token. */
 export function refusal(
@@ -38,6 +30,8 @@ export function runAction(
   dice: Dice,
   action: Action,
   firstIndex: number,
+  /** Who calls it: the wallet itself, or Multicall3 if there are several. */
+  sender?: Address,
 ): Log[] | undefined {
   switch (action.kind) {
     case 'authorized': {
@@ -62,6 +56,14 @@ export function runAction(
       const { from, to, value } = action
       if (tokensOf(view, token.initial, from) < value) return undefined
       return [{ kind: 'transfer', index: firstIndex, from, to, value }]
+    }
+    case 'settle':
+      return runSettle(token, view, action.permit, firstIndex, sender)
+    case 'approve':
+      return [{ kind: 'approval', index: firstIndex, owner: action.owner, amount: action.amount }]
+    case 'invalidate': {
+      const { owner, nonce } = action
+      return [{ kind: 'permit', index: firstIndex, owner, nonce, taken: 0n }]
     }
   }
 }

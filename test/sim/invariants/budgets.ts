@@ -23,15 +23,19 @@ function checkLostGas(scene: Scene): void {
 
 function checkLostGasOn(chain: SimChain, { world, buyers }: Scene): void {
   const lost = new Map<string, number>()
+  const metered = new Set<string>()
   for (const { tx, success } of chain.branch.mined) {
     const [action] = tx.actions
-    if (tx.lane === null || success || tx.actions.length !== 1 || action?.kind !== 'authorized') continue
-    lost.set(action.auth.from, (lost.get(action.auth.from) ?? 0) + 1)
+    if (tx.lane === null || success || tx.actions.length !== 1) continue
+    if (action?.kind !== 'authorized' && action?.kind !== 'settle') continue
+    const { from } = action.kind === 'settle' ? action.permit : action.auth
+    if (action.kind === 'settle') metered.add(from)
+    lost.set(from, (lost.get(from) ?? 0) + 1)
   }
   for (const { name, address } of buyers) {
     const times = lost.get(address) ?? 0
     if (times > 0) world.count('gas lost to a payer')
-    if (chain.token.codes.has(address) && times > LOST_PER_DAY)
+    if ((chain.token.codes.has(address) || metered.has(address)) && times > LOST_PER_DAY)
       world.violate('I17', `${name} made us lose the gas of ${times} transactions`)
   }
 }

@@ -14,10 +14,8 @@ export function checkBuyers(scene: Scene): void {
 }
 
 /** I3, I7: a buyer that has a result has paid for it on the chain. */
-function checkGrants(
-  { world, income, receipts, authorizations, challenges, forgiven }: Scene,
-  buyer: Buyer,
-): void {
+function checkGrants(scene: Scene, buyer: Buyer): void {
+  const { world, income, receipts, authorizations, challenges, forgiven } = scene
   const challengeIds = new Set(buyer.grants.map(({ challengeId }) => challengeId))
   const tokens = new Set(buyer.grants.map(({ accessToken }) => accessToken))
   if (tokens.size !== challengeIds.size)
@@ -39,7 +37,7 @@ function checkGrants(
     const state = challenges.get(challengeId)?.state
     if (state !== 'DELIVERED')
       world.violate('I1', `${buyer.name} holds a result of ${challengeId}, which is ${state}`)
-    if (!paid && !lost)
+    if (!paid && !lost && !isFree(scene, challengeId, buyer))
       world.violate('I3', `${buyer.name} holds a result of ${challengeId} and did not pay for it`)
   }
   world.count('grants held', challengeIds.size)
@@ -50,8 +48,10 @@ function checkGrants(
  * payment of its own on the chain. Only plain transfers are not counted: the token knows no nonce for them, so one
  * that is forgotten can be shown for another order.
  */
-function checkForgiven({ world, income, receipts, outside }: Scene, buyer: Buyer): void {
-  const granted = new Set(buyer.grants.map(({ challengeId }) => challengeId)).size
+function checkForgiven(scene: Scene, buyer: Buyer): void {
+  const { world, income, receipts, outside } = scene
+  const ids = new Set(buyer.grants.map(({ challengeId }) => challengeId))
+  const granted = [...ids].filter((challengeId) => !isFree(scene, challengeId, buyer)).length
   const paid = [...income.values()].filter(({ from }) => from === buyer.address).length
   const lost = [...receipts.values()].filter((row) => row.lost && row.payer === buyer.address).length
   const hidden = buyer.payments.some(({ payment: { payload } }) => {
@@ -65,6 +65,13 @@ function checkForgiven({ world, income, receipts, outside }: Scene, buyer: Buyer
     world.violate('I3', `${buyer.name} holds ${granted} results and paid nothing`)
   if (granted > paid + lost && buyer.proofs.length === 0 && !hidden)
     world.violate('I4', `${buyer.name} holds ${granted} results for ${paid} payments`)
+}
+
+/** A metered call of this buyer cost nothing. */
+function isFree({ recorded }: Scene, challengeId: string, { address }: Buyer): boolean {
+  return recorded.meter.calls.some((call) => {
+    return call.challengeId === challengeId && call.payer === address && call.charge === 0n
+  })
 }
 
 /** A buyer that follows the rules is charged at most once, and has what it was charged for. */

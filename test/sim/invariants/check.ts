@@ -5,6 +5,7 @@ import { checkEnding } from './ending.ts'
 import { checkEvents } from './events.ts'
 import { forgivenIn } from './forgiven.ts'
 import { incomeOf, transfersOf } from './ledger.ts'
+import { checkMetered } from './metered.ts'
 import { checkMoney } from './money.ts'
 import { checkSignedReceipts } from './receipts.ts'
 import type { Ended, Scene } from './scene.ts'
@@ -38,6 +39,7 @@ export async function checkInvariants(ended: Ended): Promise<void> {
   checkEnding(scene)
   await checkBounds(scene)
   await checkCredits(scene)
+  await checkMetered(scene)
   await checkSecrets(scene)
   await checkTransitions(scene)
   await checkEvents(scene)

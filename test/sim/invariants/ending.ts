@@ -62,7 +62,7 @@ function waitsForForeignAttempt(
 ): boolean {
   if (liveAuth === null || !forgiven.challenge(key)) return false
   const live = authorizations.find((row) => row.key === liveAuth)
-  const isOwn = live?.challengeId === key && (live.phase === 'CLAIMED' || live.phase === 'BROADCAST')
+  const isOwn = live?.challengeId === key && ['CLAIMED', 'CHARGED', 'BROADCAST'].includes(live.phase)
   if (!isOwn) world.count('orders mixed up after a loss')
   return !isOwn
 }

@@ -29,6 +29,10 @@ function checkGasOn(scene: Scene, chain: SimChain): void {
   for (const mined of ours) {
     if (mined.tx.lane!.maxFee > MAX_FEE_WEI) world.violate('I10', `${mined.tx.hash} is above the fee cap`)
     for (const action of mined.tx.actions) {
+      if (action.kind === 'settle') {
+        const key = `payment ${action.permit.from}:${action.permit.nonce}`
+        tries.set(key, [...(tries.get(key) ?? []), mined])
+      }
       if (action.kind !== 'authorized') continue
       const { from, to, value, nonce } = action.auth
       const isRefund = from === PAY_TO || from === REFUND_WALLET

@@ -4,12 +4,12 @@ import type { SimBlock } from '../chain/branch.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import { PAY_TO } from '../world.ts'
 
-/** One canonical transfer, on any of the chains: made by an authorization, or by its sender alone. */
+/** One canonical transfer, on any of the chains: made by an authorization, a permit, or by its sender alone. */
 export interface Transfer {
   /** The key in the store; computed here without code of the engine. */
   key: string
   chainId: number
-  /** Of the authorization; the transaction's hash for a plain one. */
+  /** Of the authorization; the transaction's hash for any other. */
   nonce: Hex
   from: Address
   to: Address
@@ -40,6 +40,10 @@ export function transfersOf(
         const exact = `${chainId}:${token.address}:${payer}:${nonce}`.toLowerCase()
         const key = scheme === 'coupon' ? `coupon/${chainId}/${payer}/${nonce}` : exact
         return [{ key, nonce, ...place }]
+      }
+      if (before?.kind === 'permit') {
+        const { owner, nonce } = before
+        return [{ key: `${chainId}:permit2:${owner}:${nonce}`, nonce: tx.hash, ...place }]
       }
       // A plain transaction of these histories moves one sum.
       const key = named.get(`${tx.hash}:${log.index}`) ?? `${chainId}:${tx.hash}:plain-0`

@@ -1,5 +1,6 @@
+import type { ChallengeRow, ReceiptRow } from '../../../src/ports.ts'
 import { simRefundNonce } from '../keys.ts'
-import { PAY_TO, priceOf, REFUND_WALLET } from '../world.ts'
+import { METERED_ROUTE, PAY_TO, priceOf, REFUND_WALLET } from '../world.ts'
 import { sum } from './ledger.ts'
 import type { Scene } from './scene.ts'
 
@@ -37,7 +38,7 @@ function checkConservation(scene: Scene): void {
     )
     const incoming = sum(paid.map(({ value }) => value))
     const refunded = sum(returned.map(({ value }) => value))
-    const sold = sum(delivered.map(({ itemId, amount }) => priceOf(itemId, amount) ?? 0n))
+    const sold = sum(delivered.map((challenge) => priceIn(scene, challenge)))
     const open = sum(owed.map(({ value }) => BigInt(value)))
     if (incoming !== refunded + sold + open) {
       world.violate(
@@ -52,8 +53,21 @@ function checkConservation(scene: Scene): void {
   }
 }
 
+/** What a delivered challenge sold for. */
+function priceIn({ recorded }: Scene, { itemId, amount, receipt }: ChallengeRow): bigint {
+  if (itemId !== METERED_ROUTE.routeId) return priceOf(itemId, amount) ?? 0n
+  return recorded.meter.charges.get(receipt ?? '') ?? 0n
+}
+
+/** Is this the price of the challenge, or the charge that was stored for this payment of a metered call? */
+function isAsked({ recorded }: Scene, { itemId, amount }: ChallengeRow, { key, value }: ReceiptRow): boolean {
+  if (itemId === METERED_ROUTE.routeId) return recorded.meter.charges.get(key) === BigInt(value)
+  return priceOf(itemId, value) !== undefined && value === amount
+}
+
 /** I3, I4: each receipt stands on one transfer of exactly its terms, and no two on the same. */
-function checkReceipts({ world, receipts, income, challenges, authorizations, forgiven }: Scene): void {
+function checkReceipts(scene: Scene): void {
+  const { world, receipts, income, challenges, authorizations, forgiven } = scene
   const places = new Set<string>()
   const paying = new Set<string>()
   for (const receipt of receipts.values()) {
@@ -73,8 +87,8 @@ function checkReceipts({ world, receipts, income, challenges, authorizations, fo
     const exact =
       transfer.from === receipt.payer &&
       transfer.value === BigInt(receipt.value) &&
-      priceOf(challenge?.itemId ?? '', receipt.value) !== undefined &&
-      receipt.value === challenge?.amount &&
+      challenge !== undefined &&
+      isAsked(scene, challenge, receipt) &&
       receipt.txHash === transfer.txHash &&
       receipt.logIndex === transfer.logIndex
     if (!challenge || !exact) {

@@ -4,7 +4,7 @@ import type { Reply } from '../buyers/shop.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
 import type { Outside } from '../outside.ts'
 import type { RecordedStore } from '../ports/recorded-store.ts'
-import { DEAR_CHAIN, LOST_PER_DAY, type World } from '../world.ts'
+import { DEAR_CHAIN, LOST_PER_DAY, METERED_ROUTE, type World } from '../world.ts'
 
 /** Within this time every instance must have noticed that a chain is down, or that it is back. */
 const NOTICED_MS = 25_000
@@ -18,8 +18,10 @@ export function checkOffer(outside: Outside, ageMs: number, { rails, itemId }: O
   if (chains.length === 1 || ageMs < NOTICED_MS || world.calm) return
   world.count('offers checked')
   const offered = chains.filter(({ network }) => rails.some((rail) => rail.network.id === network.id))
+  const isMetered = itemId === METERED_ROUTE.routeId
   const isLastResort = offered.length === 1 && offered[0] === chains[0]
   for (const chain of chains) {
+    if (isMetered && chain.scheme === 'coupon') continue
     const isOffered = offered.includes(chain)
     const tooDear = isTooDear(world, chains, chain, itemId)
     if (isOffered && tooDear)

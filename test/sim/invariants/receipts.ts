@@ -20,6 +20,8 @@ export function checkSignedReceipts(scene: Scene): void {
 
 function checkSale({ world, income, receipts }: Scene, challenge: ChallengeRow): void {
   const { key, signedReceipt, receipt: receiptKey } = challenge
+  // It cost nothing, so there is no payment that a receipt could name.
+  if (challenge.chargedUnits === '0') return
   const receipt = receipts.get(receiptKey ?? '')
   if (signedReceipt === undefined || !receipt) {
     world.violate('I18', `${key} was delivered without a receipt`)

@@ -30,7 +30,8 @@ export async function checkTransitions(scene: Scene): Promise<void> {
         state = 'PENDING'
         continue
       }
-      if (event === 'paid' && !outside.told.has(`paid ${challenge.key}`)) {
+      const free = challenge.chargedUnits === '0'
+      if (event === 'paid' && !free && !outside.told.has(`paid ${challenge.key}`)) {
         world.violate('HOOK', `the seller was never told of ${challenge.key}`)
       }
       if (event === 'refund-confirmed' && !outside.told.has(`refunded ${challenge.key}`)) {

@@ -1,9 +1,10 @@
-import type { Committed, CreditRow, Step, Store, TableName, Tables } from '../../../src/ports.ts'
+import type { Committed, CreditRow, HoldRow, Step, Store, TableName, Tables } from '../../../src/ports.ts'
 import { createMemoryStore } from '../../../src/stores/memory.ts'
 import type { World } from '../world.ts'
 import { faultyCall, type Host } from './faulty-call.ts'
 import { createLosingStore } from './losing-store.ts'
 import { noteLost } from './lost-facts.ts'
+import { createMeterBook, type MeterBook } from './meter-book.ts'
 import { type CreditLedger, watchCredits } from './watch-credits.ts'
 import { type WatchedReceipts, watchReceipts } from './watch-receipts.ts'
 
@@ -34,6 +35,7 @@ export interface RecordedStore {
   forgotten: Set<string>
   signed: WatchedReceipts
   credits: CreditLedger
+  meter: MeterBook
   /** How often something was written. */
   commits(): number
   /** Undoes what was committed since then; only in a history that has losses. */
@@ -55,6 +57,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const forgotten = new Set<string>()
   const signed = watchReceipts(world)
   const credits = watchCredits(world)
+  const meter = createMeterBook(world)
   let waiting = 0
   let commits = 0
 
@@ -68,7 +71,8 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     if (table === 'lots' || table === 'marks' || table === 'calls') return true
     if (table === 'webhooks') return phase !== 'WAITING'
     if (table === 'credits') return !(row as CreditRow).reserved.some(({ lapsed }) => !lapsed)
-    return phase === 'RELEASED' || waitsForKey || ('spent' in row && row.spent === true)
+    if (table === 'holds') return (row as HoldRow).spent && !(row as HoldRow).key.startsWith('exposure:')
+    return phase === 'RELEASED' || waitsForKey
   }
 
   function setDue(table: TableName, key: string, due: number | null | undefined): void {
@@ -98,7 +102,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       if (table !== 'authorizations' || row.phase !== 'CLAIMED' || lost.challenges.has(row.challengeId))
         continue
       const all = await memory.list('authorizations', row.challengeId)
-      const live = all.filter(({ phase }) => phase === 'CLAIMED' || phase === 'BROADCAST')
+      const live = all.filter(({ phase }) => ['CLAIMED', 'CHARGED', 'BROADCAST'].includes(phase))
       if (live.length > 1) world.violate('I14', `${row.challengeId} has ${live.length} payments in flight`)
     }
   }
@@ -122,6 +126,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
         record(step)
         signed.watch(step)
         credits.watch(step)
+        meter.watch(step)
         await checkOneInFlight(step)
       } else world.count('conflicts')
       return result
@@ -146,6 +151,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     forgotten,
     signed,
     credits,
+    meter,
     commits: () => commits,
     async lose(sinceMs) {
       const undone = losing?.lose(sinceMs) ?? []

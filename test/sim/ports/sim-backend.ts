@@ -1,10 +1,12 @@
 import type { Backend, Called, Order, Store } from '../../../src/ports.ts'
 import type { ResourceResponse } from '../../../src/protocol/access.ts'
-import type { World } from '../world.ts'
+import { METERED_ROUTE, type World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
+import type { MeterBook } from './meter-book.ts'
+import { callMetered, openMetered } from './sim-meter.ts'
 
 /** The seller's API behind a route: slow, unreliable, and sometimes the instance crashes during a call. */
-export function createSimBackend(world: World, host: Host, store: Store): Backend {
+export function createSimBackend(world: World, host: Host, store: Store, meter: MeterBook): Backend {
   const { dice, scheduler, weather } = world
 
   async function refuseLateCalls({ challengeId, prepaid }: Order): Promise<void> {
@@ -20,6 +22,7 @@ export function createSimBackend(world: World, host: Host, store: Store): Backen
   return {
     async call(order): Promise<Called> {
       if (!host.alive) return never()
+      if (order.itemId === METERED_ROUTE.routeId) return callMetered(world, host, store, meter, order)
       await refuseLateCalls(order)
       world.count('backend calls')
       if (world.calm) return good(order)
@@ -36,6 +39,7 @@ export function createSimBackend(world: World, host: Host, store: Store): Backen
       return { ok: false, response: answer(order, 500), reason: 'the backend answered 500' }
     },
     async open(order, sealed) {
+      if (order.itemId === METERED_ROUTE.routeId) return openMetered(world, order, sealed)
       if (sealed !== sealedFor(order))
         world.violate('I7', `the answer of ${sealed} was opened for ${sealedFor(order)}`)
       return { response: answer(order, 200) }

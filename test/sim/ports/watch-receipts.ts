@@ -30,7 +30,8 @@ export function watchReceipts(world: World): WatchedReceipts {
         for (const jws of [receipt, refund]) if (jws !== undefined) stored.add(jws)
         // An instance may go on from a row that the store has lost.
         if (lost.challenges.has(key)) continue
-        if ((receipt !== undefined) !== (state === 'DELIVERED'))
+        // What cost nothing was not paid, and has no receipt.
+        if ((receipt !== undefined) !== (state === 'DELIVERED' && row.chargedUnits !== '0'))
           world.violate('I18', `${key} is ${state} ${receipt ? 'with' : 'without'} a receipt`)
         if ((refund !== undefined) !== (state === 'REFUNDED'))
           world.violate('I18', `${key} is ${state} ${refund ? 'with' : 'without'} a receipt of a refund`)
