@@ -7,7 +7,7 @@ import { ensureInstalled, ensureSystem, PrepareError, packageBin, root, runMain 
 import { ensureChain } from './prepare-chain.mjs'
 
 // Programs beyond npm that the tests start.
-const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx']
+const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx', 'pycryptodome', 'ecdsa']
 
 const node = process.execPath
 const checks = [
