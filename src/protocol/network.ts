@@ -19,14 +19,6 @@ export interface FeePolicy {
   legacy: boolean
 }
 
-/** Where test money is free. */
-export interface Faucets {
-  /** Gives the token that buyers pay with. */
-  token: string
-  /** Gives the chain's own coin, which pays for gas. */
-  gas: string
-}
-
 /** A chain, and the token on it that buyers pay with. */
 export interface Network {
   /** CAIP-2 id, e.g. `eip155:84532`. */
@@ -58,6 +50,6 @@ export interface Network {
   fees: FeePolicy
   /** How many blocks one question for logs may span; nodes that allow fewer are learned. */
   logRange: number
-  /** Absent: its money is real, or none is known. */
-  faucets?: Faucets
+  /** Where test money is free: the token, and the coin that pays for gas. Absent: the money is real, or none is known. */
+  faucets?: { token: string; gas: string }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { BuyerError } from '../buyer/index.ts'
 import { buyFromSandbox } from './buy-from-sandbox.ts'
 import { askToInstall, ensureChain } from './ensure-chain.ts'
 import { INSTALLED, type SandboxCommands } from './sandbox-commands.ts'
@@ -33,7 +34,9 @@ export async function runSandbox(words: readonly string[], commands: SandboxComm
     throw new Error('--networks belongs to the start of a sandbox; say by --network where to buy.')
   switch (action) {
     case 'buy':
-      return buyFromSandbox({ place, network: values.network }, commands)
+      return buyFromSandbox({ place, network: values.network }, commands).catch((cause: unknown) => {
+        throw withHint(cause, commands)
+      })
     case 'install':
       await ensureChain(async () => true)
       console.log(`The local chain is here. Start the sandbox with: ${commands.start}`)
@@ -45,3 +48,13 @@ export async function runSandbox(words: readonly string[], commands: SandboxComm
     }
   }
 }
+
+/** On a local chain no faucet helps: money comes with the sandbox. */
+function withHint(cause: unknown, { start }: SandboxCommands): unknown {
+  if (!(cause instanceof BuyerError) || !LACKS_MONEY.has(cause.code)) return cause
+  return new Error(`${cause.message}. If the sandbox's buyer has spent its $100, start again: ${start}`, {
+    cause,
+  })
+}
+
+const LACKS_MONEY = new Set<string>(['PAYMENT_FAILED', 'INSUFFICIENT_FUNDS'])
