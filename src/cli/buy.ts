@@ -50,9 +50,10 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
         ? await call(buyer, url, order.id, flags)
         : await plan(buyer, url, order.id, flags.plan)
     order.finished()
-    if (report.body !== undefined) await handOver(terminal, report.body, flags)
+    // Before the answer, which need not end with its line.
     for (const note of flags.json === true ? [] : (report.notes ?? []))
       await write(terminal.errors, `${printableLine(note)}\n`)
+    if (report.body !== undefined) await handOver(terminal, report.body, flags)
     return report
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause

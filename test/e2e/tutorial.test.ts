@@ -15,13 +15,13 @@ afterAll(() => installed.remove())
 /** One shell in which the lines of the page are typed, as its reader does. */
 function openShell(cwd: string) {
   const env = { PATH: installed.path, HOME: installed.folder, npm_config_loglevel: 'error' }
-  const shell = spawn('bash', ['-m'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const shell = spawn('bash', ['-m'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
+  // One pipe for both, so that lines are read in the order in which they were written.
+  shell.stdin.write('exec 2>&1\n')
   let output = ''
-  for (const stream of [shell.stdout, shell.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output += text
-    })
-  }
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
   return {
     output: () => output,
     /** Resolves when the shell is ready for the next line; what a background program says may come later. */
