@@ -30,11 +30,11 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     throw new ConfigError([`${url} is no address; expected one such as https://api.example.com/weather/oslo`])
   if (flags.plan !== undefined && (flags.data !== undefined || flags.method !== undefined))
     throw new ConfigError(['--plan buys a plan, and takes neither --method nor --data.'])
-  const told: { place?: string; testnet?: boolean } = {}
+  const told: Told = {}
   const say = (step: BuyerStep) => {
     if (step.step === 'challenge') {
       const known = findNetwork(step.offer.network.id)
-      Object.assign(told, { place: known?.name ?? step.offer.network.id, testnet: known?.testnet })
+      Object.assign(told, { place: known?.name ?? step.offer.network.id, faucet: known?.faucets?.token })
     }
     const line = lineOf(step, told.place)
     if (line !== undefined && flags.json !== true) terminal.errors.write(`${printableLine(line)}\n`)
@@ -51,9 +51,10 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
         ? await call(buyer, url, order.id, flags)
         : await plan(buyer, url, order.id, flags.plan)
     order.finished()
-    if (report.body !== undefined) await handOver(terminal, report.body, flags)
+    // Before the answer, which need not end with its line.
     for (const note of flags.json === true ? [] : (report.notes ?? []))
       await write(terminal.errors, `${printableLine(note)}\n`)
+    if (report.body !== undefined) await handOver(terminal, report.body, flags)
     return report
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
@@ -64,18 +65,19 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
 
 /** Nobody knows yet what became of the payment, or the seller could still take it. */
 const UNDECIDED = new Set<string>(['STILL_PENDING', 'PAYMENT_FAILED', 'UNEXPECTED_ANSWER', 'ALREADY_USED'])
-const FAUCET = 'https://faucet.circle.com'
 
-function hintsOf(
-  { code }: BuyerError,
-  payer: string,
-  { place, testnet }: { place?: string; testnet?: boolean },
-): string[] {
+/** Where the purchase is paid. */
+interface Told {
+  place?: string
+  faucet?: string
+}
+
+function hintsOf({ code }: BuyerError, payer: string, { place, faucet }: Told): string[] {
   if (code === 'OVER_LIMIT') return ['Nothing was paid. Allow more by --max-amount.']
   if (code === 'STILL_PENDING') return ['Run the same command again: it asks on, and does not pay twice.']
   const mayLackMoney = code === 'PAYMENT_FAILED' || code === 'INSUFFICIENT_FUNDS'
   if (!mayLackMoney || place === undefined) return []
-  const where = testnet ? `; test USDC is at ${FAUCET}` : ''
+  const where = faucet === undefined ? '' : `; test USDC is free at ${faucet}`
   return [`Does ${payer} hold USDC on ${place}? It needs no coins for gas${where}.`]
 }
 
