@@ -149,11 +149,11 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   const body = new Uint8Array(await answer.arrayBuffer())
   const { status } = answer
   const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
-  const ok = answer.ok && !undelivered
   const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
   const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
   const charge = buyer.chargeOf(answer)
   const uncharged = charge !== undefined && settled?.success === false
+  const ok = answer.ok && !undelivered && !uncharged
   return {
     lines: [],
     body,
