@@ -241,7 +241,7 @@ function lineOf(step: BuyerStep, place: string | undefined): string | undefined 
     case 'pending':
       return `${step.reason}; asking again in ${step.retryInSeconds} s`
     case 'approve':
-      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? step.network}, once`
+      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? findNetwork(step.network)?.name ?? step.network}, once`
     case 'charged':
       return `charged ${microToDollars(step.chargedMicro)} of at most ${microToDollars(step.maximumMicro)}`
     case 'granted':

@@ -246,7 +246,7 @@ describe('paystile buy', () => {
     await shop.world.chain.fundEth(payer.address, ETHER)
     const { code, errors } = await cli(env(), ...command('--approve'))
     expect([code, errors]).toEqual([0, expect.stringContaining('sending the payment that was signed before')])
-    expect(errors).toContain('approving $0.02 for Permit2 on eip155:84532, once')
+    expect(errors).toContain('approving $0.02 for Permit2 on Base Sepolia, once')
     expect([await spent(), await transactions(), await unfinished()]).toEqual([1858n, 1, 0])
   })
 
