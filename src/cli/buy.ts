@@ -141,11 +141,11 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   const body = new Uint8Array(await answer.arrayBuffer())
   const { status } = answer
   const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
-  const ok = answer.ok && !undelivered
   const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
   const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
   const charge = buyer.chargeOf(answer)
   const uncharged = charge !== undefined && settled?.success === false
+  const ok = answer.ok && !undelivered && !uncharged
   return {
     lines: [],
     body,
@@ -233,7 +233,7 @@ function lineOf(step: BuyerStep, place: string | undefined): string | undefined 
     case 'pending':
       return `${step.reason}; asking again in ${step.retryInSeconds} s`
     case 'approve':
-      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? step.network}, once`
+      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? findNetwork(step.network)?.name ?? step.network}, once`
     case 'charged':
       return `charged ${microToDollars(step.chargedMicro)} of at most ${microToDollars(step.maximumMicro)}`
     case 'granted':
