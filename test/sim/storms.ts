@@ -263,6 +263,7 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
         'invalidates',
         'meter-thief',
         'tampers-permit',
+        'shows-settled',
       ],
       strategy: 'gas-wallet',
       metered: 1,
