@@ -76,6 +76,20 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     to: "if (refusal && attempt.phase !== 'CLAIMED' && rail.scheme.metered) {",
   },
   {
+    name: 'metered: its settlement counts as a plain transfer too',
+    storm,
+    file: 'engine/settle/redeem-transfer',
+    from: 'if (await isSettler(core, rail, found.sender))',
+    to: 'if (found === null)',
+  },
+  {
+    name: 'metered: failed calls are not counted against their payer',
+    storm: 'metered calls that fail on purpose, many at once',
+    file: 'engine/settle/release-claim',
+    from: 'await settleHolds(core, undelivered ? [undelivered] : [], undeliveredAs)',
+    to: "await settleHolds(core, undelivered ? [undelivered] : [], 'returned')",
+  },
+  {
     name: 'metered: the hold of an unpaid call outlives it',
     storm,
     file: 'engine/budgets/holds',

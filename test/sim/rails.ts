@@ -102,6 +102,7 @@ function createMeteredRail(outside: Outside, chain: SimChain, host: Host, exact:
     scheme: scheme as unknown as Scheme,
     settlement: { ...exact.settlement, batchSize: 1 },
     refundsBy: exact.id,
+    settlers: wallets,
   }
 }
 

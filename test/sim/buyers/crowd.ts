@@ -24,6 +24,7 @@ import {
   invalidateNonce,
   meterHonestly,
   replayManyTimes,
+  showSettlements,
   stealMetered,
   tamperPermit,
 } from './metered.ts'
@@ -127,6 +128,7 @@ function meterRoles(): Role[] {
     { ...meddles, kind: 'invalidates', act: invalidateNonce },
     { ...meddles, kind: 'meter-thief', act: stealMetered },
     { ...meddles, kind: 'tampers-permit', act: tamperPermit },
+    { ...meddles, kind: 'shows-settled', act: showSettlements },
   ]
 }
 

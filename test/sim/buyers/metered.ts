@@ -6,6 +6,7 @@ import { address, METERED_ROUTE } from '../world.ts'
 import type { WirePayment } from './credential.ts'
 import { buyHonestly, buyInParallel } from './honest.ts'
 import { askTerms, type Buyer, chainOf, paidIntent, payUntilKnown, type Shop, see, sign } from './shop.ts'
+import { proveUntilKnown } from './transfers.ts'
 
 const SINK = address('sink', 2)
 
@@ -111,6 +112,28 @@ export async function stealMetered(shop: Shop, thief: Buyer): Promise<void> {
       typeof reply !== 'string' && reply.kind === 'resource' && reply.response.resource.status === 200
     if (got && !shop.world.lost.payers.has(permit.from))
       shop.world.violate('I7', `${thief.name} got an answer with somebody else's permit`)
+  }
+}
+
+/** Shows the settlements of its metered calls as plain transfers: some are as much as a plan costs. */
+export async function showSettlements(shop: Shop, buyer: Buyer): Promise<void> {
+  for (let turn = 0; turn < 4; turn++) {
+    const one = { ...buyer, requestId: undefined }
+    sellMetered(one, `${buyer.name}-${turn}`)
+    const terms = await askTerms(shop, one)
+    if (terms) await payUntilKnown(shop, one, sign(shop, one, terms, { validSeconds: 300 }), 8)
+  }
+  const plan: Buyer = { ...buyer, planId: 'basic', transport: 'a2a', requestId: `plan-${buyer.name}` }
+  const terms = await askTerms(shop, plan)
+  if (!terms) return
+  for (const chain of shop.chains) {
+    for (const { tx, logs } of [...chain.branch.mined]) {
+      if (!logs.some((log) => log.kind === 'permit' && log.owner === buyer.address)) continue
+      shop.world.count('settlements shown as transfers')
+      const reply = await proveUntilKnown(shop, plan, terms.challengeId, { txHash: tx.hash, chain }, 4)
+      if (typeof reply !== 'string' && reply.kind === 'granted')
+        shop.world.violate('I4', `${buyer.name} bought a plan with the settlement of a metered call`)
+    }
   }
 }
 

@@ -29,14 +29,20 @@ function proofIntent(shop: Shop, buyer: Buyer, challengeId: string, { txHash, ch
   return { transport: 'a2a', challengeId, proof: { txHash, signature, ...named } }
 }
 
-async function proveUntilKnown(shop: Shop, buyer: Buyer, challengeId: string, made: Made): Promise<Reply> {
+export async function proveUntilKnown(
+  shop: Shop,
+  buyer: Buyer,
+  challengeId: string,
+  made: Made,
+  patience = 25,
+): Promise<Reply> {
   const { dice, scheduler } = shop.world
   const { txHash } = made
   const intent = proofIntent(shop, buyer, challengeId, made)
   buyer.proofs.push(intent)
   for (let turn = 0; ; turn++) {
     const reply = see(shop, buyer, `prove ${txHash.slice(-6)}`, await shop.ask(intent))
-    if (!isUnknown(reply) || turn >= 25) return reply
+    if (!isUnknown(reply) || turn >= patience) return reply
     await scheduler.sleep(dice.skewed(500, 30_000))
   }
 }

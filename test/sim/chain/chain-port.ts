@@ -1,6 +1,6 @@
 import { UnavailableError } from '../../../src/errors.ts'
 import type { Chain, MinedTx, Rail, Scheme, SimResult, TransferTx, Use } from '../../../src/ports.ts'
-import type { Hex } from '../../../src/protocol/hex.ts'
+import type { Address, Hex } from '../../../src/protocol/hex.ts'
 import { type SignedAuthorization, splitKey } from '../../../src/schemes/exact/authorization.ts'
 import { ALONE_GAS, address, type World } from '../world.ts'
 import { blockAt, type Mined, nonceOf, type Tx, useOf, type View } from './branch.ts'
@@ -92,16 +92,16 @@ export function minedAt(at: View, hashes: readonly Hex[]): MinedTx[] {
 }
 
 /** A buyer's own transaction moves what is the buyer's. */
-function senderOf({ lane, actions: [action] }: Tx) {
+function senderOf({ lane, actions: [action] }: Tx): Address {
   const own = action?.kind === 'transfer' ? action.from : undefined
-  return { sender: lane?.wallet ?? own ?? address('stranger', 1) }
+  return lane?.wallet ?? own ?? address('stranger', 1)
 }
 
 function plainTransfers({ tx, block, logs }: Mined): TransferTx {
   const authorized = new Set(logs.filter(({ kind }) => kind === 'used').map(({ index }) => index + 1))
   return {
     txHash: tx.hash,
-    ...senderOf(tx),
+    sender: senderOf(tx),
     block: facts(block),
     transfers: logs.flatMap((log) => {
       if (log.kind !== 'transfer' || authorized.has(log.index)) return []

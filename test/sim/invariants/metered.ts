@@ -70,12 +70,13 @@ function checkUnpaid({ world, authorizations, buyers, recorded }: Scene): void {
   if (hidden || unsure || weather.losses > 0 || weather.maxSkewMs > 0) return
   const dead = new Set(authorizations.filter(({ phase }) => phase === 'DEAD').map(({ key }) => key))
   for (const { name, address } of buyers) {
-    const unpaid = recorded.meter.calls.filter(({ payer, end, key, charge }) => {
-      return payer === address && end === 'answered' && charge !== 0n && dead.has(key)
+    const unpaid = recorded.meter.calls.filter(({ payer, end, key, charge, isReleased }) => {
+      const isUnpaid = end === 'answered' && charge !== 0n && dead.has(key)
+      return payer === address && (isUnpaid || isReleased)
     })
-    if (unpaid.length > 0) world.count('payers with unpaid calls')
+    if (unpaid.length > 0) world.count('payers of calls for nothing')
     if (unpaid.length > UNDELIVERED_PER_DAY)
-      world.violate('I17', `${name} left ${unpaid.length} answered calls unpaid`)
+      world.violate('I17', `${name} made ${unpaid.length} calls for nothing`)
   }
 }
 

@@ -12,6 +12,8 @@ export interface MeteredCall {
   end: 'under way' | 'answered' | 'failed'
   /** What it costs by the words of the backend, computed here; undefined: they say no amount. */
   charge?: bigint | undefined
+  /** It failed, and its claim was released for that reason. */
+  isReleased?: true
 }
 
 interface MeteredAttempt {
@@ -132,6 +134,8 @@ export function createMeterBook(world: World): MeterBook {
     if (before?.phase === 'BROADCAST' && phase === 'DEAD' && next.answer !== undefined)
       violate(`${key.slice(-6)} was given up while it may have been sent`)
     if (phase === 'CHARGED' && row.reason !== null) world.count('answers kept back')
+    const last = phase === 'RELEASED' && row.reason !== null && calls.findLast((call) => call.key === key)
+    if (last && last.end === 'failed') last.isReleased = true
     if (phase !== 'CONFIRMED') return
     // From now on the answer is in the row of its challenge. What a reorganisation undoes later is sent again, and counts no more.
     delete next.answer
