@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { captureAnswer } from './capture-answer.ts'
 import {
   checkAccess,
   finisher,
@@ -14,13 +15,21 @@ import { holdAnswer } from './hold-answer.ts'
 import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
 
-export type { AccessClaims, EmbeddedGateway, RequiredAccess, ShopGateway, SvcPayment } from './embedding.ts'
+export type {
+  AccessClaims,
+  EmbeddedGateway,
+  RequiredAccess,
+  ShopGateway,
+  SvcCharge,
+  SvcPayment,
+} from './embedding.ts'
 export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
   const open = new WeakMap<FastifyRequest, Pick<Paid, 'headers' | 'headersFor' | 'finish'>>()
   fastify.decorateRequest('svcPayment')
+  fastify.decorateRequest('svcCharge')
   fastify.decorateRequest('svcAccess')
 
   fastify.decorate('payPerRequest', (routeId: string) => {
@@ -29,6 +38,11 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return charged.response
       request.svcPayment = charged.payment
+      if (charged.kind === 'metered') {
+        request.svcCharge = charged.charge
+        captureAnswer(reply.raw, charged, reply.getHeaders())
+        return undefined
+      }
       const finish = finisher(charged)
       open.set(request, { ...charged, finish })
       // A handler that hijacks the reply never comes to onSend.

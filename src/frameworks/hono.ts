@@ -7,11 +7,13 @@ import {
   type RequiredAccess,
   refuseUnknownRoute,
   type ShopGateway,
+  type SvcCharge,
   type SvcPayment,
 } from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf, wholeRequest } from './hono-context.ts'
+import { answerMetered } from './hono-metered.ts'
 
-export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, ShopGateway, SvcPayment }
+export type { AccessClaims, EmbeddedGateway, PeerOptions, RequiredAccess, ShopGateway, SvcCharge, SvcPayment }
 
 /**
  * Serves the whole gateway below its baseUrl's path, and passes on what is not the gateway's.
@@ -42,7 +44,8 @@ export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
 }
 
 /**
- * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
+ * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is. On a
+ * metered route they run before: they may say what the call costs (`c.get('svcCharge')`), and their answer goes out once that is settled.
  *
  * @example
  * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (c) =>
@@ -53,13 +56,17 @@ export function payPerRequest(
   gateway: EmbeddedGateway,
   routeId: string,
   options: PeerOptions = {},
-): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment } }> {
+): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment; svcCharge?: SvcCharge } }> {
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
-    const finish = finisher(charged)
     c.set('svcPayment', charged.payment)
+    if (charged.kind === 'metered') {
+      c.set('svcCharge', charged.charge)
+      return answerMetered(c, next, charged)
+    }
+    const finish = finisher(charged)
     try {
       await next()
     } catch (error) {
