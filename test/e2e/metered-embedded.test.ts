@@ -144,6 +144,24 @@ describe.each(METERED_APPS)('metered calls of a handler in $name', ({ name }) =>
     expect(await spent(buyer)).toBe(0n)
   })
 
+  test('an answer that cannot be charged does not go out until it can', async () => {
+    const buyer = await newBuyer()
+    const paid = await sign(buyer)
+    seller.answer = async (charge) => {
+      await approvePermit2(world.chain, buyer, 0n)
+      charge?.('1858')
+      return { status: 200, headers: { 'x-seller': 'secret' }, body: { text: 'secret' } }
+    }
+    const unpaid = await fetch(url, paid)
+    expect([unpaid.status, unpaid.headers.get('x-svc-code')]).toEqual([503, 'SETTLEMENT_PENDING'])
+    expect((await unpaid.text()) + JSON.stringify([...unpaid.headers])).not.toContain('secret')
+    expect(unpaid.headers.get('access-control-allow-origin')).not.toBeNull()
+    await approvePermit2(world.chain, buyer, MAX)
+    await expect.poll(async () => (await fetch(url, paid)).status, { timeout: 30_000 }).toBe(200)
+    expect(await (await fetch(url, paid)).json()).toEqual({ text: 'secret' })
+    expect([seller.runs.length, await spent(buyer)]).toEqual([1, 1858n])
+  }, 60_000)
+
   test('one payment in five requests at once: the handler runs once, one charge, one answer', async () => {
     const buyer = await newBuyer()
     const paid = await sign(buyer)
