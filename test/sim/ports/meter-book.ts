@@ -85,7 +85,6 @@ export function createMeterBook(world: World): MeterBook {
 
   /** What a payer's calls may cost together stays within what was once seen of its money. */
   function checkExposure(payer: Address, chainId: string): void {
-    if (world.weather.losses > 0) return
     const live = [...attempts.values()].filter((attempt) => {
       return (
         attempt.called &&
@@ -110,6 +109,7 @@ export function createMeterBook(world: World): MeterBook {
       ...{ phase, payer, chainId: key.split(':')[0]!, called: !again && before?.called === true },
     }
     attempts.set(key, next)
+    if (phase === 'CHARGED') charges.set(key, BigInt(value))
     // An instance may go on from a row that the store has lost.
     if (lost.payments.has(key) || lost.challenges.has(challengeId)) return
     if (!LEGAL[before?.phase ?? 'none']!.includes(phase))
@@ -118,7 +118,6 @@ export function createMeterBook(world: World): MeterBook {
       world.count('charges stored')
       next.charge = value
       if (answer !== undefined) next.answer = answer
-      charges.set(key, BigInt(value))
       const call = answerIn(answer ?? '')
       if (call?.end !== 'answered' || call.key !== key)
         violate(`${key.slice(-6)} is charged ${value} for a call that was not answered`)
@@ -160,7 +159,9 @@ export function createMeterBook(world: World): MeterBook {
       calls.push(call)
       world.count('metered calls')
       const attempt = attempts.get(call.key)
-      if (attempt?.phase !== 'CLAIMED') {
+      // A store that lost its last steps is not followed here.
+      if (!attempt || world.weather.losses > 0) return call
+      if (attempt.phase !== 'CLAIMED') {
         world.count('metered calls past their lease')
         call.key = ''
         return call
