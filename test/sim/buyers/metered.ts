@@ -51,10 +51,10 @@ function meddler(meddle: (shop: Shop, buyer: Buyer, payment: WirePayment) => voi
     const { meterDice: dice, scheduler } = shop.world
     for (let turn = 0; turn < 3; turn++) {
       const one = { ...buyer, requestId: undefined }
-      sellMetered(one, `${buyer.name}-${turn}`)
+      sellMetered(one, `slow-${buyer.name}-${turn}`)
       const terms = await askTerms(shop, one)
       if (!terms) return
-      const payment = sign(shop, one, terms)
+      const payment = sign(shop, one, terms, { validSeconds: dice.pick([120, 300, 900]) })
       scheduler.after(dice.skewed(0, 30_000), () => meddle(shop, one, payment), true)
       await payUntilKnown(shop, one, payment, 8)
       await scheduler.sleep(dice.skewed(0, 20_000))
