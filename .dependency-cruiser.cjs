@@ -171,7 +171,8 @@ module.exports = {
     },
     {
       name: 'production-alone',
-      comment: 'No command of paystile reaches the sandbox or the test kit, by whatever chain of imports.',
+      comment:
+        'No command of paystile imports the sandbox or the test kit, by whatever chain: `sandbox` loads them by their address.',
       severity: 'error',
       from: { path: '^src/cli/main\\.ts$' },
       to: { path: '^src/(sandbox|testing)/', reachable: true },

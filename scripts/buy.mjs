@@ -5,5 +5,5 @@ import { ensureBuilt, ensureInstalled, root, runMain } from './prepare.mjs'
 await runMain(async () => {
   await ensureInstalled()
   await ensureBuilt()
-  await becomeNode(join(root, 'dist/sandbox/buy-from-sandbox.js'), process.argv.slice(2))
+  await becomeNode(join(root, 'dist/sandbox/main.js'), ['buy', ...process.argv.slice(2)])
 })

@@ -82,6 +82,9 @@ const systemParts = {
   chromium: { programs: ['chromium', 'chromium-browser', 'google-chrome'], debianPackage: 'chromium' },
   promtool: { programs: ['promtool'], debianPackage: 'prometheus' },
   nginx: { programs: ['nginx'], folders: () => ['/usr/sbin'], debianPackage: 'nginx-light' },
+  // What docs/python.md needs.
+  pycryptodome: { ...pythonPackage('Cryptodome'), debianPackage: 'python3-pycryptodome' },
+  ecdsa: { ...pythonPackage('ecdsa'), debianPackage: 'python3-ecdsa' },
   buildah: { programs: ['buildah'], debianPackage: 'buildah' },
   debootstrap: { programs: ['debootstrap'], debianPackage: 'debootstrap' },
   runc: { programs: ['runc'], debianPackage: 'runc' },
@@ -251,6 +254,10 @@ function findSystemPart(name) {
   const { programs, folders } = systemParts[name]
   const places = [...(folders?.() ?? []), ...(process.env.PATH ?? '').split(delimiter)]
   return programs.flatMap((program) => places.map((place) => join(place, program))).find(existsSync)
+}
+
+function pythonPackage(name) {
+  return { programs: ['__init__.py'], folders: () => [join('/usr/lib/python3/dist-packages', name)] }
 }
 
 function debianPostgresFolders() {

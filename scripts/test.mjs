@@ -3,19 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleServer } from './bundle-server.mjs'
 import { runChild } from './child.mjs'
-import {
-  ensureBuilt,
-  ensureInstalled,
-  ensureSystem,
-  PrepareError,
-  packageBin,
-  root,
-  runMain,
-} from './prepare.mjs'
+import { ensureInstalled, ensureSystem, PrepareError, packageBin, root, runMain } from './prepare.mjs'
 import { ensureChain } from './prepare-chain.mjs'
 
 // Programs beyond npm that the tests start.
-const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx']
+const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx', 'pycryptodome', 'ecdsa']
 
 const node = process.execPath
 const checks = [
@@ -29,7 +21,6 @@ await runMain(async () => {
   // Arguments go to vitest; with them only the matching tests run, on an up-to-date build.
   const filters = process.argv.slice(2)
   await ensureInstalled()
-  await ensureChain()
   await ensureSystem(systemNeeds)
 
   const steps = [...(filters.length > 0 ? [] : checks), ['build', build]]
@@ -70,7 +61,7 @@ async function check(program, ...args) {
 
 async function build() {
   try {
-    await ensureBuilt()
+    await ensureChain()
     process.env.PAYSTILE_SERVER_PROGRAM = await bundleServer()
   } catch (error) {
     if (error instanceof PrepareError) return error.message

@@ -83,6 +83,7 @@ export interface Gateway {
    * async function weather(request: Request): Promise<Response> {
    *   const charged = await gateway.chargeRoute(request, 'weather')
    *   if (charged.kind === 'respond') return charged.response
+   *   if (charged.kind === 'metered') return charged.finish({ status: 200, headers: {}, body: 'clear' })
    *   await charged.finish(200)
    *   return Response.json({ sky: 'clear' }, { headers: charged.headersFor(200) })
    * }

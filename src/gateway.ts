@@ -31,6 +31,7 @@ import { toResponse } from './transports/http/reply.ts'
 import { servePlans } from './transports/http/serve-plans.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
+import { buildHandlers } from './wiring/build-handlers.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
 import { buildPages } from './wiring/build-pages.ts'
 import { buildPrices } from './wiring/build-prices.ts'
@@ -121,8 +122,10 @@ export async function createGateway(
   const served = await buildRoutes(config, seal, alerts)
   const prices = await buildPrices(config)
   const webhooks = buildWebhooks(config, keys, VERSION)
+  const callTimeoutMs = served?.timeoutMs ?? config.requestTimeoutSeconds * 1000
+  const handlers = buildHandlers(config, seal, callTimeoutMs)
   // A retry must not call the backend while the first call may still be running.
-  const deliveryLeaseMs = Math.max(60_000, (served?.timeoutMs ?? 0) + 30_000)
+  const deliveryLeaseMs = Math.max(60_000, (served || handlers ? callTimeoutMs : 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
   const random = createRandomPool()
   const plainEngine = createEngine(
@@ -131,6 +134,7 @@ export async function createGateway(
       rails,
       delivery,
       ...(served && { backend: served.backend }),
+      ...(handlers && { handlers }),
       ...(prices && { askPrice: prices.ask }),
       clock,
       random,
@@ -155,7 +159,7 @@ export async function createGateway(
       jobIntervalMs: 1000,
       leaseMs: 10_000,
       deliveryLeaseMs,
-      callTimeoutMs: served?.timeoutMs ?? config.requestTimeoutSeconds * 1000,
+      callTimeoutMs,
       payerFailuresPerMinute: config.payerFailuresPerMinute,
       ...(config.payerUndeliveredPerDay > 0 && { payerUndeliveredPerDay: config.payerUndeliveredPerDay }),
       lostGasPerDay: {
@@ -260,6 +264,7 @@ export async function createGateway(
       routes: config.routes,
       extensions: receipts.extensions,
       leaseMs: deliveryLeaseMs,
+      maxAnswerBytes: config.maxResourceBytes,
       ...(pages.paymentPage && { paymentPage: pages.paymentPage }),
       ...(credits && { credits: { ...engine, readSpender: credits.readSpender }, signIn }),
       ...safeguards,

@@ -54,6 +54,7 @@ export type {
   Committed,
   FetchResource,
   FetchResourceCredentials,
+  HandlerAnswer,
   Hooks,
   Put,
   ResourceAnswer,
@@ -91,5 +92,6 @@ export type {
   SettleResponse,
 } from './protocol/payment.ts'
 export type { Charged, ChargeRoute } from './transports/http/charge-route.ts'
+export type { CapturedAnswer, MeteredCharge, SvcCharge } from './transports/http/charged.ts'
 export type { Peer } from './transports/http/safeguards.ts'
 export type { AccessHead, VerifiedAccess } from './transports/http/verify-access.ts'

@@ -207,6 +207,18 @@ export interface RouteCall {
   path: string
   headers: Record<string, string>
   body: Uint8Array | null
+  /** Metered calls of embedded routes: has the seller's own handler answer. `payment` says the most that may be charged. */
+  answer?: (payment: SvcPayment) => Promise<HandlerAnswer>
+}
+
+/** What the seller's own handler answered to a metered call, whole. */
+export interface HandlerAnswer {
+  status: number
+  /** Names in lower case, a list where a header came more than once. */
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Uint8Array
+  /** What it said about its cost, as `Settlement-Overrides` has it; it goes before a header of that name. */
+  overrides?: string | undefined
 }
 
 /** `ok`: a 2xx within every limit. Otherwise the challenge stays PAID, and the payment is refunded later. */

@@ -1,5 +1,4 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import { authorizationOf } from '../buyer/authorization-status.ts'
 import {
   type BuyerAccount,
   BuyerError,
@@ -8,6 +7,7 @@ import {
   type PaymentStorage,
   type StoredPayment,
 } from '../buyer/index.ts'
+import { signedPayment } from '../buyer/signed-payment.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { afterFailure, statusOf } from './after-failure.ts'
@@ -147,7 +147,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     outcome: Fulfilled | Error,
     end: 'paid' | 'unused',
   ): Promise<void> {
-    const { nonce } = authorizationOf(payment)
+    const nonce = String(signedPayment(payment).nonce)
     if (end === 'unused') return ledger.unused(nonce)
     const transaction = outcome instanceof Error ? undefined : outcome.receipt?.transaction
     await ledger.paid(nonce, { network: payment.network, transaction })

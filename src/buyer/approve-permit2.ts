@@ -3,7 +3,7 @@ import { PERMIT2_ADDRESS } from '../protocol/permit2.ts'
 import { type ApprovalFees, approvalFees } from './approval-fees.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import type { PaymentStorage, StoredPayment } from './payment-storage.ts'
-import { type Ask, rpcCall } from './rpc-call.ts'
+import { type Ask, NodeRefusal, rpcCall } from './rpc-call.ts'
 import type { BuyerClock } from './send-until-decided.ts'
 import type { BuyerAccount } from './sign-payment.ts'
 import type { SignedPermit } from './signed-payment.ts'
@@ -40,33 +40,33 @@ export async function approvePermit2(
   const key = JSON.stringify(['approval', payment.network, permit.asset, permit.from])
   try {
     const ask = await nodeOf(context, payment.network, until.signal)
-    // The approval of an earlier need may be under way, and may not suffice for this one.
-    for (let found = await storage.get(key); ; found = undefined) {
-      if ((await allowanceAt(ask, permit, 'latest')) >= permit.maxUnits) {
-        if (found) await storage.forget(key, found)
+    const isEnough = async () => (await allowanceAt(ask, permit, 'latest')) >= permit.maxUnits
+    for (;;) {
+      const found = await storage.get(key)
+      const signed =
+        found || (await isEnough()) ? undefined : await signApproval(context, ask, payment, permit)
+      const approval = found ?? (signed && (await storage.claim(key, signed)))
+      // Asked once more under the claim: another call's approval may have been mined and forgotten meanwhile.
+      if (!approval || (await isEnough())) {
+        if (approval) await storage.forget(key, approval)
         return undefined
       }
-      const units = unitsToApprove(context, payment, permit)
-      const approval =
-        found ?? (await storage.claim(key, await signApproval(context, ask, payment, permit, units)))
       onStep({
         ...{ step: 'approve', network: payment.network, asset: permit.asset },
         amountMicro: BigInt(approval.amount),
       })
-      const isEnough = await sendApproval(context, ask, permit, approval, until)
+      const sent = await sendApproval(context, ask, permit, approval, until)
       await storage.forget(key, approval)
-      if (isEnough) return undefined
-      if (!found) return 'an approval was mined, and the allowance is still too low'
+      if (sent === 'enough') return undefined
+      if (sent !== 'used') return `the node refused the approval (${sent.refused})`
+      // That of an earlier need may not suffice for this one.
+      if (approval.header === signed?.header)
+        return 'its approval was mined, reverted or replaced, and the allowance is still too low'
     }
   } catch (error) {
     until.signal?.throwIfAborted()
     return `the approval did not succeed (${error instanceof Error ? error.message : String(error)})`
   }
-}
-
-function unitsToApprove({ approval }: ApproveContext, { amount }: StoredPayment, { maxUnits }: SignedPermit) {
-  const { amountMicro } = approval ?? {}
-  return amountMicro === undefined ? maxUnits : (amountMicro * maxUnits) / BigInt(amount)
 }
 
 /** Asks the first node that is of this network. */
@@ -102,34 +102,39 @@ async function allowanceAt(ask: Ask, { asset, from }: SignedPermit, block: strin
 
 /** An approval has the shape of a stored payment; its subject names the nonce that it uses. */
 async function signApproval(
-  { account }: ApproveContext,
+  { account, approval }: ApproveContext,
   ask: Ask,
   { network, amount }: StoredPayment,
   { asset, from, maxUnits }: SignedPermit,
-  units: bigint,
 ): Promise<StoredPayment> {
+  const amountMicro = approval?.amountMicro ?? BigInt(amount)
+  const units = (amountMicro * maxUnits) / BigInt(amount)
   const call = { to: asset, data: `${APPROVE}${word(PERMIT2_ADDRESS)}${word(units)}` as Hex }
   const fees: ApprovalFees = await approvalFees(ask, network, { from, ...call })
   const nonce = Number(await ask('eth_getTransactionCount', [from, 'pending']))
   const chainId = Number(network.slice('eip155:'.length))
   const header = await account.signTransaction!({ chainId, nonce, ...call, ...fees })
-  const amountMicro = (units * BigInt(amount)) / maxUnits
   return { header, subject: String(nonce), network, amount: String(amountMicro), validBefore: '0' }
 }
 
-/** Sends an approval until its nonce is used. True: the allowance is enough. */
+/**
+ * Sends an approval and waits until the allowance is enough, or its nonce is used without that. `refused`: no node has
+ * it. The next one then takes the same nonce, so that never both are mined.
+ */
 async function sendApproval(
   { clock }: ApproveContext,
   ask: Ask,
   permit: SignedPermit,
   { header, subject }: StoredPayment,
   { deadlineMs, signal }: { deadlineMs: number; signal?: AbortSignal | undefined },
-): Promise<boolean> {
-  let refused: unknown
-  // A node that has it already says so with an error. What counts is what becomes of it.
-  await ask('eth_sendRawTransaction', [header]).catch((error: unknown) => {
-    refused = error
-  })
+): Promise<'enough' | 'used' | { refused: string }> {
+  try {
+    await ask('eth_sendRawTransaction', [header])
+  } catch (error) {
+    // A node that has it already, or in a block, says so with an error too.
+    const next = Number(await ask('eth_getTransactionCount', [permit.from, 'pending']))
+    if (error instanceof NodeRefusal && next <= Number(subject)) return { refused: error.message }
+  }
   for (;;) {
     signal?.throwIfAborted()
     // Read at one block, because nodes behind one address may have different heights.
@@ -138,12 +143,10 @@ async function sendApproval(
       allowanceAt(ask, permit, block),
       ask('eth_getTransactionCount', [permit.from, block]),
     ])
-    if (allowance >= permit.maxUnits) return true
-    if (Number(used) > Number(subject)) return false
-    if (clock.now() + LOOK_AFTER_MS > deadlineMs) {
-      const said = refused instanceof Error ? `; ${refused.message}` : ''
-      throw new Error(`it is not mined yet; buy again, and the same one is sent${said}`)
-    }
+    if (allowance >= permit.maxUnits) return 'enough'
+    if (Number(used) > Number(subject)) return 'used'
+    if (clock.now() + LOOK_AFTER_MS > deadlineMs)
+      throw new Error('it is not mined yet; buy again, and the same one is sent')
     await clock.sleep(LOOK_AFTER_MS)
   }
 }

@@ -144,7 +144,7 @@ describe('of two networks that the seller offers', () => {
       'balance 0.00 of 1.00 USDC on Arbitrum Sepolia',
       'the price on Sei testnet is $9.00 and the limit $1.00',
       'Base takes real money and the first offer does not; name it in networks to pay there',
-      'Base by scheme "batch-settlement", and this buyer pays "exact" and "upto". Nothing was signed',
+      'Base by scheme "batch-settlement", and this buyer pays "exact" and "upto". Nothing was signed; test USDC is free at https://faucet.circle.com',
     ].join('; ')
     await expect(call()).rejects.toMatchObject({ code: 'INSUFFICIENT_FUNDS', message })
     expect(sent).toEqual([])
@@ -175,7 +175,7 @@ test('a token that is offered a thousand times is asked for once', async () => {
   accepts = Array.from({ length: 1_000 }, () => entry('base-sepolia'))
   await expect(call()).rejects.toMatchObject({
     code: 'INSUFFICIENT_FUNDS',
-    message: expect.stringMatching(/; 988 more\. Nothing was signed$/),
+    message: expect.stringMatching(/; 988 more\. Nothing was signed; test USDC is free at \S+$/),
   })
   expect(asked).toHaveLength(2)
 })

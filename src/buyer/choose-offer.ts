@@ -1,3 +1,4 @@
+import { findNetwork } from '../protocol/networks.ts'
 import { BuyerError } from './buyer-error.ts'
 import { type AllowedNetworks, networkName, symbolOf, tokenText } from './buyer-networks.ts'
 import { type Offer, type RawOffer, readOffers, type Unfit } from './read-offer.ts'
@@ -43,7 +44,7 @@ export async function chooseOffer(
   }
   const choice = await chooseByBalance(fitting, context, signal)
   if ('offer' in choice) return choice
-  const message = `none of ${raw.accepts.length} ways to pay fits: ${listed([...choice.poor, ...others])}. Nothing was signed`
+  const message = `none of ${raw.accepts.length} ways to pay fits: ${listed([...choice.poor, ...others])}. Nothing was signed${freeTokens(fitting)}`
   throw new BuyerError('INSUFFICIENT_FUNDS', message)
 }
 
@@ -106,6 +107,13 @@ function refusal(unfit: readonly Unfit[]): BuyerError {
   const all = listed(unfit.map(({ why }) => why))
   const message = `none of ${unfit.length} ways to pay fits: ${all}. Nothing was signed`
   return new BuyerError(first.code, message)
+}
+
+/** The faucets of test networks on which the payer holds too little. */
+function freeTokens(offers: readonly Offer[]): string {
+  const faucets = offers.map(({ network }) => findNetwork(network.id)?.faucets?.token)
+  const known = [...new Set(faucets.filter((url) => url !== undefined))]
+  return known.length === 0 ? '' : `; test USDC is free at ${known.join(', ')}`
 }
 
 function listed(reasons: readonly string[]): string {

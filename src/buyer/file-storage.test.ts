@@ -43,6 +43,24 @@ describe.each([
     expect(await storage.reserve('more', 1n, 10n)).toBe(false)
   })
 
+  test('lowers what a metered payment counts for, once and never raises it', async () => {
+    const storage = open()
+    const [one, two] = ['permit2/one', 'permit2/two']
+    expect(await storage.uncharged?.()).toEqual([])
+    expect(await storage.reserve(one, 6n, 10n)).toBe(true)
+    expect(await storage.reserve(two, 6n, 10n)).toBe(false)
+    expect(await storage.uncharged?.()).toEqual([{ id: one, amountMicro: 6n }])
+    await storage.charge?.(one, 2n)
+    await storage.charge?.(one, 0n)
+    await storage.charge?.('permit2/never', 1n)
+    expect(await storage.uncharged?.()).toEqual([])
+    expect(await storage.reserve(two, 6n, 10n)).toBe(true)
+    await storage.charge?.(two, 9n)
+    expect(await storage.reserve('exact', 3n, 10n)).toBe(false)
+    expect(await storage.reserve('exact', 2n, 10n)).toBe(true)
+    expect(await storage.uncharged?.()).toEqual([])
+  })
+
   test('forgets only the given payment', async () => {
     const storage = open()
     await storage.claim('k', payment('a'))

@@ -64,6 +64,39 @@ describe('an offer', () => {
     })
   })
 
+  const facilitatorAddress = `0x${'33'.repeat(20)}`
+  const metered = { ...good, scheme: 'upto', extra: { assetTransferMethod: 'permit2', facilitatorAddress } }
+
+  test('of a metered call is taken with its maximum and its facilitator', () => {
+    expect(read([metered]).fitting).toEqual([
+      expect.objectContaining({ scheme: 'upto', facilitator: facilitatorAddress, amountMicro: 1_000_000n }),
+    ])
+  })
+
+  test.each([
+    ['another method', { assetTransferMethod: 'eip3009' }, /extra\.assetTransferMethod .* must be "permit2"/],
+    ['no facilitator', { facilitatorAddress: undefined }, /extra\.facilitatorAddress/],
+    ['a facilitator that is no address', { facilitatorAddress: '0x12' }, /extra\.facilitatorAddress/],
+    ['the facilitator 0x0', { facilitatorAddress: `0x${'0'.repeat(40)}` }, /names the account 0x0/],
+  ])('of a metered call with %s is refused', (_name, change, message) => {
+    expect(read([{ ...metered, extra: { ...metered.extra, ...change } }])).toEqual({
+      fitting: [],
+      unfit: [{ code: 'OFFER_UNREADABLE', why: expect.any(String), message: expect.stringMatching(message) }],
+    })
+  })
+
+  test('of a fixed price comes before a metered one, unless the caller prefers that or wants none', () => {
+    const order = (mode?: 'use' | 'prefer' | 'off') =>
+      readOffers(
+        raw(metered, good),
+        { ...allowedNetworks(undefined), ...(mode && { metered: mode }) },
+        1_000_000n,
+      ).fitting.map(({ accepted }) => accepted)
+    expect(order()).toEqual([good, metered])
+    expect(order('prefer')).toEqual([metered, good])
+    expect(order('off')).toEqual([good])
+  })
+
   test('among several is taken in the seller’s order, or in that of the caller', () => {
     const foreign = { ...good, network: 'solana:x' }
     const arbitrum = BUYER_NETWORKS.find(({ id }) => id === 'eip155:421614')!

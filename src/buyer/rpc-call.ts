@@ -3,6 +3,9 @@ import { readDocument } from './capped-body.ts'
 /** Asks one node. */
 export type Ask = (method: string, params: unknown[]) => Promise<unknown>
 
+/** The node's own answer is an error. Any other failure says nothing about what became of the question. */
+export class NodeRefusal extends Error {}
+
 /** Asks a node over JSON-RPC. Throws if it does not answer with a result. */
 export async function rpcCall(
   fetchOnce: typeof fetch,
@@ -23,8 +26,8 @@ export async function rpcCall(
     error?: { message?: unknown }
   }
   if (result !== undefined && result !== null) return result
-  const said = typeof error?.message === 'string' ? `: ${error.message.slice(0, 200)}` : ''
-  throw new Error(`${method} answered HTTP ${response.status} without a result${said}`)
+  if (typeof error?.message === 'string') throw new NodeRefusal(`${method}: ${error.message.slice(0, 200)}`)
+  throw new Error(`${method} answered HTTP ${response.status} without a result`)
 }
 
 /** The answer to a question that a node may not be able to answer. */

@@ -17,6 +17,8 @@ const money = (units: bigint, { token }: Network): string =>
   `${microToDollars(units / 10n ** BigInt(token.decimals - 6)).slice(1)} ${token.symbol}`
 const ether = (wei: bigint): string => (Number(wei / 1_000_000_000n) / 1e9).toString()
 
+const freeAt = (faucet: string | undefined): string => (faucet === undefined ? '' : ` (free at ${faucet})`)
+
 /** Can the gas wallets pay for settlements, and for how many? */
 export function checkGasWallets(keys: readonly Hex[], place: CheckPlace): Check {
   const { network, labels } = place
@@ -36,7 +38,7 @@ export function checkGasWallets(keys: readonly Hex[], place: CheckPlace): Check 
           const enough = state.balanceWei / each
           const coin = network.native.symbol
           const message = `${address} holds ${ether(state.balanceWei)} ${coin}${onNetwork(place)}, enough for about ${enough} payments`
-          const fix = `Send ${coin} on ${network.id} to ${address}.`
+          const fix = `Send ${coin} on ${network.id} to ${address}${freeAt(network.faucets?.gas)}.`
           if (enough === 0n) return { name, level: 'error', message, fix }
           return enough < LOW_SETTLEMENTS
             ? { name, level: 'warn', message, fix }
@@ -61,7 +63,7 @@ export function checkRefundWallet(key: Hex, payTo: string | undefined, place: Ch
       const held = await heldBy(address, network, limitMs)
       const message = `${address} holds ${money(held, network)} for refunds${onNetwork(place)}`
       if (payTo !== undefined && payTo.toLowerCase() !== address.toLowerCase() && held === 0n) {
-        const fix = `Send ${network.token.symbol} on ${network.id} to ${address}, or give the key of the wallet that is paid.`
+        const fix = `Send ${network.token.symbol} on ${network.id} to ${address}${freeAt(network.faucets?.token)}, or give the key of the wallet that is paid.`
         return [{ name, level: 'warn', message: `${message}, and it is not the wallet that is paid`, fix }]
       }
       return [{ name, level: 'ok', message }]

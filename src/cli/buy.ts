@@ -33,11 +33,11 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     throw new ConfigError([`${url} is no address; expected one such as https://api.example.com/weather/oslo`])
   if (flags.plan !== undefined && (flags.data !== undefined || flags.method !== undefined))
     throw new ConfigError(['--plan buys a plan, and takes neither --method nor --data.'])
-  const told: { place?: string; testnet?: boolean } = {}
+  const told: Told = {}
   const say = (step: BuyerStep) => {
     if (step.step === 'challenge') {
       const known = findNetwork(step.offer.network.id)
-      Object.assign(told, { place: known?.name ?? step.offer.network.id, testnet: known?.testnet })
+      Object.assign(told, { place: known?.name ?? step.offer.network.id, faucet: known?.faucets?.token })
     }
     const line = lineOf(step, told.place)
     if (line !== undefined && flags.json !== true) terminal.errors.write(`${printableLine(line)}\n`)
@@ -58,9 +58,10 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
         ? await call(buyer, url, order.id, flags)
         : await plan(buyer, url, order.id, flags.plan)
     if (!report.continues) order.finished()
-    if (report.body !== undefined) await handOver(terminal, report.body, flags)
+    // Before the answer, which need not end with its line.
     for (const note of flags.json === true ? [] : (report.notes ?? []))
       await write(terminal.errors, `${printableLine(note)}\n`)
+    if (report.body !== undefined) await handOver(terminal, report.body, flags)
     return report
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
@@ -77,13 +78,18 @@ const UNDECIDED = new Set<string>([
   'ALREADY_USED',
   'ALLOWANCE_REQUIRED',
 ])
-const FAUCET = 'https://faucet.circle.com'
+
+/** Where the purchase is paid. */
+interface Told {
+  place?: string
+  faucet?: string
+}
 
 function hintsOf(
   { code }: BuyerError,
   payer: string,
   approve: boolean | undefined,
-  { place, testnet }: { place?: string; testnet?: boolean },
+  { place, faucet }: Told,
 ): string[] {
   if (code === 'OVER_LIMIT') return ['Nothing was paid. Allow more by --max-amount.']
   if (code === 'ALLOWANCE_REQUIRED' && approve) return []
@@ -92,7 +98,7 @@ function hintsOf(
   if (code === 'STILL_PENDING') return ['Run the same command again: it asks on, and does not pay twice.']
   const mayLackMoney = code === 'PAYMENT_FAILED' || code === 'INSUFFICIENT_FUNDS'
   if (!mayLackMoney || place === undefined) return []
-  const where = testnet ? `; test USDC is at ${FAUCET}` : ''
+  const where = faucet === undefined ? '' : `; test USDC is free at ${faucet}`
   return [`Does ${payer} hold USDC on ${place}? It needs no coins for gas${where}.`]
 }
 
@@ -135,11 +141,11 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   const body = new Uint8Array(await answer.arrayBuffer())
   const { status } = answer
   const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
-  const ok = answer.ok && !undelivered
   const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
   const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
   const charge = buyer.chargeOf(answer)
   const uncharged = charge !== undefined && settled?.success === false
+  const ok = answer.ok && !undelivered && !uncharged
   return {
     lines: [],
     body,
@@ -227,7 +233,7 @@ function lineOf(step: BuyerStep, place: string | undefined): string | undefined 
     case 'pending':
       return `${step.reason}; asking again in ${step.retryInSeconds} s`
     case 'approve':
-      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? step.network}, once`
+      return `approving ${microToDollars(step.amountMicro)} for Permit2 on ${place ?? findNetwork(step.network)?.name ?? step.network}, once`
     case 'charged':
       return `charged ${microToDollars(step.chargedMicro)} of at most ${microToDollars(step.maximumMicro)}`
     case 'granted':

@@ -7,6 +7,7 @@ import { buyCommand } from './buy-command.ts'
 import { json, optional } from './command-args.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
+import { sandboxCommand } from './sandbox-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
 import { webhooksCommand } from './webhooks-command.ts'
 
@@ -237,6 +238,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       keys,
       buy: buyCommand(terminal, run),
       bridge: bridgeCommand(terminal, run),
+      sandbox: sandboxCommand(run),
     },
   } as CommandDef
 }

@@ -116,7 +116,8 @@ function bytesAndType(body: unknown): [Buffer | null, string | undefined] {
   return [Buffer.from(JSON.stringify(body)), 'application/json']
 }
 
-function paymentOf(order: Order, explorerTxUrl: string): SvcPayment {
+/** A call as the seller's code sees it. */
+export function paymentOf(order: Order, explorerTxUrl: string): SvcPayment {
   return {
     txHash: order.txHash,
     explorerUrl: order.txHash && `${explorerTxUrl}${order.txHash}`,

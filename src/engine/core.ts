@@ -76,6 +76,8 @@ export interface Ports {
   delivery: Delivery
   /** Needed for routes, unless they are all embedded. */
   backend?: Backend
+  /** Needed for metered routes that the seller's own handlers answer. */
+  handlers?: Backend
   /** Needed if the price of a route is computed. */
   askPrice?: AskPrice
   clock: Clock

@@ -5,6 +5,7 @@ import type {
   ChallengeRow,
   Claim,
   Forwarded,
+  HandlerAnswer,
   ReceiptRow,
   RefundRow,
   RouteCall,
@@ -25,7 +26,7 @@ import type { Network } from '../protocol/network.ts'
 import type { CreditBalance, Reservation, Spender } from './credits/spender.ts'
 import type { EventsControl } from './events/events-api.ts'
 
-export type { CreditBalance, Forwarded, Reservation, RouteCall, SignedReceipt, Spender }
+export type { CreditBalance, Forwarded, HandlerAnswer, Reservation, RouteCall, SignedReceipt, Spender }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {

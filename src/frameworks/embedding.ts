@@ -2,13 +2,13 @@ import type { AdminGateway, AdminOptions } from '../embedded-admin/admin-options
 import { GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
-import type { Charged } from '../transports/http/charge-route.ts'
+import type { Charged, SvcCharge } from '../transports/http/charged.ts'
 import { bodyFor } from '../transports/http/problem-body.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
 import type { AccessHead } from '../transports/http/verify-access.ts'
 import { headerIn } from './raw-headers.ts'
 
-export type { AccessClaims, AdminGateway, AdminOptions, SvcPayment }
+export type { AccessClaims, AdminGateway, AdminOptions, SvcCharge, SvcPayment }
 
 /** What the adapters need of a gateway. */
 export type EmbeddedGateway = Pick<Gateway, 'handle' | 'chargeRoute' | 'verifyAccess' | 'discovery'>

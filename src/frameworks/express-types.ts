@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SvcPayment } from '../protocol/access.ts'
-import type { AccessClaims } from './embedding.ts'
+import type { AccessClaims, SvcCharge } from './embedding.ts'
 
 declare global {
   namespace Express {
     interface Request {
       /** Set by `payPerRequest`. */
       svcPayment?: SvcPayment
+      /** Set by `payPerRequest` on metered routes: says what the call costs. Also `res.locals.charge`. */
+      svcCharge?: SvcCharge
       /** Set by `requireAccess`. */
       svcAccess?: AccessClaims
     }

@@ -1,6 +1,7 @@
 import type { Request as ExpressRequest } from 'express'
 import { mountAdmin } from '../embedded-admin/mount-admin.ts'
 import { addAtHead } from './add-at-head.ts'
+import { captureAnswer } from './capture-answer.ts'
 import {
   type AccessClaims,
   type AdminGateway,
@@ -12,6 +13,7 @@ import {
   type RequiredAccess,
   refuseUnknownRoute,
   type ShopGateway,
+  type SvcCharge,
   type SvcPayment,
 } from './embedding.ts'
 import { answerBodyFaults } from './express-body-faults.ts'
@@ -31,6 +33,7 @@ export type {
   ExpressHandler,
   RequiredAccess,
   ShopGateway,
+  SvcCharge,
   SvcPayment,
 }
 
@@ -78,11 +81,16 @@ export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): Exp
 
 /**
  * Sells one call of a route: the handlers behind it run once the payment is settled, or its credits are set aside, and their
- * answer goes out as it is.
+ * answer goes out as it is. On a metered route they run before: they may say what the call costs, and their answer goes out once
+ * that is settled.
  *
  * @example
  * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (req, res) => {
  *   res.json({ city: req.params.city, paidBy: req.svcPayment?.payer })
+ * })
+ * app.post('/chat', payPerRequest(gateway, 'chat'), (req, res) => {
+ *   req.svcCharge?.('$0.0019')
+ *   res.json({ text: 'hello' })
  * })
  */
 export function payPerRequest(gateway: EmbeddedGateway, routeId: string): ExpressHandler {
@@ -96,6 +104,12 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     const charged = await gateway.chargeRoute(request, routeId, { address: req.ip })
     if (charged.kind === 'respond') return charged.response
     req.svcPayment = charged.payment
+    if (charged.kind === 'metered') {
+      req.svcCharge = charged.charge
+      res.locals.charge = charged.charge
+      captureAnswer(res, charged, res.getHeaders())
+      return undefined
+    }
     for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
     const finish = finisher(charged)
     if (charged.payment.credits) {

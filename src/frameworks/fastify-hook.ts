@@ -25,10 +25,10 @@ export function fetchRequestOf(request: FastifyRequest): Request {
 export function sendResponse(reply: FastifyReply, response: Response): FastifyReply {
   const plain = plainReplyOf(response)
   if (!plain) return reply.send(response)
-  const { status, headers, body } = plain
+  const { status, headers, body, bytes } = plain
   // As bytes: of a string Fastify would think that it may still choose a type and a charset.
   return reply
     .code(status)
     .headers(headers)
-    .send(body === null ? undefined : Buffer.from(body))
+    .send(bytes ?? (body === null ? undefined : Buffer.from(body)))
 }

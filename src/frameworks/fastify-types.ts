@@ -1,5 +1,5 @@
 import type { SvcPayment } from '../protocol/access.ts'
-import type { AccessClaims, EmbeddedGateway, RequiredAccess } from './embedding.ts'
+import type { AccessClaims, EmbeddedGateway, RequiredAccess, SvcCharge } from './embedding.ts'
 
 /**
  * For a route's `preHandler` (after its schema was checked) or `onRequest`. It says nothing of servers, parameters and
@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set by `payPerRequest`. */
     svcPayment?: SvcPayment
+    /** Set by `payPerRequest` on metered routes: says what the call costs. */
+    svcCharge?: SvcCharge
     /** Set by `requireAccess`. */
     svcAccess?: AccessClaims
   }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
+import { captureAnswer } from './capture-answer.ts'
 import {
   type AdminGateway,
   type AdminOptions,
@@ -24,6 +25,7 @@ export type {
   EmbeddedGateway,
   RequiredAccess,
   ShopGateway,
+  SvcCharge,
   SvcPayment,
 } from './embedding.ts'
 export type { PaystileOptions, RouteHook } from './fastify-types.ts'
@@ -32,6 +34,7 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
   /** Calls that are paid and not answered yet. */
   const open = new WeakMap<FastifyRequest, Pick<Paid, 'headers' | 'headersFor' | 'finish'>>()
   fastify.decorateRequest('svcPayment')
+  fastify.decorateRequest('svcCharge')
   fastify.decorateRequest('svcAccess')
 
   fastify.decorate('payPerRequest', (routeId: string) => {
@@ -40,6 +43,11 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return charged.response
       request.svcPayment = charged.payment
+      if (charged.kind === 'metered') {
+        request.svcCharge = charged.charge
+        captureAnswer(reply.raw, charged, reply.getHeaders())
+        return undefined
+      }
       const finish = finisher(charged)
       open.set(request, { ...charged, finish })
       // A handler that hijacks the reply never comes to onSend.

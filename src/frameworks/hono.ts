@@ -10,9 +10,11 @@ import {
   type RequiredAccess,
   refuseUnknownRoute,
   type ShopGateway,
+  type SvcCharge,
   type SvcPayment,
 } from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf, wholeRequest } from './hono-context.ts'
+import { answerMetered } from './hono-metered.ts'
 
 export type {
   AccessClaims,
@@ -22,6 +24,7 @@ export type {
   PeerOptions,
   RequiredAccess,
   ShopGateway,
+  SvcCharge,
   SvcPayment,
 }
 
@@ -72,7 +75,8 @@ export function paystileAdmin(gateway: AdminGateway, options: AdminOptions & Pee
 }
 
 /**
- * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is.
+ * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is. On a
+ * metered route they run before: they may say what the call costs (`c.get('svcCharge')`), and their answer goes out once that is settled.
  *
  * @example
  * app.get('/weather/:city', payPerRequest(gateway, 'weather'), (c) =>
@@ -83,13 +87,17 @@ export function payPerRequest(
   gateway: EmbeddedGateway,
   routeId: string,
   options: PeerOptions = {},
-): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment } }> {
+): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment; svcCharge?: SvcCharge } }> {
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
-    const finish = finisher(charged)
     c.set('svcPayment', charged.payment)
+    if (charged.kind === 'metered') {
+      c.set('svcCharge', charged.charge)
+      return answerMetered(c, next, charged)
+    }
+    const finish = finisher(charged)
     try {
       await next()
     } catch (error) {

@@ -50,4 +50,6 @@ export interface Network {
   fees: FeePolicy
   /** How many blocks one question for logs may span; nodes that allow fewer are learned. */
   logRange: number
+  /** Where test money is free: the token, and the coin that pays for gas. Absent: the money is real, or none is known. */
+  faucets?: { token: string; gas: string }
 }

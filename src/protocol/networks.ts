@@ -4,7 +4,7 @@ type Differing = Pick<
   Network,
   'chainId' | 'word' | 'name' | 'testnet' | 'rpcUrls' | 'explorerTxUrl' | 'blockMs' | 'native' | 'fees'
 > & { usdc: Network['token']['address']; domainName: string } & Partial<
-    Pick<Network, 'aliases' | 'facilitatorUrl' | 'logRange'>
+    Pick<Network, 'aliases' | 'facilitatorUrl' | 'logRange' | 'faucets'>
   >
 
 /** USDC of Circle, which has six decimals and domain version 2 everywhere; its domain name differs. */
@@ -33,6 +33,9 @@ const ETH = { symbol: 'ETH', usd: 3000 }
 /** Test coins cost nothing. A nominal price lets a seller see what a dear chain does to small prices. */
 const TEST_USD = 1
 const TEST_ETH = { symbol: 'ETH', usd: TEST_USD }
+
+/** Circle gives test USDC on every test network; each chain has its own for coins. */
+const faucets = (gas: string) => ({ token: 'https://faucet.circle.com', gas })
 
 /**
  * The networks that are known without being described. Prices of coins are rough: they decide whether
@@ -68,6 +71,7 @@ export const NETWORKS: readonly Network[] = [
     facilitatorUrl: 'https://x402.org/facilitator',
     blockMs: 2_000,
     fees: ROLLUP_FEES,
+    faucets: faucets('https://docs.base.org/base-chain/network-information/network-faucets'),
   }),
   usdcOn({
     chainId: 1,
@@ -121,6 +125,7 @@ export const NETWORKS: readonly Network[] = [
     explorerTxUrl: 'https://sepolia.arbiscan.io/tx/',
     blockMs: 250,
     fees: ROLLUP_FEES,
+    faucets: faucets('https://www.alchemy.com/faucets/arbitrum-sepolia'),
   }),
   usdcOn({
     chainId: 43114,
@@ -175,6 +180,7 @@ export const NETWORKS: readonly Network[] = [
     explorerTxUrl: 'https://celo-sepolia.blockscout.com/tx/',
     blockMs: 1_000,
     fees: { minTipGwei: 0, maxGwei: 1_000, legacy: false },
+    faucets: faucets('https://faucet.celo.org/celo-sepolia'),
   }),
   usdcOn({
     chainId: 1329,
@@ -203,6 +209,7 @@ export const NETWORKS: readonly Network[] = [
     blockMs: 400,
     fees: { minTipGwei: 0, maxGwei: 500, legacy: false },
     logRange: 2_000,
+    faucets: faucets('https://docs.sei.io/learn/faucet'),
   }),
 ]
 

@@ -1,4 +1,4 @@
-import { parseArgs, styleText } from 'node:util'
+import { styleText } from 'node:util'
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type BuyerStep, createBuyer } from '../buyer/index.ts'
@@ -10,6 +10,7 @@ import { findNetwork } from '../protocol/networks.ts'
 import { printableLine } from '../protocol/printable.ts'
 import { BROKEN_PATH } from './demo-backend.ts'
 import { CREDIT_PLAN } from './demo-catalog.ts'
+import type { SandboxCommands } from './sandbox-commands.ts'
 import { chosenNetwork } from './sandbox-networks.ts'
 import { findSandboxes, type SandboxState } from './sandbox-state.ts'
 
@@ -17,13 +18,12 @@ const tick = styleText('green', '✓')
 const say = (step: string, text: string, mark = tick): void =>
   console.log(`  ${mark} ${styleText('bold', step.padEnd(9))} ${printableLine(text)}`)
 
-/** What `npm run buy` runs: buys a plan, a paid call, credits and a call that is refunded from the sandbox, and prints each step. */
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    options: { network: { type: 'string' } },
-    allowPositionals: true,
-  })
-  const state = chooseSandbox(positionals[0])
+/** Buys a plan, a paid call, credits and a call that is refunded from the sandbox, and prints each step. */
+export async function buyFromSandbox(
+  { place: wanted, network }: { place: string | undefined; network: string | undefined },
+  commands: SandboxCommands,
+): Promise<void> {
+  const state = chooseSandbox(wanted, commands)
   const ids = state.networks.map(({ id }) => id)
   const account = privateKeyToAccount(state.buyerPrivateKey)
   const place: Place = { several: ids.length > 1 }
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     account,
     maxAmount: '$1.00',
     rpcUrls: Object.fromEntries(state.networks.map(({ id, rpcUrl }) => [id, rpcUrl])),
-    ...(values.network !== undefined && { networks: [chosenNetwork(values.network, ids).id] }),
+    ...(network !== undefined && { networks: [chosenNetwork(network, ids).id] }),
     onStep: (step) => tell(step, place),
   })
   const balances = balancesOf(state, account.address)
@@ -86,16 +86,18 @@ async function main(): Promise<void> {
 }
 
 /** The newest sandbox that runs, or the one that the argument names by port or address. */
-function chooseSandbox(wanted: string | undefined): SandboxState {
+function chooseSandbox(wanted: string | undefined, commands: SandboxCommands): SandboxState {
   const running = findSandboxes()
   const [state] = findSandboxes(wanted)
   const places = running.map(({ baseUrl }) => baseUrl).join(', ')
   if (running.length === 0) {
-    throw new Error('The sandbox is not running. Start it first, in another terminal: npm start')
+    throw new Error(`The sandbox is not running. Start it first, in another terminal: ${commands.start}`)
   }
   if (!state) throw new Error(`No sandbox runs at ${wanted}. There is ${places}.`)
   if (running.length > 1 && wanted === undefined) {
-    console.log(`Several sandboxes run (${places}); buying at the newest. Another one: npm run buy <port>`)
+    console.log(
+      `Several sandboxes run (${places}); buying at the newest. Another one: ${commands.buy} <port>`,
+    )
   }
   return state
 }
@@ -223,8 +225,3 @@ async function followRefund(statusUrl: string): Promise<ChallengeStatus> {
     await new Promise((turn) => setTimeout(turn, 250))
   }
 }
-
-main().catch((cause: unknown) => {
-  console.error(cause instanceof Error ? cause.message : cause)
-  process.exitCode = 1
-})

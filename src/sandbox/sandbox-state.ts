@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import type { Hex } from '../protocol/hex.ts'
 
-/** What `npm run buy` needs to know of a running sandbox. Test keys only. */
+/** What a buyer needs to know of a running sandbox. Test keys only. */
 export interface SandboxState {
   /** Of the sandbox: when this process is gone, nothing else here is valid. */
   pid: number
@@ -28,6 +28,8 @@ export function openSandbox(port: number, sandboxes = SANDBOXES) {
   const folder = join(sandboxes, String(port))
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
+  // In a seller's own project nothing of it should be committed.
+  writeFileSync(join(sandboxes, '.gitignore'), '*\n')
   return {
     dataDir: join(folder, 'data'),
     write(state: SandboxState): void {

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import type { Network } from '../protocol/network.ts'
 import type { DevAccount, DevChain } from '../testing/dev-chain.ts'
 import { PLANS, ROUTES } from './demo-catalog.ts'
+import type { SandboxCommands } from './sandbox-commands.ts'
 
 export interface SandboxFacts {
   baseUrl: string
@@ -13,6 +14,7 @@ export interface SandboxFacts {
   gasWallet: DevAccount
   buyer: DevAccount
   seconds: number
+  commands: SandboxCommands
 }
 
 const strong = (text: string): string => styleText('bold', text)
@@ -61,14 +63,14 @@ const planLine = ({
 const routeLine = (route: { method: string; path: string; unitAmount: string; credits?: number }) =>
   `${route.method} ${route.path} ${route.unitAmount}${route.credits === undefined ? '' : ` or ${route.credits} credit`}`
 
-function commandsOf({ networks, port, baseUrl }: SandboxFacts): Array<[string, string]> {
+function commandsOf({ networks, port, baseUrl, commands }: SandboxFacts): Array<[string, string]> {
   const steps = 'watch a plan, a paid call, credits and a refund, step by step'
   const place = port === 3000 ? '' : ` ${port}`
   const buying: Array<[string, string]> =
     networks.length === 1
-      ? [[`npm run buy${place}`, steps]]
+      ? [[`${commands.buy}${place}`, steps]]
       : networks.map(({ network }, index) => [
-          `npm run buy --${place} --network ${network.word}`,
+          `${commands.buyWithOptions}${place} --network ${network.word}`,
           index === 0 ? steps : `the same on ${network.name}`,
         ])
   return [
@@ -77,7 +79,7 @@ function commandsOf({ networks, port, baseUrl }: SandboxFacts): Array<[string, s
     [`curl ${baseUrl}/discover`, 'what there is to buy'],
     [
       `curl -i -H "authorization: Bearer $TOKEN" ${baseUrl}/forecast/oslo`,
-      'a call with credits; $TOKEN is the token that npm run buy prints',
+      `a call with credits; $TOKEN is the token that ${commands.buy} prints`,
     ],
     [`curl -i ${baseUrl}/forecast/oslo`, 'what an unpaid call is answered: 402, with the terms'],
   ]

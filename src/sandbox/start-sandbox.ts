@@ -2,26 +2,23 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import type { Network } from '../protocol/network.ts'
 import type { DevChain } from '../testing/dev-chain.ts'
 import { startDevChains } from '../testing/dev-chains.ts'
 import { startDemoBackend } from './demo-backend.ts'
 import { PLANS, ROUTES } from './demo-catalog.ts'
-import { sandboxNetworks } from './sandbox-networks.ts'
+import type { SandboxCommands } from './sandbox-commands.ts'
 import { openSandbox } from './sandbox-state.ts'
 import { showSandbox } from './show-sandbox.ts'
 
 const BUYER_MICRO = 100_000_000n
 
 /**
- * What `npm start` runs: a local chain with test USDC, or one for each of `--networks`, a demo seller's API, and the
- * standalone server as a process of its own, on the embedded store and configured by environment variables only.
- * Production loads nothing of this folder.
+ * Starts a local chain with test USDC for each network, a demo seller's API, and the standalone server as a process of its
+ * own, on the embedded store and configured by environment variables only. Ends this process when it is told to stop.
  */
-async function main(): Promise<void> {
+export async function startSandbox(networks: readonly Network[], commands: SandboxCommands): Promise<void> {
   const startedAt = Date.now()
-  const { values } = parseArgs({ options: { networks: { type: 'string' } } })
-  const networks = sandboxNetworks(values.networks)
   const port = await choosePort(Number(process.env.PORT ?? 3000))
   const sandbox = openSandbox(port)
   const baseUrl = `http://localhost:${port}`
@@ -97,6 +94,7 @@ async function main(): Promise<void> {
     gasWallet,
     buyer,
     seconds: (Date.now() - startedAt) / 1000,
+    commands,
   })
 }
 
@@ -153,8 +151,3 @@ async function choosePort(wanted: number): Promise<number> {
   }
   throw new Error(`No free port between ${wanted} and ${wanted + 49}; set PORT.`)
 }
-
-main().catch((cause: unknown) => {
-  console.error(cause instanceof Error ? cause.message : cause)
-  process.exit(1)
-})

@@ -1,38 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { resolveAnvil } from './resolve-anvil.ts'
 import { runAtParentsEnd, unrefStream } from './run-at-parents-end.ts'
-
-const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
-
-/**
- * The path of the anvil binary: that of the optional peer `@foundry-rs/anvil`, or one on the PATH. Throws an error of one
- * line if there is neither.
- */
-export function resolveAnvil({
-  platform = process.platform as string,
-  arch = process.arch as string,
-  from = import.meta.url,
-  path = process.env.PATH ?? '',
-} = {}): string {
-  const file = platform === 'win32' ? 'anvil.exe' : 'anvil'
-  const build = `@foundry-rs/anvil-${platform}-${ARCHITECTURES[arch] ?? arch}`
-  try {
-    // The binary's package is a dependency of @foundry-rs/anvil and need not be visible from here (pnpm).
-    const owner = createRequire(from).resolve('@foundry-rs/anvil/package.json')
-    return createRequire(owner).resolve(`${build}/bin/${file}`)
-  } catch (cause) {
-    // npm's link there starts the package that has no build for this machine.
-    const places = path.split(delimiter).filter((folder) => folder !== '' && !folder.endsWith('.bin'))
-    const found = places.map((folder) => join(folder, file)).find((place) => existsSync(place))
-    if (found !== undefined) return found
-    const message = `anvil is missing: cannot find ${build}. Install it with: npm install --save-dev @foundry-rs/anvil`
-    throw new Error(message, { cause })
-  }
-}
 
 export type AnvilProcess = {
   port: number

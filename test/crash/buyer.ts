@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
+import { encodeJson } from '../../src/protocol/base64.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
-import { type DevAccount, paymentHeader, signAuthorization, usdcAbi } from '../../src/testing/index.ts'
+import { type DevAccount, signAuthorization, usdcAbi } from '../../src/testing/index.ts'
 import type { Site } from './site.ts'
 import type { SupervisedGateway } from './supervised-gateway.ts'
 
@@ -76,6 +77,16 @@ export async function sendUntilDecided(shop: Shop, path: string, init: RequestIn
   }
 }
 
+type Accepted = PaymentRequired['accepts'][number]
+
+/** Makes the scheme's own part of a payment. */
+export type Sign = (shop: Shop, buyer: DevAccount, accepted: Accepted) => Promise<object>
+
+export const validUntil = ({ site }: Shop): number => Math.floor(site.now() / 1000) + VALID_SECONDS
+
+const signExact: Sign = (shop, { account }, requirements) =>
+  signAuthorization({ account, requirements, overrides: { validBefore: String(validUntil(shop)) } })
+
 /** Buys by `payment-signature`: a plan by POST /x402/access, or a call of a route. */
 async function buyByHeader(
   shop: Shop,
@@ -84,20 +95,16 @@ async function buyByHeader(
   init: RequestInit,
   resultOf: (body: Record<string, unknown>) => string | undefined,
   sendPayment: typeof sendOnce = sendUntilDecided,
+  sign: Sign = signExact,
 ): Promise<Bought> {
   const asked = await sendUntilDecided(shop, path, init)
   if (asked.status !== 402) throw new Error(`asked for terms, got ${told(asked)}`)
   const required = asked.body as unknown as PaymentRequired
   shop.challengeIds.add(required.challengeId)
   const accepted = required.accepts[0]!
-  const nowSeconds = Math.floor(shop.site.now() / 1000)
-  const signed = await signAuthorization({
-    account: buyer.account,
-    requirements: accepted,
-    overrides: { validBefore: String(nowSeconds + VALID_SECONDS) },
-  })
+  const payload = await sign(shop, buyer, accepted)
   const pay = (as: typeof accepted, how: typeof sendOnce = sendUntilDecided) => {
-    const header = paymentHeader({ accepted: as, ...signed })
+    const header = encodeJson({ x402Version: 2, accepted: as, payload })
     return how(shop, path, { ...init, headers: { ...init.headers, 'payment-signature': header } })
   }
   const outcome = async (how?: typeof sendOnce) => {
@@ -138,11 +145,12 @@ export function buyPlan(
 export const buyAndVanish = (shop: Shop, buyer: DevAccount, requestId: string) =>
   buyPlan(shop, buyer, requestId, sendOnce)
 
-export function buyCall(shop: Shop, buyer: DevAccount, requestId: string): Promise<Bought> {
-  return buyByHeader(shop, buyer, `/weather/${requestId}`, {}, ({ resource }) => {
+export function buyCall(shop: Shop, buyer: DevAccount, requestId: string, sign?: Sign): Promise<Bought> {
+  const answerOf = ({ resource }: Record<string, unknown>) => {
     const { status, body } = resource as { status: number; body: unknown }
     return status === 200 ? JSON.stringify(body) : undefined
-  })
+  }
+  return buyByHeader(shop, buyer, `/weather/${requestId}`, {}, answerOf, undefined, sign)
 }
 
 interface Task {

@@ -5,7 +5,7 @@ import type { Scenario } from './scenarios.ts'
 import type { Books } from './supervised-gateway.ts'
 
 const ENDED = ['DELIVERED', 'REFUNDED', 'EXPIRED', 'CANCELLED']
-const LIVE = ['CLAIMED', 'BROADCAST', 'ABANDONED']
+const LIVE = ['CLAIMED', 'CHARGED', 'BROADCAST', 'ABANDONED']
 
 /** What is still under way. Empty: nothing will happen any more, by the store's own account. */
 export function openWork(books: Books): string[] {

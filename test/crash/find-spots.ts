@@ -7,7 +7,9 @@ import type { When } from './trigger.ts'
 /** Plays every scenario once without a crash and answers the effects that it had. */
 export async function findSpots(lanes: readonly Lane[]): Promise<Spot[]> {
   const calm = STRATEGIES.flatMap((strategy) =>
-    Object.keys(SCENARIOS).map((scenario) => calmPoint(strategy, scenario)),
+    Object.entries(SCENARIOS).flatMap(([scenario, { gasWalletOnly }]) =>
+      gasWalletOnly && strategy !== 'gas-wallet' ? [] : calmPoint(strategy, scenario),
+    ),
   )
   const spots: Spot[] = []
   await inLanes(

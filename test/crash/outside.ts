@@ -73,6 +73,9 @@ export function startTokenApi(works: () => boolean, reach: Reach): Promise<Outsi
   })
 }
 
+/** What the backend says of metered calls: half of their maximum. Routes with a fixed price do not listen to it. */
+const METERED_CHARGE = JSON.stringify({ amount: '50%' })
+
 /** What the backend never answers well. */
 export const FAILING_CALL = '/weather/failing'
 
@@ -83,7 +86,9 @@ export function startBackend(works: () => boolean, reach: Reach): Promise<Outsid
     const answer = { url, workedFor: headers['x-svc-challenge-id'] }
     await reach({ kind: 'backend' }, 'after')
     if (works() && url !== FAILING_CALL)
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'settlement-overrides': METERED_CHARGE })
+        .end(JSON.stringify(answer))
     else response.writeHead(500).end('out of order')
   })
 }

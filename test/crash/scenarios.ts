@@ -1,6 +1,7 @@
 import type { GatewayOptions } from '../../src/config/options.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import { type Bought, buyAndVanish, buyByTransfer, buyCall, buyPlan, type Shop } from './buyer.ts'
+import { buyMetered } from './metered-buyer.ts'
 import { buyAndSpend, SPENT } from './prepaid-buyer.ts'
 import type { Site } from './site.ts'
 
@@ -15,6 +16,8 @@ export interface Scenario {
   slowBlocks?: true
   /** Buyers do not come back after a crash until everything is over. */
   vanishing?: true
+  /** It cannot be sold through a facilitator. */
+  gasWalletOnly?: true
   /** Credits of each buyer that are spent at the end. */
   spent?: number
   options(site: Site): Partial<GatewayOptions>
@@ -63,5 +66,20 @@ export const SCENARIOS: Record<string, Scenario> = {
     options: (site) => ({ ...tokenApi(site), a2a: true }),
   },
   prepaid: { ...plan, buy: buyAndSpend, sellerWorks: true, spent: SPENT, options: prepaid },
+  metered: {
+    ...call,
+    buy: buyMetered,
+    sellerWorks: true,
+    gasWalletOnly: true,
+    options: (site) => {
+      const { routes: listed, ...others } = patient(site)
+      const metered = listed.map(({ unitAmount: _, ...route }) => ({
+        ...route,
+        scheme: 'upto' as const,
+        maxAmount: '$0.02',
+      }))
+      return { ...others, routes: metered }
+    },
+  },
   'three-at-once': { ...plan, buyers: 3, sellerWorks: true, options: jwt },
 }

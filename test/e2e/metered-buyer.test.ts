@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { erc20Abi } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type BuyerOptions, type BuyerStep, createBuyer, memoryStorage } from '../../src/buyer/index.ts'
@@ -5,6 +10,7 @@ import type { Route } from '../../src/protocol/catalog.ts'
 import { PERMIT2_ADDRESS } from '../../src/protocol/permit2.ts'
 import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
+import { cli, MAIN } from './cli-terminal.ts'
 import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 
 const MAX = 20_000n
@@ -185,5 +191,111 @@ describe('a payer that has not', () => {
       message: expect.stringMatching(message),
     })
     expect([await transactions(), await spent(), shop.backend.seen.length]).toEqual([0, 0n, 0])
+  })
+})
+
+describe('paystile buy', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'paystile-metered-'))
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const env = () => ({ BUYER_PRIVATE_KEY: payer.privateKey })
+  const command = (...flags: string[]) => [
+    ...['buy', url(), '--method', 'POST', '--max-amount', '$0.02', ...flags],
+    ...['--payments', join(folder, payer.address), '--rpc-url', shop.world.chain.rpcUrl],
+  ]
+  const unfinished = async () => (await readdir(join(folder, payer.address, 'unfinished'))).length
+  /** Starts the command as a process of its own, and kills it as soon as this is so. */
+  async function killWhen(isSo: () => Promise<boolean> | boolean, ...flags: string[]): Promise<void> {
+    const child = spawn(process.execPath, [MAIN, ...command(...flags)], { env: env(), stdio: 'ignore' })
+    await expect.poll(isSo, { timeout: 20_000 }).toBe(true)
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    expect(await unfinished()).toBe(1)
+  }
+
+  test('says the maximum before, and the charge afterwards', async () => {
+    await approvePermit2(shop.world.chain, payer)
+    answerWith('1858')
+    const { code, output, errors } = await cli(env(), ...command())
+    expect([code, JSON.parse(output)]).toEqual([0, expect.objectContaining({ type: 'ResourceResponse' })])
+    expect(errors).toMatch(
+      /^402: it costs up to \$0\.02 on Base Sepolia\nsigned and sent\ncharged \$0\.001858 of at most \$0\.02\npaid in transaction 0x[0-9a-f]{64}\n$/,
+    )
+    answerWith('0')
+    const free = JSON.parse((await cli(env(), ...command('--json'))).output)
+    expect(free).toMatchObject({ ok: true, maximum: '$0.02', charged: '$0.00', txHash: '' })
+    expect([await spent(), await unfinished()]).toEqual([1858n, 0])
+    expect((await cli({}, 'buy', shop.world.baseUrl)).output).toContain(
+      `up to $0.02  paystile buy ${url()} --method POST --max-amount '$0.02'\n`,
+    )
+  })
+
+  test('without an allowance says what to do, and with --approve does it and goes on with the same payment', async () => {
+    answerWith('1858')
+    const lacking = await cli(env(), ...command())
+    expect([lacking.code, lacking.errors]).toEqual([
+      1,
+      expect.stringContaining('Run the same command with --approve'),
+    ])
+    expect(lacking.errors).toContain(`call approve(${PERMIT2_ADDRESS}, 20000 or more)`)
+    const poor = await cli(env(), ...command('--approve'))
+    expect([poor.code, poor.errors]).toEqual([1, expect.stringContaining('holds no ETH')])
+    await shop.world.chain.fundEth(payer.address, ETHER)
+    const { code, errors } = await cli(env(), ...command('--approve'))
+    expect([code, errors]).toEqual([0, expect.stringContaining('sending the payment that was signed before')])
+    expect(errors).toContain('approving $0.02 for Permit2 on Base Sepolia, once')
+    expect([await spent(), await transactions(), await unfinished()]).toEqual([1858n, 1, 0])
+  })
+
+  test('a failed call is not charged, and the same command makes it again', async () => {
+    await approvePermit2(shop.world.chain, payer)
+    answerWith('1858', 500)
+    const failed = await cli(env(), ...command())
+    expect([failed.code, failed.errors]).toEqual([
+      1,
+      expect.stringContaining('nothing was charged. The same command'),
+    ])
+    answerWith('1858')
+    const { code, errors } = await cli(env(), ...command())
+    expect([code, errors]).toEqual([0, expect.stringContaining('sending the payment that was signed before')])
+    expect([await spent(), await unfinished()]).toEqual([1858n, 0])
+  })
+
+  test('killed while the call is made: the same command brings its answer, charged once', async () => {
+    await approvePermit2(shop.world.chain, payer)
+    let release = () => {}
+    shop.backend.answer = (_call, response) => {
+      release = () =>
+        void response.writeHead(200, { 'settlement-overrides': '{"amount":"1858"}' }).end('once')
+    }
+    await killWhen(() => shop.backend.seen.length === 1)
+    release()
+    const { code, output, errors } = await cli(env(), ...command('--json'))
+    expect([code, errors]).toEqual([0, ''])
+    expect(JSON.parse(output)).toMatchObject({ charged: '$0.001858' })
+    expect([shop.backend.seen.length, await spent(), await unfinished()]).toEqual([1, 1858n, 0])
+  })
+
+  test('killed while the approval is under way: the same command approves no second time', async () => {
+    const { chain } = shop.world
+    await chain.fundEth(payer.address, ETHER)
+    answerWith('1858')
+    await chain.setAutomine(false)
+    await killWhen(async () => (await chain.client.getTxpoolStatus()).pending === 1, '--approve')
+    await chain.setAutomine(true)
+    await chain.mine(1)
+    const { code } = await cli(env(), ...command('--approve'))
+    expect([code, await transactions(), await allowance(), await spent()]).toEqual([0, 1, MAX - 1858n, 1858n])
+  })
+
+  test('a node that is no address is refused in one line', async () => {
+    const refused = await cli(env(), ...command().slice(0, -1), 'localhost')
+    expect([refused.code, refused.errors]).toEqual([
+      1,
+      expect.stringContaining('--rpc-url localhost is no address'),
+    ])
   })
 })

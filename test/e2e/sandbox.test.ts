@@ -7,7 +7,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eventually, freePort } from './world.ts'
 
-const program = (name: string) => fileURLToPath(new URL(`../../dist/sandbox/${name}.js`, import.meta.url))
+const program = fileURLToPath(new URL('../../dist/sandbox/main.js', import.meta.url))
 
 let folder: string
 let children: ChildProcess[]
@@ -23,8 +23,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-function run(name: string, words: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [program(name), ...words], {
+function run(action: 'start' | 'buy', words: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [program, action, ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -45,7 +45,7 @@ async function finish(...words: Parameters<typeof run>): Promise<{ code: number 
 }
 
 async function startSandbox(port: number, ...words: string[]): Promise<string> {
-  const { child, text } = run('start-sandbox', words, { PORT: String(port) })
+  const { child, text } = run('start', words, { PORT: String(port) })
   children.push(child)
   await eventually(() => {
     if (child.exitCode !== null) throw new Error(`the sandbox ended: ${text()}`)
@@ -62,7 +62,7 @@ test('beside a second sandbox the first one still sells: a plan, a call, credits
   const [, ownPort] = /gateway +http:\/\/localhost:(\d+)/.exec(second)!
   expect(Number(ownPort)).toBeGreaterThan(port)
 
-  const { code, text: told } = await finish('buy-from-sandbox', [String(port)])
+  const { code, text: told } = await finish('buy', [String(port)])
   expect({ code, told }).toMatchObject({ code: 0 })
   expect(told).toMatch(/GET \/forecast\/oslo answers 200: \{"city":"oslo"/)
   const places = [
@@ -90,7 +90,7 @@ test('on two networks each sells on its own chain; a purchase says where it paid
   ])
   expect(shown).toContain(`npm run buy -- ${port} --network arbitrum-sepolia`)
 
-  const second = await finish('buy-from-sandbox', ['--network', 'arbitrum-sepolia'])
+  const second = await finish('buy', ['--network', 'arbitrum-sepolia'])
   expect(second).toMatchObject({ code: 0 })
   expect(second.text).toContain(
     'on Arbitrum Sepolia: it is the only one of 2 that fits: Base Sepolia is not among the networks that this buyer allows',
@@ -101,12 +101,12 @@ test('on two networks each sells on its own chain; a purchase says where it paid
     /buyer \$100\.00 {3}seller \$0\.00 {3}on Base Sepolia\n.*buyer \$99\.64 {3}seller \$0\.36 {3}on Arbitrum Sepolia/,
   )
 
-  const first = await finish('buy-from-sandbox', [])
+  const first = await finish('buy', [])
   expect(first).toMatchObject({ code: 0 })
   expect(first.text).toMatch(/pay \$0\.25 to 0x\w+ on Base Sepolia: it holds enough, 100\.00 USDC/)
   expect(first.text).toContain('buyer $99.64   seller $0.36   on Base Sepolia')
 
-  const other = await finish('buy-from-sandbox', ['--network', 'celo-sepolia'])
+  const other = await finish('buy', ['--network', 'celo-sepolia'])
   expect(other).toEqual({
     code: 1,
     text: '--network is "celo-sepolia"; this sandbox sells on base-sepolia, arbitrum-sepolia.\n',
@@ -115,7 +115,7 @@ test('on two networks each sells on its own chain; a purchase says where it paid
   const stateFile = join(folder, '.sandbox', String(port), 'state.json')
   const state = JSON.parse(await readFile(stateFile, 'utf8'))
   await writeFile(stateFile, JSON.stringify({ ...state, buyerPrivateKey: generatePrivateKey() }))
-  const poor = await finish('buy-from-sandbox', [])
+  const poor = await finish('buy', [])
   expect(poor.code).toBe(1)
   expect(poor.text).toContain(
     'none of 2 ways to pay fits: balance 0.00 of 0.25 USDC on Base Sepolia; balance 0.00 of 0.25 USDC on Arbitrum Sepolia. Nothing was signed',
@@ -126,7 +126,7 @@ test.each([
   ['base-sepolia,base', /^--networks has "base", whose money is real; it can be base-sepolia, .*\n$/],
   ['sepolia', /^--networks has "sepolia"; it can be base-sepolia, .*\n$/],
 ])('--networks %s is refused in one line, and nothing is started', async (networks, line) => {
-  const { code, text } = await finish('start-sandbox', ['--networks', networks])
+  const { code, text } = await finish('start', ['--networks', networks])
   expect(code).toBe(1)
   expect(text).toMatch(line)
 })

@@ -3,8 +3,6 @@ import { useState } from 'preact/hooks'
 import type { PayNetwork } from '../../src/transports/people/payment-page.ts'
 import { useWallets, type Wallet } from './wallets.ts'
 
-const FAUCET = 'https://faucet.circle.com'
-
 /** The choice of wallet and network, and the button that pays. */
 export function OfferView(props: {
   networks: readonly PayNetwork[]
@@ -69,10 +67,10 @@ export function OfferView(props: {
           <p class="soft small">Programs and agents pay at the same address without this page.</p>
         </div>
       )}
-      {network?.testnet && network.rpcUrls && (
+      {network?.faucet && (
         <p class="soft small">
           {network.name} takes test money, which is free at the{' '}
-          <a href={FAUCET} rel="noreferrer noopener" target="_blank">
+          <a href={network.faucet} rel="noreferrer noopener" target="_blank">
             faucet
           </a>
           .

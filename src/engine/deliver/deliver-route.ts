@@ -18,12 +18,13 @@ import { refunded, settlementPending } from '../refusals.ts'
 import { deliveredChange } from './delivered.ts'
 import { signReceipt } from './sign-receipt.ts'
 
-/** What answers a paid call: the backend, which we call, or the seller's own handler. */
-export type RouteResponder = { kind: 'backend'; call: RouteCall } | { kind: 'embedded' }
+/** What answers a paid call: the backend, which we call, or the seller's own handler, by `call.answer` if it is metered. */
+export type RouteResponder = { kind: 'backend'; call: RouteCall } | { kind: 'embedded'; call?: RouteCall }
 
 /** A route without a call is refused as RESOURCE_REQUIRED before any delivery. */
 export function responderOf({ call, embedded }: Intent): RouteResponder {
-  return call && !embedded ? { kind: 'backend', call } : { kind: 'embedded' }
+  if (!call) return { kind: 'embedded' }
+  return { kind: embedded ? 'embedded' : 'backend', call }
 }
 
 /**

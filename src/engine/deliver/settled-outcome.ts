@@ -142,7 +142,7 @@ async function decide(
       const order = orderOf(challenge)
       const result = resultOf(core, challenge)
       if (result === null) {
-        // The answer of an embedded handler is not stored.
+        // The answer of an embedded handler is stored only if it was metered.
         const gone = challenge.prunedAt === undefined ? alreadyRedeemed : resultPruned
         return failed(core, gone(challenge))
       }
@@ -150,7 +150,8 @@ async function decide(
       if (challenge.kind === 'plan') {
         return { kind: 'granted', grant: await core.delivery.open(order, result), ...shared }
       }
-      const opened = await core.backend?.open(order, result)
+      // Both open what either of them has sealed.
+      const opened = await (core.backend ?? core.handlers)?.open(order, result)
       return opened ? { kind: 'resource', ...opened, ...shared } : failed(core, alreadyRedeemed(challenge))
     }
     case 'PAID':

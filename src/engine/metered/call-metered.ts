@@ -25,7 +25,7 @@ export type MeteredCall =
   | { kind: 'answered'; outcome: Outcome }
 
 /**
- * Makes a metered call under a claim that is stored: looks at the chain with the maximum, calls the backend, and
+ * Makes a metered call under a claim that is stored: looks at the chain with the maximum, calls the backend or the seller's handler, and
  * stores its answer with the charge. A call that fails costs nothing, and its claim is released.
  */
 export async function callMetered(
@@ -39,10 +39,9 @@ export async function callMetered(
   if (refusal) return releaseCall(core, attempt, refusal.error, refusal.later)
   const challenge = await getOne(core, 'challenges', challengeId)
   if (challenge?.liveAuth !== attempt.key) return { kind: 'taken' }
-  if (responder.kind === 'embedded' || !core.backend)
-    throw new Error(`route ${challenge.itemId} has no backend`)
-  const order = meteredOrder(challenge, attempt)
-  const called = await core.backend.call(order, responder.call)
+  const backend = responder.kind === 'embedded' ? core.handlers : core.backend
+  if (!backend || !responder.call) throw new Error(`route ${challenge.itemId} has no backend`)
+  const called = await backend.call(meteredOrder(challenge, attempt), responder.call)
   if (called.ok) {
     const charged = await chargeCall(core, rail, attempt, challenge, called)
     if (charged.kind !== 'refused') return charged

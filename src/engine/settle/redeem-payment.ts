@@ -195,7 +195,8 @@ async function settle(
     fresh: true,
     watched,
     sent: sent.kind === 'broadcast',
-    deadline,
+    // A metered call may have taken long, and its payment was sent only now.
+    deadline: rail.scheme.metered ? core.clock.now() + core.config.settleWaitMs : deadline,
     responder,
   })
   if (outcome?.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED') redemption.place.fail()

@@ -77,7 +77,9 @@ export function createUptoSimulation({ rpc, network, lastWalletState }: ChainCli
     if (allowance < amount) return { kind: 'fails', reason: 'permit2_allowance_required' }
     if (balance < amount) return { kind: 'fails', reason: 'insufficient_funds' }
     if (result.kind !== 'ok') return result
-    return { ...result, funds: (allowance < balance ? allowance : balance).toString() }
+    let least = balance
+    if (allowance < least) least = allowance
+    return { ...result, funds: least.toString() }
   }
 
   return (permits: readonly SignedPermit[]): Promise<{ at: Block; results: SimResult[] }> =>

@@ -1,17 +1,19 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
-import type { Engine, Intent, Offer, Outcome, SignedReceipt } from '../../engine/outcome.ts'
+import type { Engine, Intent, Offer, Outcome, RouteCall, SignedReceipt } from '../../engine/outcome.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
 import type { PaymentPage } from '../people/payment-page.ts'
 import { createSpenderAdmission } from './admit-spender.ts'
 import type { OfferExtension } from './challenge-extensions.ts'
 import { type CreditCharging, createCreditCharge, type EmbeddedCall } from './charge-credits.ts'
+import { createMeteredCharge, shownTo, withoutCors } from './charge-metered.ts'
 import type { Charged } from './charged.ts'
 import { decodeCallHeaders, soldMethod } from './decode-call.ts'
 import { undeliveredHeaders } from './headers.ts'
 import { keepLease } from './keep-lease.ts'
 import type { ReadSpender } from './read-spender.ts'
 import { createOutcomeRenderer, type Dialects, receiptHeader } from './render-outcome.ts'
+import { renderRaw } from './render-raw.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, type SafeguardOptions } from './safeguards.ts'
@@ -20,12 +22,18 @@ import type { SignIn } from './sign-in.ts'
 export type { Charged }
 
 /**
- * Charges for one call of a route that the seller's own handler answers.
+ * Charges for one call of a route that the seller's own handler answers. A metered route (scheme `upto`) gives `metered` in place of
+ * `paid`: its handler runs before the payment is settled.
  *
  * @example
  * async function weather(request: Request, chargeRoute: ChargeRoute): Promise<Response> {
  *   const charged = await chargeRoute(request, 'weather')
  *   if (charged.kind === 'respond') return charged.response
+ *   if (charged.kind === 'metered') {
+ *     charged.charge('$0.002')
+ *     const headers = { 'content-type': 'application/json' }
+ *     return charged.finish({ status: 200, headers, body: JSON.stringify({ sky: 'clear' }) })
+ *   }
  *   // Before the first byte goes out: should this reject, the payment goes back, and so the answer must not go out.
  *   await charged.finish(200)
  *   return Response.json({ sky: 'clear' }, { headers: charged.headersFor(200) })
@@ -38,6 +46,8 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   dialects: Dialects
   /** How long a delivery may take before it counts as lost; renewed while a handler runs. */
   leaseMs: number
+  /** The longest answer of a metered call. Default: 1 MiB. */
+  maxAnswerBytes?: number
   baseUrl: string
   discovery: Pick<DiscoveryCatalog, 'plans' | 'routes' | 'refunds'>
   /** Extensions of the 402 that differ from offer to offer. */
@@ -52,7 +62,9 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   signIn?: SignIn
 }
 
-type Paid = Extract<Outcome, { kind: 'paid' }>
+type Paid = Extract<Outcome, { kind: 'paid' }> & { spoken: Spoken }
+
+const MAX_ANSWER_BYTES = 1_048_576
 
 /**
  * Makes the function behind `payPerRequest`. What is sold is method, path and query; the body belongs to the
@@ -104,8 +116,9 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     return { request, peer, routeId, call, url: origin + target, ...decodeCallHeaders(dialects, request) }
   }
 
-  async function charge(called: EmbeddedCall): Promise<(Paid & { spoken: Spoken }) | Reply> {
-    const { request, peer, routeId, call, url, spoken, asked } = called
+  async function charge(called: EmbeddedCall, answer?: RouteCall['answer']): Promise<Paid | Reply> {
+    const { request, peer, routeId, url, spoken, asked } = called
+    const call = answer ? { ...called.call, answer } : called.call
     const admitted = admit(peer, asked, { spoken })
     if ('status' in admitted) return admitted
     const intent: Intent = {
@@ -113,11 +126,11 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       ...admitted,
     }
     const challengeId = admitted.payment?.echo.challengeId
-    return catchFaults<Paid & { spoken: Spoken }>(
+    return catchFaults<Paid>(
       async () => {
         const outcome = await engine.purchase(intent)
         if (outcome.kind === 'paid') return { ...outcome, spoken }
-        const reply = render.outcome(withUrl(outcome, url), spoken)
+        const reply = rendered(withUrl(outcome, url), spoken)
         if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
         const mayBePrepaid = outcome.kind === 'challenge' && takesCredits.has(routeId)
         return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
@@ -126,17 +139,23 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     )
   }
 
+  const rendered = (outcome: Outcome, spoken: Spoken) =>
+    withoutCors(renderRaw(outcome, render, spoken), outcome)
+
+  const isMetered = new Set(options.routes?.flatMap(({ routeId, scheme }) => (scheme ? routeId : [])))
+  const chargeMetered = createMeteredCharge(charge, render, options.maxAnswerBytes ?? MAX_ANSWER_BYTES)
+
   function respond(request: Request, reply: Reply): Charged {
-    const shown = request.method === 'HEAD' ? { ...reply, body: null } : reply
-    return { kind: 'respond', response: toResponse(shown, request) }
+    return { kind: 'respond', response: toResponse(shownTo(request, reply), request) }
   }
 
   return async (request, routeId, peer = {}) => {
     const called = calledBy(request, routeId, peer)
     const prepaid = takesCredits.has(routeId) ? await chargeCredits?.(called) : undefined
     if (prepaid) return 'kind' in prepaid ? prepaid : respond(request, prepaid)
-    const charged = await charge(called)
+    const charged = await (isMetered.has(routeId) ? chargeMetered(called) : charge(called))
     if (!('kind' in charged)) return respond(request, charged)
+    if (charged.kind === 'metered') return charged
     const { payment, settled, lease, notice, spoken, signReceipt } = charged
     const { challengeId } = payment
     const responseWith = (receipt?: string) =>

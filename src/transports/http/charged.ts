@@ -22,3 +22,36 @@ export type Charged =
        */
       finish(status: number): Promise<void>
     }
+  | MeteredCharge
+
+/** A metered route (scheme `upto`): run the handler, hand its whole answer to `finish`, and send what that gives back. */
+export interface MeteredCharge {
+  kind: 'metered'
+  /** Not paid yet: `txHash` is empty, and `amount` is the most that may be charged. */
+  payment: SvcPayment
+  /** A longer answer counts as failed. */
+  maxBytes: number
+  /**
+   * Says what the call costs, as the header `Settlement-Overrides` does: units of the token ("1858"), a percentage of the maximum
+   * ("50%") or dollars ("$0.002"). The last call before `finish` counts, and goes before such a header of the answer.
+   */
+  charge: SvcCharge
+  /**
+   * Takes the handler's answer and gives what goes out once its charge is settled: this answer, or why it must not go out. 2xx is
+   * charged; everything else passes through and costs nothing. Never rejects.
+   */
+  finish(answer: CapturedAnswer): Promise<Response>
+  /** What `finish` gives; it comes without it if the handler takes longer than a call may take. */
+  response: Promise<Response>
+}
+
+/** Says what a metered call costs: units of the token ("1858"), a percentage of the maximum ("50%") or dollars ("$0.002"). */
+export type SvcCharge = (amount: string | number | bigint) => void
+
+/** The whole answer of a seller's handler. */
+export interface CapturedAnswer {
+  status: number
+  /** Names in lower case, a list where a header came more than once. */
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Uint8Array | string | null
+}

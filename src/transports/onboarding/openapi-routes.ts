@@ -1,3 +1,4 @@
+import { partOf, type RouteSchemas } from '../route-schemas.ts'
 import { prepaid, sellsCredits } from './credit-words.ts'
 import type { Offer, Route } from './offer.ts'
 import { paidRoute, routeBase } from './offer.ts'
@@ -32,18 +33,21 @@ export function routePaths(offer: Offer): Paths {
     byShape.set(shape, path)
     paths[path] ??= {
       ...(base !== baseUrl && { servers: [{ url: base }] }),
-      ...parametersOf(path),
+      ...parametersOf(path, offer.schemas?.get(route.routeId)),
     }
     paths[path][route.method.toLowerCase()] = routeOperation(offer, route)
   }
   return paths
 }
 
-function parametersOf(path: string): object {
-  const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
+/** What is in the path, as the first route there describes it. */
+function parametersOf(path: string, schemas: RouteSchemas = {}): object {
+  const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name)
   if (names.length === 0) return {}
+  const described = (partOf(schemas, 'path')?.schema.properties ?? {}) as Record<string, unknown>
+  const schemaOf = (name: string) => (Object.hasOwn(described, name) ? described[name] : { type: 'string' })
   return {
-    parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    parameters: names.map((name) => ({ name, in: 'path', required: true, schema: schemaOf(name) })),
   }
 }
 

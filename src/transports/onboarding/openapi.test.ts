@@ -105,6 +105,37 @@ describe('openapi.json tells', () => {
     expect(paths['/weather/{city}']!.put).toMatchObject({ operationId: 'route.rename' })
   })
 
+  test('what goes into a call and what comes out, where the seller describes it', async () => {
+    const inputSchema = {
+      type: 'object',
+      properties: {
+        path: { type: 'object', properties: { city: { type: 'string', minLength: 2 } } },
+        query: { type: 'object', properties: { days: { type: 'integer' } }, required: ['days'] },
+      },
+    }
+    const outputSchema = { type: 'object', properties: { sky: { type: 'string' } } }
+    const offer = offerOf({}, { schemas: new Map([['weather', { inputSchema, outputSchema }]]) })
+    const path = described(offer).paths['/weather/{city}']!
+    expect(path.parameters).toEqual([
+      { name: 'city', in: 'path', required: true, schema: { type: 'string', minLength: 2 } },
+    ])
+    expect(path.get!.parameters).toContainEqual({
+      name: 'days',
+      in: 'query',
+      required: true,
+      schema: { type: 'integer' },
+    })
+    const answer = { content: { 'application/json': { schema: outputSchema } } }
+    const wrapped = { properties: { resource: { properties: { body: outputSchema } } } }
+    expect(path.get).toMatchObject({
+      responses: { 200: { content: { 'application/json': { schema: { allOf: [{}, wrapped] } } } } },
+    })
+    expect(described({ ...offer, servesRoutes: false }).paths['/weather/{city}']!.get).toMatchObject({
+      responses: { 200: answer },
+    })
+    expect(await lint(openApi(offer))).toEqual([])
+  })
+
   test('the range of prices of plans, and each of them as an example', () => {
     expect(paths['/x402/access']!.post).toMatchObject({
       'x-payment-info': { price: { mode: 'dynamic', min: '1.00', max: '2.50' } },

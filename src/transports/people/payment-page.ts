@@ -37,6 +37,8 @@ export interface PayNetwork {
   /** Absent: no public node is known, so the page cannot add the network to a wallet. */
   rpcUrls?: readonly string[]
   coin: string
+  /** Where test money is free. */
+  faucet?: string
 }
 
 /** What the page hands to its script. */
@@ -116,5 +118,6 @@ function shownToWallets({ id, chainId, name, token, testnet, explorerTxUrl, nati
     ...{ id, chainId, name, symbol: token.symbol, decimals: token.decimals, testnet, explorerTxUrl },
     ...(known && { rpcUrls: known.rpcUrls }),
     coin: native.symbol,
+    ...(known?.faucets && { faucet: known.faucets.token }),
   }
 }

@@ -1,10 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runChild } from './child.mjs'
-import { PrepareError } from './prepare.mjs'
-
-/** What always helps. */
-export const BY_HAND = 'Install Foundry (https://getfoundry.sh) first.'
+import { BY_HAND } from './resolve-anvil.ts'
+import { runProgram } from './run-program.ts'
 
 const KEYRING = '/usr/share/keyrings/debian-archive-keyring.gpg'
 /** The emulator, the C library that it was built against, and what a program for x64 is linked to. */
@@ -12,18 +9,17 @@ const PACKAGES = ['box64', 'libc6', 'libc6-amd64-cross', 'libgcc-s1-amd64-cross'
 
 /**
  * Fetches box64, which runs programs for x64 on 64-bit ARM several times faster than qemu does. Debian has one that is
- * new enough in `testing` only, so it is unpacked into a folder of this repository and not installed.
+ * new enough in `testing` only, so it is unpacked into a folder and not installed, which needs no root.
  *
- * @returns {Promise<string>} how a shell script starts it, up to the program's name
+ * @returns how a shell script starts it, up to the program's name
  */
-export async function fetchBox64(folder) {
-  const unavailable = (why) =>
-    new PrepareError(`There is no anvil here, and no box64 to run one. ${BY_HAND}\n${why}`)
-  if (!existsSync(KEYRING)) throw unavailable(`${KEYRING} is missing.`)
-  const run = async (command, ...args) => {
-    const { code, output, interrupted } = await runChild(command, args, { capture: true, cwd: folder })
-    if (interrupted) process.exit(130)
-    if (code !== 0) throw unavailable(`${command} ${args.join(' ')} failed:\n${output}`)
+export async function fetchBox64(folder: string): Promise<string> {
+  const unavailable = (why: string) =>
+    new Error(`The emulator of the local chain cannot be fetched: ${why} ${BY_HAND}`)
+  if (!existsSync(KEYRING)) throw unavailable(`it comes from Debian, and ${KEYRING} is missing here.`)
+  const run = async (command: string, ...args: string[]): Promise<string> => {
+    const { code, output } = await runProgram(command, args, { cwd: folder })
+    if (code !== 0) throw unavailable(`${command} ${args.join(' ')} failed: ${output.trim()}`)
     return output
   }
   rmSync(folder, { recursive: true, force: true })

@@ -1,0 +1,138 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
+import { plainReplyOf } from '../transports/http/reply.ts'
+
+/** As node:http and Fastify have them. */
+type StandingHeaders = Readonly<Record<string, string | number | string[] | undefined>>
+type Method = (...args: unknown[]) => unknown
+
+/** All by which a handler could make something go out. */
+const OUTGOING = [
+  ...(['writeHead', 'flushHeaders', 'write', 'end', 'addTrailers', 'writeEarlyHints'] as const),
+  ...(['setHeader', 'setHeaders', 'appendHeader', 'removeHeader'] as const),
+]
+type Name = (typeof OUTGOING)[number]
+
+const HEADER_CHANGES: ReadonlySet<Name> = new Set(['setHeader', 'setHeaders', 'appendHeader', 'removeHeader'])
+
+/**
+ * Collects the whole answer that is written to a response, hands it to `finish`, and sends what goes out in its place, once. A
+ * handler that is still writing then writes to nowhere. `standing`: the headers that were set before the handler runs. They are
+ * no part of the answer, and stay whatever goes out.
+ */
+export function captureAnswer(
+  response: ServerResponse,
+  metered: Pick<MeteredCharge, 'finish' | 'maxBytes' | 'response'>,
+  standing: StandingHeaders,
+): void {
+  const own = response as unknown as Record<Name, Method>
+  const original = Object.fromEntries(OUTGOING.map((name) => [name, own[name]])) as typeof own
+  const kept = { ...standing }
+  const chunks: Buffer[] = []
+  let size = 0
+  let status: number | undefined
+  let ended = false
+  let state: 'capturing' | 'passing' | 'closed' = 'capturing'
+
+  function writeHead(code: unknown, ...rest: unknown[]): void {
+    if (status !== undefined) return
+    const number = Number(code)
+    if (!Number.isInteger(number) || number < 200 || number > 999) throw new RangeError(`no status: ${code}`)
+    status = number
+    response.statusCode = number
+    const given = rest.find((one) => typeof one === 'object' && one !== null)
+    for (const [name, value] of headerPairs(given ?? {})) original.setHeader.call(response, name, value)
+  }
+
+  function keep(chunk: unknown, encoding: unknown): void {
+    // By the method as it is now: middleware between us and the handler may wait for the head.
+    if (status === undefined) own.writeHead(response.statusCode)
+    if (chunk === undefined || chunk === null || typeof chunk === 'function' || ended) return
+    const bytes = bytesOf(chunk, encoding)
+    size += bytes.length
+    chunks.push(bytes)
+    // It is refused for its size, and the rest need not be kept.
+    if (size > metered.maxBytes) finish()
+  }
+
+  function finish(): void {
+    if (ended) return
+    ended = true
+    const headers = ownHeaders(response.getHeaders(), kept)
+    void metered.finish({ status: status ?? response.statusCode, headers, body: Buffer.concat(chunks) })
+    chunks.length = 0
+  }
+
+  const captured: Partial<Record<Name, Method>> = {
+    writeHead,
+    flushHeaders: () => keep(undefined, undefined),
+    write(chunk, ...rest) {
+      keep(chunk, rest[0])
+      const written = rest.find((one) => typeof one === 'function')
+      if (written) process.nextTick(written)
+      return true
+    },
+    end(chunk, ...rest) {
+      const done = [chunk, ...rest].find((one) => typeof one === 'function')
+      if (done) response.once('finish', done as () => void)
+      keep(chunk, rest[0])
+      finish()
+    },
+  }
+
+  for (const name of OUTGOING) {
+    own[name] = (...args) => {
+      if (state === 'passing') return original[name].apply(response, args)
+      if (state === 'capturing' && HEADER_CHANGES.has(name)) return original[name].apply(response, args)
+      const result = state === 'capturing' ? captured[name]?.(...args) : name === 'write' || undefined
+      return result ?? response
+    }
+  }
+  show('headersSent', () => status !== undefined)
+  show('writableEnded', () => ended)
+
+  function show(name: 'headersSent' | 'writableEnded', get: () => boolean): void {
+    Object.defineProperty(response, name, { get, configurable: true })
+  }
+
+  async function send(answer: Response): Promise<void> {
+    const plain = plainReplyOf(answer)
+    const headers = plain ? { ...plain.headers } : Object.fromEntries(answer.headers)
+    const body = plain ? (plain.bytes ?? plain.body) : answer.body && Buffer.from(await answer.arrayBuffer())
+    for (const name of ['headersSent', 'writableEnded'] as const) Reflect.deleteProperty(response, name)
+    // From here to `closed` nothing waits, so that no other code can write in between.
+    state = 'passing'
+    if (!response.destroyed) {
+      for (const name of response.getHeaderNames()) response.removeHeader(name)
+      for (const [name, value] of headerPairs(kept)) response.setHeader(name, value)
+      if (body !== null) headers['content-length'] = String(Buffer.byteLength(body))
+      original.writeHead.call(response, answer.status, headers)
+      original.end.call(response, body ?? undefined)
+    }
+    state = 'closed'
+  }
+
+  metered.response.then(send).catch(() => response.destroy())
+}
+
+function headerPairs(given: object): Array<[string, string | number | readonly string[]]> {
+  if (!Array.isArray(given)) return Object.entries(given).filter(([, value]) => value !== undefined)
+  if (given.every((one) => Array.isArray(one))) return given as Array<[string, string]>
+  return given.flatMap((name, at) => (at % 2 === 0 ? [[String(name), given[at + 1]]] : []))
+}
+
+function bytesOf(chunk: unknown, encoding: unknown): Buffer {
+  if (chunk instanceof Uint8Array) return Buffer.from(chunk)
+  if (typeof chunk !== 'string') throw new TypeError('a chunk of an answer is neither text nor bytes')
+  return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+}
+
+/** The headers that were not there before the handler ran. */
+function ownHeaders(all: OutgoingHttpHeaders, standing: StandingHeaders): CapturedAnswer['headers'] {
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => {
+      if (value === undefined || String(value) === String(standing[name])) return []
+      return [[name, Array.isArray(value) ? value : String(value)]]
+    }),
+  )
+}

@@ -1,0 +1,44 @@
+import type { Context, Next } from 'hono'
+import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
+
+/** Runs the handlers behind a metered call, and puts what goes out in the place of their answer. */
+export async function answerMetered(c: Context, next: Next, metered: MeteredCharge): Promise<void> {
+  // Middleware in front has set these for whatever goes out, and they are no part of the answer.
+  const standing = new Headers(c.res.headers)
+  const run = async (): Promise<Response> => {
+    let answer: CapturedAnswer
+    try {
+      await next()
+      answer = await captured(c.res, standing, metered.maxBytes)
+    } catch (error) {
+      // Errors are answered by the app before they get here; this is none, or a body that broke off.
+      void metered.finish({ status: 500, headers: {}, body: null })
+      throw error
+    }
+    return metered.finish(answer)
+  }
+  // Without an answer in time the response comes first, and the handler's own is not used any more.
+  const response = await Promise.race([run(), metered.response])
+  for (const [name, value] of standing) {
+    if (name === 'set-cookie') response.headers.append(name, value)
+    else if (!response.headers.has(name)) response.headers.set(name, value)
+  }
+  // Hono would add the headers of the answer that is replaced.
+  c.res = undefined
+  c.res = response
+}
+
+async function captured(answer: Response, standing: Headers, maxBytes: number): Promise<CapturedAnswer> {
+  const headers = Object.fromEntries(
+    [...answer.headers].filter(([name, value]) => standing.get(name) !== value),
+  )
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop early ends the stream; an answer that is too long is refused for its size.
+  for await (const chunk of answer.body ?? []) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > maxBytes) break
+  }
+  return { status: answer.status, headers, body: Buffer.concat(chunks) }
+}

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type InstalledPackage, installPackage } from './installed-package.ts'
+import { eventually, freePort } from './world.ts'
+
+let installed: InstalledPackage
+let sandbox: ChildProcess | undefined
+beforeAll(async () => {
+  installed = await installPackage()
+})
+afterAll(async () => {
+  if (sandbox?.exitCode === null) {
+    const gone = once(sandbox, 'exit')
+    sandbox.kill('SIGTERM')
+    await gone
+  }
+  installed.remove()
+})
+
+function start(words: string[], env: Record<string, string> = {}) {
+  const program = join(installed.folder, 'node_modules/.bin/paystile')
+  const child = spawn(program, words, {
+    cwd: installed.folder,
+    env: { PATH: installed.path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+  }
+  return { child, text: () => text }
+}
+
+async function finish(...given: Parameters<typeof start>) {
+  const { child, text } = start(...given)
+  const [code] = await once(child, 'close')
+  return { code, text: text() }
+}
+
+test('without a local chain one line says what to install, and nothing else happens', async () => {
+  const PATH = installed.path
+    .split(delimiter)
+    .filter((folder) => !existsSync(join(folder, 'anvil')))
+    .join(delimiter)
+  expect(await finish(['sandbox'], { PATH })).toEqual({
+    code: 1,
+    text: 'The local chain is not installed. Install it with: npm install --save-dev --ignore-scripts @foundry-rs/anvil@1\n',
+  })
+  expect(existsSync(join(installed.folder, '.sandbox'))).toBe(false)
+})
+
+test.each([
+  [['sell'], '"sell" is no action of the sandbox; it can be start, buy [port] or install.'],
+  [['install', 'all'], 'all is one argument too many; it can be start, buy [port] or install.'],
+  [['--network', 'base'], '--network is where to buy; say by --networks where the sandbox sells.'],
+  [['--networks', 'base'], '--networks has "base", whose money is real; it can be base-sepolia, '],
+  [['buy'], 'The sandbox is not running. Start it first, in another terminal: npx paystile sandbox'],
+])('sandbox %j is refused in one line', async (words, line) => {
+  const { code, text } = await finish(['sandbox', ...words])
+  expect([code, text.trimEnd().split('\n').length]).toEqual([1, 1])
+  expect(text).toContain(line)
+})
+
+test('with one, a sandbox from the packed files sells a plan, a call and credits, and refunds', async () => {
+  const { child, text } = start(['sandbox'], { PORT: String(await freePort()) })
+  sandbox = child
+  await eventually(() => {
+    if (child.exitCode !== null) throw new Error(`the sandbox ended: ${text()}`)
+    return text().includes('Ctrl-C')
+  })
+  expect(text()).toContain('npx paystile sandbox buy')
+  const bought = await finish(['sandbox', 'buy'])
+  expect(bought).toMatchObject({ code: 0 })
+  expect(bought.text.trimEnd()).toMatch(/buyer \$99\.64 {3}seller \$0\.36\n\nAll of it/)
+}, 300_000)
