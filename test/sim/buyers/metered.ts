@@ -19,6 +19,7 @@ function sellMetered(buyer: Buyer, topic = buyer.name): void {
 /** Makes one metered call, and sends the same payment until it knows. */
 export async function meterHonestly(shop: Shop, buyer: Buyer): Promise<void> {
   sellMetered(buyer)
+  if (shop.world.meterDice.chance(0.3)) buyer.route = { ...buyer.route, embedded: true }
   await (shop.world.meterDice.chance(0.3) ? buyInParallel(shop, buyer) : buyHonestly(shop, buyer))
 }
 
