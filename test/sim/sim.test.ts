@@ -109,7 +109,7 @@ describe(`${HISTORIES} seeded histories`, () => {
     ['metered answers', 250],
     ['delivered for nothing', 15],
     ['permits settled', 90],
-    ['answers kept back', 15],
+    ['answers kept back', 3],
     ['metered calls beside others', 15],
     ['allowances dropped', 40],
     ['wallets emptied', 40],
