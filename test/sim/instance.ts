@@ -229,11 +229,14 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     },
   }
   const store = createStorePort(world, host, outside.store)
+  const backend = createSimBackend(world, host, outside.store, outside.meter)
   const ports: Ports = {
     store,
     rails: createSimRails(outside, host, { store, clock, alerts }),
     delivery: createSimDelivery(world, host, outside.issuer),
-    backend: createSimBackend(world, host, outside.store, outside.meter),
+    backend,
+    // A metered call of the seller's own handler goes the same way.
+    handlers: backend,
     receipts: createSimSigner(outside.signatures),
     clock,
     ...(weather.webhooks && { webhooks: createSimEndpoint(world, host, outside.arrived) }),

@@ -146,7 +146,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a delivered call is made again for a replay',
     file: 'engine/deliver/settled-outcome',
-    from: 'const opened = await core.backend?.open(order, result)',
+    from: 'const opened = await (core.backend ?? core.handlers)?.open(order, result)',
     to: 'const opened = { response: (await core.backend?.call(order, responder.call)).response }',
   },
   {

@@ -19,6 +19,7 @@ function sellMetered(buyer: Buyer, topic = buyer.name): void {
 /** Makes one metered call, and sends the same payment until it knows. */
 export async function meterHonestly(shop: Shop, buyer: Buyer): Promise<void> {
   sellMetered(buyer)
+  if (shop.world.meterDice.chance(0.3)) buyer.route = { ...buyer.route, embedded: true }
   await (shop.world.meterDice.chance(0.3) ? buyInParallel(shop, buyer) : buyHonestly(shop, buyer))
 }
 
@@ -48,14 +49,17 @@ export async function callMeteredAtOnce(shop: Shop, buyer: Buyer): Promise<void>
 /** Pays, and takes back on the chain what it promised: before, meanwhile or after. */
 function meddler(meddle: (shop: Shop, buyer: Buyer, payment: WirePayment) => void) {
   return async (shop: Shop, buyer: Buyer): Promise<void> => {
-    const { meterDice: dice, scheduler } = shop.world
+    const { meterDice: dice, scheduler, weather } = shop.world
     for (let turn = 0; turn < 3; turn++) {
       const one = { ...buyer, requestId: undefined }
-      sellMetered(one, `${buyer.name}-${turn}`)
+      sellMetered(one, `slow-${buyer.name}-${turn}`)
       const terms = await askTerms(shop, one)
       if (!terms) return
-      const payment = sign(shop, one, terms)
-      scheduler.after(dice.skewed(0, 30_000), () => meddle(shop, one, payment), true)
+      const payment = sign(shop, one, terms, { validSeconds: dice.pick([120, 300, 900]) })
+      // Often while the call is under way.
+      const { deliveryLeaseMs } = weather.config
+      const afterMs = dice.chance(0.5) ? dice.int(0, deliveryLeaseMs) : dice.skewed(0, 30_000)
+      scheduler.after(afterMs, () => meddle(shop, one, payment), true)
       await payUntilKnown(shop, one, payment, 8)
       await scheduler.sleep(dice.skewed(0, 20_000))
     }

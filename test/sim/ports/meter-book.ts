@@ -25,6 +25,7 @@ interface MeteredAttempt {
   /** What the step that stored the charge said. */
   charge?: string
   answer?: string
+  isUnpaid?: boolean
 }
 
 /** Metered calls as they happened: what the backend said, what was stored, what the chain showed of payers. */
@@ -132,7 +133,8 @@ export function createMeterBook(world: World): MeterBook {
       violate(`${key.slice(-6)} is ${phase} and lost its answer`)
     if (before?.phase === 'BROADCAST' && phase === 'DEAD' && next.answer !== undefined)
       violate(`${key.slice(-6)} was given up while it may have been sent`)
-    if (phase === 'CHARGED' && row.reason !== null) world.count('answers kept back')
+    if (phase === 'CHARGED' && row.reason !== null && !before?.isUnpaid) world.count('answers kept back')
+    next.isUnpaid = row.reason !== null
     const last = phase === 'RELEASED' && row.reason !== null && calls.findLast((call) => call.key === key)
     if (last && last.end === 'failed') last.isReleased = true
     if (phase !== 'CONFIRMED') return

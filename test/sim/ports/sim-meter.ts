@@ -42,10 +42,9 @@ export async function callMetered(
   const call = meter.begin({ challengeId, payer, key: challenge?.liveAuth ?? '' })
   const fails = !world.calm && dice.chance(weather.deliveryFails)
   if (!world.calm) {
-    // Some take longer than the claim is theirs.
-    const longestMs = dice.chance(0.15) ? 40_000 : weather.config.deliveryLeaseMs / 2
+    const takesMs = drawDuration(world, order)
     await new Promise<void>((resolve) => {
-      scheduler.after(dice.skewed(10, longestMs), () => {
+      scheduler.after(takesMs, () => {
         if (!host.alive) return
         if (dice.chance(weather.crash)) return host.crash('in the metered call')
         resolve()
@@ -68,6 +67,13 @@ export async function callMetered(
     sealed: `sealed:${challengeId} #${call.id}`,
     ...(stated !== undefined && { charge: { kind: 'amount' as const, amount: stated } }),
   }
+}
+
+/** Some take longer than the claim is theirs, and hostile payers choose calls that leave them time. */
+function drawDuration({ meterDice: dice, weather }: World, { resource }: Order): number {
+  const { deliveryLeaseMs } = weather.config
+  if (resource?.path.startsWith('/chat/slow')) return dice.int(deliveryLeaseMs / 4, deliveryLeaseMs)
+  return dice.skewed(10, dice.chance(0.15) ? 40_000 : deliveryLeaseMs / 2)
 }
 
 export function openMetered(
