@@ -145,7 +145,7 @@ describe('the operator’s API', () => {
     expect(csv.headers.get('content-disposition')).toMatch(/^attachment; filename="paystile-testnet-/)
     const [head, ...sold] = (await csv.text()).trimEnd().split('\r\n')
     expect(head).toMatch(
-      /^paidAt,challengeId,.*,testnet,token,txUrls,refundTxUrls,creditsGranted,creditsSpent$/,
+      /^paidAt,challengeId,.*,testnet,token,txUrls,refundTxUrls,creditsGranted,creditsSpent,maximumMicro$/,
     )
     expect(sold).toHaveLength(2)
     expect(sold[0]).toContain(",'=cmd|evil,")
