@@ -40,10 +40,13 @@ describe('where addresses are not limited', () => {
   test('attack 41: a flood of /ready costs the node a handful of calls', async () => {
     const ask = () => fetch(`${world.baseUrl}/ready`).then(({ status }) => status)
     await ask()
+    const began = performance.now()
     const calls = await rpc.callsOf(async () => {
       expect(new Set(await times(5 * FLOOD, ask))).toEqual(new Set([200]))
     })
-    expect(calls).toBeLessThanOrEqual(10)
+    // An answer is good for three seconds, and a busy machine takes longer than that for the flood.
+    const answers = 1 + Math.ceil((performance.now() - began) / 3000)
+    expect(calls).toBeLessThanOrEqual(5 * answers)
   })
 
   test('attack 41: a payer may show fresh signatures for what is delivered a few times a minute, not more', async () => {

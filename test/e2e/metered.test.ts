@@ -240,6 +240,12 @@ test('calls of one payer that could cost more than it has are not made at once',
   expect(await held(buyer.address)).toBe(MAX - 10n)
 })
 
+test('a metered call is not offered by MPP, whose charge is of a fixed amount', async () => {
+  const { status, headers } = await shop.call('/chat', { method: 'POST' })
+  expect(status).toBe(402)
+  expect(headers.get('www-authenticate')).toBeNull()
+})
+
 test('a payment that does not fit is refused before anything is called', async () => {
   const buyer = await newBuyer()
   const { accepts } = await shop.termsOf('/chat', { method: 'POST' })

@@ -51,6 +51,7 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     name: 'paid calls of slow and failing backends',
     weather: {
       cast: ['calls', 'embedded', 'other-call', 'calls'],
+      metered: 0,
       rush: false,
       team: false,
       buyers: 4,

@@ -1,4 +1,5 @@
 import type { Offer, OfferedRail } from '../../engine/outcome.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import type { Spoken } from './spoken.ts'
 import { chargeRequest, encodeUrl, INTENT, idOn, MAX_EXPIRY_MS, METHOD, opaqueOf } from './words.ts'
 
@@ -17,6 +18,9 @@ export interface ChallengeJson {
 function expiryOf({ expiresAt }: Offer, now: number): number {
   return Math.min(expiresAt > now ? expiresAt : Number.POSITIVE_INFINITY, now + MAX_EXPIRY_MS)
 }
+
+/** MPP's charge is of a fixed amount: a metered call is not offered by it. An offer has rails of one kind only. */
+const isCharge = ({ rails }: Offer): boolean => rails[0]?.scheme !== UPTO_SCHEME
 
 /** Makes the function that writes `WWW-Authenticate`: one challenge per rail, the preferred one first. */
 export function createChallengeWriter(realm: string, now: () => number) {
@@ -51,7 +55,7 @@ export function createChallengeWriter(realm: string, now: () => number) {
      * would make it longer than `room`: servers and clients limit the headers of an answer.
      */
     header(offer: Offer, spoken: Spoken, room = Number.POSITIVE_INFINITY): string | undefined {
-      if (!spoken.offersMpp) return undefined
+      if (!spoken.offersMpp || !isCharge(offer)) return undefined
       const first = `${plain}${offer.challengeId}"`
       const requests = requestsOf(offer.rails)
       const middle = fixed + expires(offer)
@@ -65,6 +69,7 @@ export function createChallengeWriter(realm: string, now: () => number) {
       return value
     },
     json(offer: Offer): ChallengeJson[] {
+      if (!isCharge(offer)) return []
       const opaque = opaqueOf(offer)
       const until = expires(offer)
       return offer.rails.map((rail, index) => ({
