@@ -4,8 +4,8 @@ import type { Address, Hex } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
-import { createExactSigner } from '../schemes/exact/exact-signer.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
+import { createWalletSigner } from '../schemes/wallet-signer.ts'
 import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { type ChainClient, createChainClient, submittedOf } from './chain-client.ts'
 
@@ -32,7 +32,7 @@ test('domain and head are read from the chain', async () => {
 })
 
 test('the answers of a node to a transaction are classified', async () => {
-  const signer = createExactSigner(dev.account(5).privateKey, network)
+  const signer = createWalletSigner(dev.account(5).privateKey, network)
   const signed = (nonce: number, factor = 1n) =>
     signer.sign({
       nonce,

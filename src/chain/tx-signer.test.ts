@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import type { Hex } from '../protocol/hex.ts'
 import { NETWORKS } from '../protocol/networks.ts'
 import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
-import { createExactSigner } from '../schemes/exact/exact-signer.ts'
+import { createWalletSigner } from '../schemes/wallet-signer.ts'
 
 const hex = (bytes: number) =>
   fc
@@ -40,7 +40,7 @@ test('signed transactions are byte for byte the same as with viem', async () => 
   await fc.assert(
     fc.asyncProperty(transaction, fc.constantFrom(...NETWORKS), async (tx, network) => {
       const key = generatePrivateKey()
-      const { raw, hash } = await createExactSigner(key, network).sign(tx)
+      const { raw, hash } = await createWalletSigner(key, network).sign(tx)
       const { r: _r, s: _s, v: _v, yParity: _y, ...fields } = parseTransaction(raw)
       const ofViem = await privateKeyToAccount(key).signTransaction(fields)
       expect({ raw, hash }).toEqual({ raw: ofViem, hash: keccak256(ofViem) })
@@ -53,7 +53,7 @@ test('on a chain without EIP-1559 transactions are of the first kind, with the c
   await fc.assert(
     fc.asyncProperty(transaction, fc.constantFrom(...NETWORKS), async (tx, network) => {
       const key = generatePrivateKey()
-      const signer = createExactSigner(key, { ...network, fees: { ...network.fees, legacy: true } })
+      const signer = createWalletSigner(key, { ...network, fees: { ...network.fees, legacy: true } })
       const { raw, hash } = await signer.sign(tx)
       const { r: _r, s: _s, v: _v, yParity: _y, ...fields } = parseTransaction(raw)
       expect(fields).toMatchObject({ type: 'legacy', chainId: network.chainId })
@@ -71,7 +71,7 @@ test('on a chain without EIP-1559 transactions are of the first kind, with the c
 })
 
 test('a signed transaction contains what was asked, and is from the gas wallet', async () => {
-  const signer = createExactSigner(generatePrivateKey(), NETWORKS[0]!)
+  const signer = createWalletSigner(generatePrivateKey(), NETWORKS[0]!)
   const fees = { maxFeePerGas: 2_000_000n, maxPriorityFeePerGas: 1_000_000n }
   const { raw, hash } = await signer.sign({ nonce: 7, calls: [], gas: 40_000, ...fees })
   expect(hash).toBe(keccak256(raw))

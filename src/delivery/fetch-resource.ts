@@ -2,6 +2,7 @@ import type { Alerts, Backend, FetchResource, Forwarded, Order, ResourceAnswer, 
 import type { SvcPayment } from '../protocol/access.ts'
 import { bytesOf } from './backend-answer.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
+import { inTime, tookTooLong } from './in-time.ts'
 import { forwardedHeaders } from './payment-headers.ts'
 import { rawHeaders } from './response-headers.ts'
 import { OVERRIDES_HEADER } from './stated-charge.ts'
@@ -71,24 +72,16 @@ async function within<T>(
   failed: (status: 502 | 504, reason: string) => T,
   work: (isLate: () => boolean) => Promise<T>,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
   let isLate = false
-  const late = new Promise<T>((resolve) => {
-    timer = setTimeout(() => {
-      isLate = true
-      resolve(failed(504, `${WHO} did not answer within ${timeoutMs / 1000} s`))
-    }, timeoutMs)
-  })
   const answered = (async () => work(() => isLate))().catch((error: unknown) => {
     const words = error instanceof Error ? `${error.name}: ${error.message}` : 'something that is no Error'
     alerts.raise('delivery-failed', `${what}: ${WHO} threw ${words}`)
     return failed(502, `${WHO} failed`)
   })
-  try {
-    return await Promise.race([answered, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return inTime(answered, timeoutMs, () => {
+    isLate = true
+    return failed(504, tookTooLong(WHO, timeoutMs))
+  })
 }
 
 /** Throws if it is not an answer: functions without types may return anything. */

@@ -2,6 +2,7 @@ import type { Backend, Order, RouteCall } from '../ports.ts'
 import { decodeContent } from './backend-answer.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { paymentOf } from './fetch-resource.ts'
+import { inTime, tookTooLong } from './in-time.ts'
 import { rawHeaders } from './response-headers.ts'
 import { type ChargeRules, OVERRIDES_HEADER } from './stated-charge.ts'
 
@@ -15,18 +16,9 @@ export interface HandlerBackendConfig extends Omit<BackendOptions, 'rawRoutes'> 
 /** The seller's own handlers as the backend of metered calls. Their answers go out as they are, and are stored before. */
 export function createHandlerBackend(config: HandlerBackendConfig): Backend {
   const { timeoutMs } = config
-  async function answerCall(order: Order, call: RouteCall): Promise<CallResult> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<CallResult>((resolve) => {
-      const failure = `the handler did not answer within ${timeoutMs / 1000} s`
-      timer = setTimeout(() => resolve(noAnswer(504, failure)), timeoutMs)
-    })
-    try {
-      return await Promise.race([askHandler(order, call, config), late])
-    } finally {
-      clearTimeout(timer)
-    }
-  }
+  const late = () => noAnswer(504, tookTooLong('the handler', timeoutMs))
+  const answerCall = (order: Order, call: RouteCall): Promise<CallResult> =>
+    inTime(askHandler(order, call, config), timeoutMs, late)
   return createBackend(answerCall, { ...config, rawRoutes: new Set(config.chargeRules.keys()) })
 }
 

@@ -1,4 +1,5 @@
 import type { Delivery, FetchResourceCredentials, Order } from '../ports.ts'
+import { inTime, tookTooLong } from './in-time.ts'
 import {
   createSealedDelivery,
   type Issued,
@@ -18,22 +19,19 @@ export function createCallbackDelivery(config: CallbackDeliveryConfig): Delivery
   const { fetchResourceCredentials, timeoutMs = 15_000 } = config
 
   async function issue(order: Order): Promise<Issued> {
-    let timer: NodeJS.Timeout | undefined
     try {
-      const late = new Promise<Issued>((resolve) => {
-        const reason = `${WHO} did not answer within ${timeoutMs / 1000} s`
-        timer = setTimeout(() => resolve({ kind: 'failed', reason }), timeoutMs)
-      })
       const { challengeId, txHash } = order
       // Called inside an async function, so that an error thrown before the first await is caught too.
       const answer = (async () =>
         fetchResourceCredentials(order.itemId, order.resourceId, order.payer, { challengeId, txHash }))()
-      return await Promise.race([answer.then((value) => readCredential(value, WHO)), late])
+      const issued = answer.then((value): Issued => readCredential(value, WHO))
+      return await inTime(issued, timeoutMs, () => ({
+        kind: 'failed',
+        reason: tookTooLong(WHO, timeoutMs),
+      }))
     } catch (error) {
       // The message is the seller's and may contain hosts or secrets, so only the operator gets it.
       return { kind: 'failed', reason: `${WHO} failed`, detail: `${WHO} threw ${describe(error)}` }
-    } finally {
-      clearTimeout(timer)
     }
   }
 

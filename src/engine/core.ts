@@ -188,19 +188,28 @@ export function orderOf(challenge: ChallengeRow): Order {
   if (challenge.payer === null || txHash === null || challenge.paidAt === null) {
     throw new Error(`challenge ${challenge.key} has no payment`)
   }
+  const { payer, paidAt, amount, charged = amount } = challenge
+  return orderFor(challenge, { payer, paidAt, amount: charged, txHash })
+}
+
+/** An order of this challenge, with what is known of its payment. */
+export function orderFor(
+  challenge: ChallengeRow,
+  payment: Pick<Order, 'payer' | 'paidAt' | 'amount' | 'txHash'>,
+): Order {
+  const {
+    key: challengeId,
+    requestId,
+    kind,
+    itemId,
+    resourceId,
+    resource,
+    network,
+    clientAgentId,
+  } = challenge
   return {
-    challengeId: challenge.key,
-    requestId: challenge.requestId,
-    kind: challenge.kind,
-    itemId: challenge.itemId,
-    resourceId: challenge.resourceId,
-    resource: challenge.resource,
-    payer: challenge.payer,
-    amount: challenge.charged ?? challenge.amount,
-    network: challenge.network,
-    txHash,
-    clientAgentId: challenge.clientAgentId,
-    paidAt: challenge.paidAt,
+    ...{ challengeId, requestId, kind, itemId, resourceId, resource, network, clientAgentId },
+    ...payment,
   }
 }
 

@@ -2,6 +2,7 @@ import { UnavailableError } from '../errors.ts'
 import type { Alerts, ChallengeRow, Clock, Rail } from '../ports.ts'
 import type { Network } from '../protocol/network.ts'
 import type { CatalogItem } from '../rules/catalog.ts'
+import { isMeteredRail } from '../rules/rail-id.ts'
 import type { RailTerms } from '../rules/terms.ts'
 import { tokenUnits } from '../rules/token-amount.ts'
 import type { OfferedRail, RailState } from './outcome.ts'
@@ -141,7 +142,7 @@ export function openRails(
     offered,
     offeredOf(challenge) {
       const own = byId.get(challenge.rail)
-      const isMetered = own?.scheme.metered !== undefined
+      const isMetered = isMeteredRail(challenge.rail)
       if (!own || own.payTo === challenge.payTo) return offered(challenge.amount, isMetered)
       const some = standing.offerable(isMetered ? metered : fixed, challenge.amount)
       return some.map((rail) => ({ ...describe(rail), ...termsOn(challenge, rail) }))

@@ -1,4 +1,5 @@
 import type { Network } from '../protocol/network.ts'
+import { UPTO_SCHEME } from '../protocol/permit2.ts'
 
 /** Names a rail in stored rows: `<network>/<token>/<scheme>`. */
 export function railId(
@@ -7,6 +8,9 @@ export function railId(
 ): string {
   return `${id}/${token.address}/${scheme}`
 }
+
+/** Whether payments on such a rail are maxima, whichever rails are configured now. */
+export const isMeteredRail = (id: string): boolean => id.endsWith(`/${UPTO_SCHEME}`)
 
 /** The CAIP-2 id of the network of such a rail. */
 export const networkOfRail = (id: string): string => id.slice(0, id.indexOf('/'))

@@ -6,8 +6,8 @@ import type { Scheme, Sendable, WalletTxRow } from '../ports.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { authorizationKey, type SignedAuthorization } from '../schemes/exact/authorization.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
-import { createExactSigner } from '../schemes/exact/exact-signer.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
+import { createWalletSigner } from '../schemes/wallet-signer.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
@@ -29,7 +29,7 @@ afterAll(() => dev.stop())
 function open(accountIndex: number) {
   const store = createMemoryStore()
   const clock = createFakeClock()
-  const signer = createExactSigner(dev.account(accountIndex).privateKey, network)
+  const signer = createWalletSigner(dev.account(accountIndex).privateKey, network)
   const alerts = { raise: () => {} }
   const wallet = createGasWallet({
     chainId: network.chainId,

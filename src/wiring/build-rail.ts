@@ -194,7 +194,7 @@ async function buildSubmitters(
 }
 
 async function signersOf(keys: readonly Hex[], network: Network) {
-  const { createWalletSigner } = await import('./wallet-signer.ts')
+  const { createWalletSigner } = await import('../schemes/wallet-signer.ts')
   return keys.map((key) => createWalletSigner(key, network))
 }
 

@@ -7,8 +7,8 @@ import type { Network } from '../../src/protocol/network.ts'
 import { findNetwork } from '../../src/protocol/networks.ts'
 import { authorizationKey } from '../../src/schemes/exact/authorization.ts'
 import { createExactScheme } from '../../src/schemes/exact/create-exact-scheme.ts'
-import { createExactSigner } from '../../src/schemes/exact/exact-signer.ts'
 import { createSignatures } from '../../src/schemes/exact/signatures.ts'
+import { createWalletSigner } from '../../src/schemes/wallet-signer.ts'
 import { createGasWallet } from '../../src/settlement/gas-wallet.ts'
 import { createMemoryStore } from '../../src/stores/memory.ts'
 import { type DevChain, startDevChain } from '../../src/testing/dev-chain.ts'
@@ -30,7 +30,7 @@ const schemeOn = (network: Network) =>
 /** Settles one payment by a gas wallet of this network. */
 async function settle(network: Network, accountIndex: number) {
   const store = createMemoryStore()
-  const signer = createExactSigner(dev.account(accountIndex).privateKey, network)
+  const signer = createWalletSigner(dev.account(accountIndex).privateKey, network)
   const wallet = createGasWallet({
     chainId: network.chainId,
     chain: clientOn(network),

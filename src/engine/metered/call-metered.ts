@@ -3,7 +3,7 @@ import type { AuthorizationRow, ChallengeRow, Order } from '../../ports.ts'
 import { refuseExposure } from '../budgets/exposure.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
-import { type Core, getOne } from '../core.ts'
+import { type Core, getOne, orderFor } from '../core.ts'
 import type { RouteResponder } from '../deliver/deliver-route.ts'
 import type { Outcome } from '../outcome.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
@@ -134,18 +134,6 @@ function unsettled(core: Core, attempt: AuthorizationRow) {
 
 /** The call as the seller's code sees it: not paid yet, and `amount` is the most that it can cost. */
 export function meteredOrder(challenge: ChallengeRow, { payer, claim }: AuthorizationRow): Order {
-  return {
-    challengeId: challenge.key,
-    requestId: challenge.requestId,
-    kind: challenge.kind,
-    itemId: challenge.itemId,
-    resourceId: challenge.resourceId,
-    resource: challenge.resource,
-    payer,
-    amount: challenge.amount,
-    network: challenge.network,
-    txHash: '',
-    clientAgentId: challenge.clientAgentId,
-    paidAt: claim?.at ?? challenge.createdAt,
-  }
+  const { amount, createdAt } = challenge
+  return orderFor(challenge, { payer, amount, txHash: '', paidAt: claim?.at ?? createdAt })
 }

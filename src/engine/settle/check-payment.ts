@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, Signed } from '../../ports.ts'
 import { checkClaims } from '../../rules/check-claims.ts'
+import { isMeteredRail } from '../../rules/rail-id.ts'
 import type { OpenChallenge, PaidIntent } from '../challenge/find-challenge.ts'
 import { expireChallenge } from '../challenge/open-challenge.ts'
 import type { Core } from '../core.ts'
@@ -56,9 +57,9 @@ export async function checkPayment(
 function checkAgreement(core: Core, rail: OpenRail, payment: Payment, challenge: ChallengeRow) {
   const { network, scheme } = rail
   // A maximum does not pay a fixed price, nor a fixed price a metered call, whatever the payment says of itself.
-  const offered = core.rails.of(challenge).scheme
-  if (!offered.metered !== !scheme.metered) {
-    const message = `The payment is of scheme ${scheme.name}; the challenge is paid by ${offered.name}.`
+  if (isMeteredRail(challenge.rail) !== isMeteredRail(rail.id)) {
+    const expected = isMeteredRail(challenge.rail) ? 'a metered scheme' : 'a scheme of fixed amounts'
+    const message = `The payment is of scheme ${scheme.name}; the challenge is paid by ${expected}.`
     return new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key })
   }
   return checkClaims(

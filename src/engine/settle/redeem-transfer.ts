@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, TransferTx } from '../../ports.ts'
+import { isMeteredRail } from '../../rules/rail-id.ts'
 import { plainTransferKey } from '../../rules/transfer-key.ts'
 import { expireChallenge } from '../challenge/open-challenge.ts'
 import { isSameCall } from '../challenge/request-names.ts'
@@ -36,7 +37,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       const message = `No challenge ${String(challengeId).slice(0, 80)} is stored; a transfer's proof names one.`
       return failed(core, new GatewayError('CHALLENGE_NOT_FOUND', message))
     }
-    if (core.rails.of(challenge).scheme.metered) {
+    if (isMeteredRail(challenge.rail)) {
       const message =
         'A metered call is paid by scheme upto, not by a transfer. Ask the seller for the transfer back.'
       return failed(core, new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key }))

@@ -8,8 +8,8 @@ import { findNetwork } from '../../protocol/networks.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../../testing/dev-chain.ts'
 import { signAuthorization } from '../../testing/sign.ts'
 import { usdcAbi } from '../../testing/usdc-abi.ts'
+import { createWalletSigner } from '../wallet-signer.ts'
 import { authorizationKey, type SignedAuthorization } from './authorization.ts'
-import { createExactSigner } from './exact-signer.ts'
 import { createUseSearch } from './find-uses.ts'
 
 const network = findNetwork('testnet')!
@@ -81,7 +81,7 @@ async function authorize(buyer: DevAccount): Promise<SignedAuthorization> {
 const keyOf = ({ from, nonce }: SignedAuthorization) => authorizationKey(network, from, nonce)
 
 async function sendAs(index: number, calls: SignedAuthorization[]): Promise<Hex> {
-  const signer = createExactSigner(dev.account(index).privateKey, network)
+  const signer = createWalletSigner(dev.account(index).privateKey, network)
   const { nonce } = await chain.wallet(signer.address)
   const { raw, hash } = await signer.sign({ nonce, calls, gas: 3_000_000, ...fees })
   expect(await chain.submit(raw)).toBe('accepted')

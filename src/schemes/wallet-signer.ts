@@ -2,9 +2,9 @@ import { createTxSigner } from '../chain/tx-signer.ts'
 import type { TxSigner } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
-import { encodeTransfers } from '../schemes/exact/encode-transfers.ts'
-import { encodeSettle, isPermit } from '../schemes/upto/settle-call.ts'
+import type { SignedAuthorization } from './exact/authorization.ts'
+import { encodeTransfers } from './exact/encode-transfers.ts'
+import { encodeSettle, isPermit } from './upto/settle-call.ts'
 
 /** Signs a gas wallet's transactions: transfers of the token, or the settlement of one metered payment. */
 export function createWalletSigner(privateKey: Hex, network: Network): TxSigner {
