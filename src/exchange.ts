@@ -15,11 +15,19 @@ export interface ExchangeLimits {
   maxBytes: number
 }
 
-export interface ExchangeAnswer {
+export interface ExchangeHead {
   status: number
   headers: Record<string, string | string[] | undefined>
-  bytes: Buffer
 }
+
+export interface ExchangeAnswer extends ExchangeHead {
+  bytes: Buffer
+  /** Those after the body. */
+  trailers: ExchangeHead['headers']
+}
+
+/** Sees the head of an answer before its body, and says who gets the body as it comes, if anybody. */
+export type WatchExchange = (head: ExchangeHead) => ((chunk: Buffer) => void) | undefined
 
 /** Our own limit ended the exchange: what would have been answered is unknown. */
 export class LimitError extends Error {
@@ -39,12 +47,14 @@ export function exchange(
   agent: Dispatcher,
   request: ExchangeRequest,
   { timeoutMs, maxBytes }: ExchangeLimits,
+  watch?: WatchExchange,
 ): Promise<ExchangeAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     let status = 0
     let headers: ExchangeAnswer['headers'] = {}
+    let watcher: ReturnType<WatchExchange>
     let failure: Error | undefined
     let stop: ((reason: Error) => void) | undefined
     const fail = (cause: Error) => {
@@ -71,15 +81,20 @@ export function exchange(
           onResponseStart(_controller, code, given) {
             status = code
             headers = given
+            // 1xx answers come before the one that counts.
+            if (code >= 200) watcher = watch?.({ status, headers })
           },
           onResponseData(_controller, chunk) {
             size += chunk.length
-            if (size <= maxBytes) chunks.push(chunk)
-            else fail(new LimitError('size', `the answer exceeds ${maxBytes} bytes`))
+            if (size <= maxBytes) {
+              chunks.push(chunk)
+              watcher?.(chunk)
+            } else fail(new LimitError('size', `the answer exceeds ${maxBytes} bytes`))
           },
-          onResponseEnd() {
+          onResponseEnd(_controller, trailers) {
             clearTimeout(timer)
-            resolve({ status, headers, bytes: chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks) })
+            const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+            resolve({ status, headers, bytes, trailers })
           },
           onResponseError: (_controller, error) => fail(error),
         },

@@ -4,7 +4,7 @@
  */
 
 import type { AuditEntry, TableName, Tables, WebhookAnswer } from './facts.ts'
-import type { AccessGrant, RouteAnswer, SvcPayment } from './protocol/access.ts'
+import type { AccessGrant, RawAnswer, RouteAnswer, SvcPayment } from './protocol/access.ts'
 import type { StatedCharge } from './protocol/charge-rule.ts'
 import type { EventType } from './protocol/events.ts'
 import type { Address, Hex } from './protocol/hex.ts'
@@ -208,8 +208,25 @@ export interface RouteCall {
   headers: Record<string, string>
   body: Uint8Array | null
   /** Metered calls of embedded routes: has the seller's own handler answer. `payment` says the most that may be charged. */
-  answer?: (payment: SvcPayment) => Promise<HandlerAnswer>
+  answer?: (payment: SvcPayment, letOut?: LetOut) => Promise<HandlerAnswer>
+  /** Metered calls: an answer that is an event stream may go out here as it comes. */
+  stream?: AnswerStream
 }
+
+/** Takes an answer while it comes. */
+export interface AnswerStream {
+  /** It takes one answer only. */
+  readonly hasBegun: boolean
+  begin(challengeId: string, head: Pick<RawAnswer, 'status' | 'headers'>): void
+  write(chunk: Uint8Array): void
+  /** It came whole. Without this it broke off. */
+  end(): void
+}
+
+/** Takes the head of a handler's answer, and says who gets its body as it comes; undefined: it must be collected. */
+export type LetOut = (
+  head: Pick<HandlerAnswer, 'status' | 'headers'>,
+) => ((chunk: Uint8Array) => void) | undefined
 
 /** What the seller's own handler answered to a metered call, whole. */
 export interface HandlerAnswer {

@@ -21,6 +21,7 @@ const EXAMPLES: Record<string, string> = {
   scheme: '"upto"',
   charge: '{"per":"/usage/total_tokens","unitAmount":"$0.000002"}',
   chargeIfUnstated: '"maximum"',
+  stream: '{"maxUnpaidPerPayer":"$0.10","maxUnpaid":"$5.00"}',
   priceFrom: '"http://localhost:8080/price"',
   inputSchema: '{"type":"object"}',
   outputSchema: '{"type":"object"}',

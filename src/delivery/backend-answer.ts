@@ -44,6 +44,8 @@ function parsed(text: string): { value: unknown } | undefined {
 export async function bytesOf(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  /** Gets each chunk as it comes. */
+  onChunk?: (chunk: Uint8Array) => void,
 ): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -52,6 +54,7 @@ export async function bytesOf(
     size += chunk.length
     if (size > maxBytes) return undefined
     chunks.push(chunk)
+    onChunk?.(chunk)
   }
   return Buffer.concat(chunks)
 }

@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
-import { type ExchangeAnswer, type ExchangeLimits, exchange } from '../exchange.ts'
+import { type ExchangeAnswer, type ExchangeLimits, exchange, type WatchExchange } from '../exchange.ts'
 import type { RouteCall } from '../ports.ts'
 
 /** Pooled connections to the seller's backend. Every call goes to the configured origin, whatever its path is. */
@@ -7,7 +7,12 @@ export interface BackendPool {
   /** The path as the backend sees it: with the base URL's own path in front. */
   pathOf(call: Pick<RouteCall, 'path'>): string
   /** The whole answer. Never follows a redirect. */
-  ask(call: RouteCall, headers: Record<string, string>, limits: ExchangeLimits): Promise<ExchangeAnswer>
+  ask(
+    call: RouteCall,
+    headers: Record<string, string>,
+    limits: ExchangeLimits,
+    watch?: WatchExchange,
+  ): Promise<ExchangeAnswer>
   /** The answer as a stream. Never follows a redirect. */
   send(
     call: RouteCall,
@@ -52,9 +57,9 @@ export function createBackendPool({
   const pool: BackendPool = {
     streams,
     pathOf: ({ path }) => `${basePath}${path}`,
-    async ask(call, headers, limits) {
+    async ask(call, headers, limits, watch) {
       const { method, body } = call
-      return exchange(agent, { origin, path: checkedPath(call), method, headers, body }, limits)
+      return exchange(agent, { origin, path: checkedPath(call), method, headers, body }, limits, watch)
     },
     async send(call, headers, signal) {
       const { method, body } = call

@@ -1,11 +1,12 @@
-import { LimitError } from '../exchange.ts'
+import { LimitError, type WatchExchange } from '../exchange.ts'
 import type { Backend, Order, RouteCall } from '../ports.ts'
 import { decodeContent } from './backend-answer.ts'
 import type { BackendPool } from './backend-pool.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
-import { type PublicLocation, rawHeaders } from './response-headers.ts'
+import { type GivenHeaders, type PublicLocation, rawHeaders } from './response-headers.ts'
 import { OVERRIDES_HEADER } from './stated-charge.ts'
+import { letOut } from './stream-answer.ts'
 
 export interface HttpBackendConfig extends BackendOptions {
   pool: BackendPool
@@ -36,14 +37,24 @@ async function callHttp(order: Order, call: RouteCall, config: HttpBackendConfig
     ...paymentHeaders(order),
     ...signatureHeader(secret, signed, Date.now()),
   }
+  const watch: WatchExchange = ({ status, headers: given }) =>
+    letOut(call.stream, challengeId, {
+      ...{ status, headers: rawHeaders(given, publicLocation), encoding: encodingOf(given) },
+    })
   const tooLarge = `the backend's answer exceeds ${maxBytes} bytes, or cannot be decoded`
   try {
-    const { status, headers: given, bytes } = await pool.ask(call, headers, { timeoutMs, maxBytes })
-    const plain = await decodeContent(bytes, headerOf(given['content-encoding']) ?? '', maxBytes)
+    const {
+      status,
+      headers: given,
+      bytes,
+      trailers,
+    } = await pool.ask(call, headers, { timeoutMs, maxBytes }, call.stream && watch)
+    const plain = await decodeContent(bytes, encodingOf(given), maxBytes)
     if (plain === undefined) return noAnswer(502, tooLarge)
     return {
       raw: { status, headers: rawHeaders(given, publicLocation), body: plain },
-      overrides: headerOf(given[OVERRIDES_HEADER]),
+      // What a stream cost is known at its end.
+      overrides: headerOf(trailers[OVERRIDES_HEADER]) ?? headerOf(given[OVERRIDES_HEADER]),
     }
   } catch (error) {
     if (!(error instanceof LimitError)) return noAnswer(502, 'the backend cannot be reached')
@@ -56,6 +67,8 @@ const asItIs: PublicLocation = (location) => location
 
 const headerOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
+
+const encodingOf = (given: GivenHeaders): string => headerOf(given['content-encoding']) ?? ''
 
 /** Removes conditions from a paid GET: "304, not modified" would be a failed delivery and be refunded. */
 function unconditional(method: string, headers: Record<string, string>): Record<string, string> {

@@ -68,6 +68,7 @@ export function createBackend(
       const answer = isRaw ? rawAnswer(order, raw) : routeAnswer(order, wrapped(raw))
       const good = raw.status >= 200 && raw.status < 300
       if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
+      call.stream?.end()
       const name = sealedFor(order)
       const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : answer.response.resource, name)
       const rule = chargeRules?.get(order.itemId)

@@ -6,6 +6,7 @@ import { inTime, tookTooLong } from './in-time.ts'
 import { forwardedHeaders } from './payment-headers.ts'
 import { rawHeaders } from './response-headers.ts'
 import { OVERRIDES_HEADER } from './stated-charge.ts'
+import { letOut } from './stream-answer.ts'
 
 const WHO = 'fetchResource'
 
@@ -26,11 +27,13 @@ export function createCallbackBackend(config: CallbackBackendConfig): Backend {
       const answer = toResponse(await ask(config, order.itemId, call, payment))
       // The call has timed out already; an unread body could keep a connection open.
       if (isLate()) await answer.body?.cancel()
-      const bytes = answer.body ? await bytesOf(answer.body, config.maxBytes) : Buffer.alloc(0)
-      if (bytes === undefined) return noAnswer(502, `the answer exceeds ${config.maxBytes} bytes`)
+      const { status } = answer
       const headers = rawHeaders(Object.fromEntries(answer.headers), (location) => location)
+      const onChunk = isLate() ? undefined : letOut(call.stream, order.challengeId, { status, headers })
+      const bytes = answer.body ? await bytesOf(answer.body, config.maxBytes, onChunk) : Buffer.alloc(0)
+      if (bytes === undefined) return noAnswer(502, `the answer exceeds ${config.maxBytes} bytes`)
       return {
-        raw: { status: answer.status, headers, body: bytes },
+        raw: { status, headers, body: bytes },
         overrides: answer.headers.get(OVERRIDES_HEADER) ?? undefined,
       }
     })

@@ -1,10 +1,11 @@
-import type { Backend, Order, RouteCall } from '../ports.ts'
+import type { Backend, LetOut, Order, RouteCall } from '../ports.ts'
 import { decodeContent } from './backend-answer.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
 import { paymentOf } from './fetch-resource.ts'
 import { inTime, tookTooLong } from './in-time.ts'
 import { rawHeaders } from './response-headers.ts'
 import { type ChargeRules, OVERRIDES_HEADER } from './stated-charge.ts'
+import { letOut as letOutAnswer } from './stream-answer.ts'
 
 export interface HandlerBackendConfig extends Omit<BackendOptions, 'rawRoutes'> {
   chargeRules: ChargeRules
@@ -24,11 +25,20 @@ export function createHandlerBackend(config: HandlerBackendConfig): Backend {
 
 async function askHandler(
   order: Order,
-  { answer }: RouteCall,
+  { answer, stream }: RouteCall,
   { explorerTxUrl, maxBytes }: HandlerBackendConfig,
 ): Promise<CallResult> {
   if (!answer) throw new Error(`route ${order.itemId} has no handler`)
-  const { status, headers, body, overrides } = await answer(paymentOf(order, explorerTxUrl(order.network)))
+  const letOut: LetOut = (head) =>
+    letOutAnswer(stream, order.challengeId, {
+      status: head.status,
+      headers: rawHeaders(head.headers, (location) => location),
+      encoding: [head.headers['content-encoding'] ?? []].flat()[0],
+    })
+  const { status, headers, body, overrides } = await answer(
+    paymentOf(order, explorerTxUrl(order.network)),
+    stream && letOut,
+  )
   const header = (name: string): string | undefined => [headers[name] ?? []].flat()[0]
   const tooLarge = `the handler's answer exceeds ${maxBytes} bytes, or cannot be decoded`
   if (body.length > maxBytes) return noAnswer(502, tooLarge)

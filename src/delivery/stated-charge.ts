@@ -1,5 +1,6 @@
 import type { RawAnswer } from '../protocol/access.ts'
 import type { ChargeRule, StatedCharge } from '../protocol/charge-rule.ts'
+import { eventsOf, isEventStream } from './stream-answer.ts'
 
 /** The header in which a backend says what a metered call cost; it never reaches the buyer. */
 export const OVERRIDES_HEADER = 'settlement-overrides'
@@ -11,11 +12,14 @@ export type ChargeRules = ReadonlyMap<string, ChargeRule | null>
 export function statedCharge(
   rule: ChargeRule | null,
   overrides: string | undefined,
-  answer: Pick<RawAnswer, 'body'>,
+  answer: Pick<RawAnswer, 'headers' | 'body'>,
 ): StatedCharge | undefined {
   if (overrides !== undefined) return byHeader(overrides)
   if (!rule) return undefined
-  const quantity = valueAt(parsed(answer.body.toString('utf8')), rule.per)
+  const text = answer.body.toString('utf8')
+  const documents = isEventStream(answer.headers) ? [...eventsOf(text)] : [parsed(text)]
+  // The last event that says it counts.
+  const quantity = documents.map((one) => valueAt(one, rule.per)).findLast((value) => value !== undefined)
   return quantity === undefined ? undefined : { kind: 'quantity', quantity, rule }
 }
 

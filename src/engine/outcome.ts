@@ -1,11 +1,13 @@
 import type { GatewayError } from '../errors.ts'
 import type {
+  AnswerStream,
   AuditEntry,
   AuthorizationRow,
   ChallengeRow,
   Claim,
   Forwarded,
   HandlerAnswer,
+  LetOut,
   ReceiptRow,
   RefundRow,
   RouteCall,
@@ -26,7 +28,17 @@ import type { Network } from '../protocol/network.ts'
 import type { CreditBalance, Reservation, Spender } from './credits/spender.ts'
 import type { EventsControl } from './events/events-api.ts'
 
-export type { CreditBalance, Forwarded, HandlerAnswer, Reservation, RouteCall, SignedReceipt, Spender }
+export type {
+  AnswerStream,
+  CreditBalance,
+  Forwarded,
+  HandlerAnswer,
+  LetOut,
+  Reservation,
+  RouteCall,
+  SignedReceipt,
+  Spender,
+}
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {

@@ -22,7 +22,7 @@ const HEADER_CHANGES: ReadonlySet<Name> = new Set(['setHeader', 'setHeaders', 'a
  */
 export function captureAnswer(
   response: ServerResponse,
-  metered: Pick<MeteredCharge, 'finish' | 'maxBytes' | 'response'>,
+  metered: Pick<MeteredCharge, 'finish' | 'letOut' | 'maxBytes' | 'response'>,
   standing: StandingHeaders,
 ): void {
   const own = response as unknown as Record<Name, Method>
@@ -32,6 +32,8 @@ export function captureAnswer(
   let size = 0
   let status: number | undefined
   let ended = false
+  let sent: ReturnType<NonNullable<MeteredCharge['letOut']>>
+  let hasHead = false
   let state: 'capturing' | 'passing' | 'closed' = 'capturing'
 
   function writeHead(code: unknown, ...rest: unknown[]): void {
@@ -47,12 +49,17 @@ export function captureAnswer(
   function keep(chunk: unknown, encoding: unknown): void {
     // By the method as it is now: middleware between us and the handler may wait for the head.
     if (status === undefined) own.writeHead(response.statusCode)
+    if (!hasHead && status !== undefined) {
+      hasHead = true
+      sent = metered.letOut?.({ status, headers: ownHeaders(response.getHeaders(), kept) })
+    }
     if (chunk === undefined || chunk === null || typeof chunk === 'function' || ended) return
     const bytes = bytesOf(chunk, encoding)
     size += bytes.length
     chunks.push(bytes)
     // It is refused for its size, and the rest need not be kept.
     if (size > metered.maxBytes) finish()
+    else sent?.(bytes)
   }
 
   function finish(): void {
@@ -96,6 +103,7 @@ export function captureAnswer(
   }
 
   async function send(answer: Response): Promise<void> {
+    if (sent && answer.body) return sendLive(answer.status, answer.headers, answer.body)
     const plain = plainReplyOf(answer)
     const headers = plain ? { ...plain.headers } : Object.fromEntries(answer.headers)
     const body = plain ? (plain.bytes ?? plain.body) : answer.body && Buffer.from(await answer.arrayBuffer())
@@ -110,6 +118,18 @@ export function captureAnswer(
       original.end.call(response, body ?? undefined)
     }
     state = 'closed'
+  }
+
+  /** The handler is still writing, and what it writes comes back here: only this goes to the client. */
+  async function sendLive(status: number, headers: Headers, body: AsyncIterable<Uint8Array>): Promise<void> {
+    for (const name of response.getHeaderNames()) original.removeHeader.call(response, name)
+    for (const [name, value] of headerPairs(kept)) original.setHeader.call(response, name, value)
+    original.writeHead.call(response, status, Object.fromEntries(headers))
+    original.flushHeaders.call(response)
+    // A client that has gone away does not end the call: its answer is stored and charged.
+    for await (const chunk of body) original.write.call(response, chunk)
+    state = 'closed'
+    original.end.call(response)
   }
 
   metered.response.then(send).catch(() => response.destroy())

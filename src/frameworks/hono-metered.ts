@@ -9,7 +9,7 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
     let answer: CapturedAnswer
     try {
       await next()
-      answer = await captured(c.res, standing, metered.maxBytes)
+      answer = await captured(c.res, standing, metered)
     } catch (error) {
       // Errors are answered by the app before they get here; this is none, or a body that broke off.
       void metered.finish({ status: 500, headers: {}, body: null })
@@ -28,10 +28,16 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
   c.res = response
 }
 
-async function captured(answer: Response, standing: Headers, maxBytes: number): Promise<CapturedAnswer> {
+async function captured(
+  answer: Response,
+  standing: Headers,
+  { maxBytes, letOut }: Pick<MeteredCharge, 'maxBytes' | 'letOut'>,
+): Promise<CapturedAnswer> {
   const headers = Object.fromEntries(
     [...answer.headers].filter(([name, value]) => standing.get(name) !== value),
   )
+  const { status } = answer
+  const sent = letOut?.({ status, headers })
   const chunks: Uint8Array[] = []
   let size = 0
   // Leaving the loop early ends the stream; an answer that is too long is refused for its size.
@@ -39,6 +45,7 @@ async function captured(answer: Response, standing: Headers, maxBytes: number): 
     chunks.push(chunk)
     size += chunk.length
     if (size > maxBytes) break
+    sent?.(chunk)
   }
-  return { status: answer.status, headers, body: Buffer.concat(chunks) }
+  return { status, headers, body: Buffer.concat(chunks) }
 }

@@ -3,6 +3,7 @@ import { PriceString, priceFault } from './amount.ts'
 import { ChargeRule } from './charge-rule.ts'
 import type { PriceOfCall } from './computed-price.ts'
 import { UPTO_SCHEME } from './permit2.ts'
+import { StreamRule, streamFaults } from './stream-rule.ts'
 
 /**
  * Ids that are used in URLs, headers and keys: requestId, planId, routeId, resourceId. Dots alone are not ids: in a
@@ -83,6 +84,8 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   charge: ChargeRule.optional(),
   /** Metered routes: what is charged if the answer does not say. Default: `maximum`. */
   chargeIfUnstated: z.enum(['maximum', 'nothing'], { error: 'must be "maximum" or "nothing"' }).optional(),
+  /** Metered routes: answers that are event streams go out as they come, within these limits. */
+  stream: StreamRule.optional(),
   /** What a call takes, as JSON Schema of an object with `path`, `query`, `headers` and `body`, each optional. */
   inputSchema: JsonSchema.optional(),
   /** What the backend answers to a call. */
@@ -98,7 +101,15 @@ export const RouteSchema = DiscoveredRouteSchema.extend({
   const refuse = (message: string) => context.addIssue({ code: 'custom', message })
   const { free, unitAmount, priceFrom, maxAmount } = route
   const isMetered = route.scheme === UPTO_SCHEME
-  if (isMetered) return refuseUnmetered(route, refuse)
+  if (isMetered) {
+    refuseUnmetered(route, refuse)
+    for (const fault of streamFaults(route)) refuse(fault)
+    return
+  }
+  if (route.stream)
+    refuse(
+      'has stream, but only metered answers are streamed; say scheme: "upto" with a maxAmount, or take it out',
+    )
   if (route.charge || route.chargeIfUnstated)
     refuse('has a charge, but its price is fixed; say scheme: "upto" with a maxAmount, or take it out')
   const isComputed = typeof unitAmount === 'function' || priceFrom !== undefined

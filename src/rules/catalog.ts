@@ -35,6 +35,8 @@ export interface CatalogRoute extends CatalogItem {
   credits: number
   /** Metered routes: what is charged if the answer does not say. */
   chargeIfUnstated?: 'maximum' | 'nothing'
+  /** Metered routes: the micro-dollars of answers that may go out before they are paid. Absent: none do. */
+  stream?: { perPayer: number; inAll: number }
 }
 
 /** The seller's price list, computed once at boot. */
@@ -65,6 +67,7 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
           credits = 0,
           scheme,
           chargeIfUnstated,
+          stream,
           description = routeId,
         }) => [
           routeId,
@@ -79,6 +82,12 @@ export function buildCatalog(plans: readonly Plan[], routes: readonly Route[] = 
             description,
             amount: typeof unitAmount === 'string' ? amount(unitAmount) : maxAmount ? amount(maxAmount) : '0',
             ...(chargeIfUnstated && { chargeIfUnstated }),
+            ...(stream && {
+              stream: {
+                perPayer: Number(amount(stream.maxUnpaidPerPayer)),
+                inAll: Number(amount(stream.maxUnpaid)),
+              },
+            }),
             ...(maxAmount !== undefined &&
               (scheme === UPTO_SCHEME ? { isMetered: true as const } : { isComputed: true as const })),
           },

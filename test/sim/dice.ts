@@ -27,6 +27,8 @@ export interface Streams {
   eventDice: Dice
   /** For what has to do with metered calls, likewise. */
   meterDice: Dice
+  /** For answers that go out before they are paid, likewise. */
+  streamDice: Dice
 }
 
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */

@@ -36,6 +36,7 @@ import {
   ROUTES,
   SIM_NETWORKS,
   START_MS,
+  STREAMED_ROUTE,
   UNDELIVERED_PER_DAY,
   type World,
 } from './world.ts'
@@ -69,7 +70,8 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
   const creditDice = createDice(seed + 0xc4ed1)
   const eventDice = createDice(seed + 0xe7e47)
   const meterDice = createDice(seed + 0x3e7e4)
-  const streams = { dice, extraDice, mppDice, creditDice, eventDice, meterDice }
+  const streamDice = createDice(seed + 0x57ea3)
+  const streams = { dice, extraDice, mppDice, creditDice, eventDice, meterDice, streamDice }
   const drawn = drawWeather(streams)
   const weather = { ...drawn, ...options.weather, config: { ...drawn.config, ...options.weather?.config } }
   const world = createWorld(streams, scheduler, weather, options.logging ?? false)
@@ -287,7 +289,10 @@ async function checkSales(world: World, cluster: Cluster): Promise<void> {
   await scheduler.run(() => left === 0 || scheduler.now() >= latest)
 }
 
-const routesIn = (weather: Weather) => (sellsMetered(weather) ? [...ROUTES, METERED_ROUTE] : ROUTES)
+function routesIn(weather: Weather) {
+  if (!sellsMetered(weather)) return ROUTES
+  return [...ROUTES, weather.streams ? STREAMED_ROUTE : METERED_ROUTE]
+}
 
 function isUsed(chain: SimChain, { permit, payload }: WirePayment): boolean {
   const { from: payer, nonce } = payload.authorization

@@ -1,6 +1,6 @@
 import type { Ports } from '../../src/engine/core.ts'
 import { createEngine } from '../../src/engine/engine.ts'
-import type { Engine, Outcome } from '../../src/engine/outcome.ts'
+import type { Engine, Intent, Outcome } from '../../src/engine/outcome.ts'
 import { GatewayError } from '../../src/errors.ts'
 import type { Alerts, Clock } from '../../src/ports.ts'
 import {
@@ -19,9 +19,10 @@ import { createSimBackend } from './ports/sim-backend.ts'
 import { createSimDelivery } from './ports/sim-delivery.ts'
 import { createSimEndpoint } from './ports/sim-endpoint.ts'
 import { createSimSigner } from './ports/sim-receipts.ts'
+import { createSimStream } from './ports/sim-stream.ts'
 import { type PrepaidReply, servePrepaid, type WireCall } from './prepaid.ts'
 import { createSimRails, simMpp } from './rails.ts'
-import type { World } from './world.ts'
+import { METERED_ROUTE, type World } from './world.ts'
 
 /**
  * A stop waits for work in progress, such as a pass of the jobs whose calls may hang. It never takes as long as this.
@@ -135,7 +136,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   async function serve(intent: WireIntent): Promise<WireOutcome> {
     const read = readIntent(dialects, intent)
     if (read instanceof GatewayError) return { kind: 'failed', error: read }
-    const outcome = outside.mutation.answer(await engine.purchase(read), intent, engine)
+    const outcome = outside.mutation.answer(await engine.purchase(withStream(read)), intent, engine)
     const offer = 'offer' in outcome ? outcome.offer : undefined
     if (offer) checkOffer(outside, scheduler.now() - bornAt, offer)
     checkShown(outcome)
@@ -158,6 +159,16 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     const facts = { challengeId, requestId, routeId: 'weather', txHash, explorerUrl: '', resource }
     const response = { type: 'ResourceResponse' as const, ...facts }
     return writeOutcome(dialects, { kind: 'resource', response, settled, cached: false })
+  }
+
+  /** A direct call of a metered route may be answered as the answer comes. */
+  function withStream(intent: Intent): Intent {
+    const isMetered = intent.routeId === METERED_ROUTE.routeId && intent.call !== undefined
+    if (!isMetered || !world.weather.streams || !intent.payment) return intent
+    return {
+      ...intent,
+      call: { ...intent.call!, stream: createSimStream(world, outside.chains, outside.meter) },
+    }
   }
 
   /** I18: a receipt that a buyer sees is one that is stored, and only what was delivered has one. */

@@ -1,6 +1,7 @@
 import type { SourceMutant } from './source-mutant.ts'
 
 const storm = 'metered calls, and payers that take back what they signed'
+const streamed = 'answers that go out before they are paid'
 const reorganised = 'metered calls, in blocks that go away'
 
 /** Mistakes with calls whose price is known afterwards. */
@@ -30,8 +31,8 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'metered: an answer whose charge is no amount goes out for nothing',
     storm,
     file: 'engine/metered/call-metered',
-    from: 'return withhold(core, attempt, charged.reason)',
-    to: 'return failCall(core, attempt, called, charged.reason)',
+    from: 'return withhold(core, claimed, charged.reason)',
+    to: 'return failCall(core, claimed, called, charged.reason)',
   },
   {
     name: 'metered: what was sent once is sent again',
@@ -102,5 +103,40 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/metered/carriers',
     from: 'return scheme.metered && row.walletTx !== null ?',
     to: 'return scheme.metered && row.walletTx === undefined ?',
+  },
+  {
+    name: 'streams: to payers that have never paid',
+    storm: streamed,
+    file: 'engine/metered/stream-call',
+    from: "if (!(await getOne(core, 'marks', hasPaidKey(rail, payer))))",
+    to: "if (!(await getOne(core, 'marks', hasPaidKey(rail, payer))) && payer.length === 0)",
+  },
+  {
+    name: 'streams: to payers whose charge may still go away',
+    storm: streamed,
+    file: 'engine/settle/follow-receipts',
+    from: 'if (final) await rememberPaid(',
+    to: 'await rememberPaid(',
+  },
+  {
+    name: 'streams: more goes out to a payer than its limit',
+    storm: streamed,
+    file: 'engine/metered/stream-call',
+    from: 'limit: limits.perPayer }',
+    to: 'limit: limits.inAll }',
+  },
+  {
+    name: 'streams: more goes out to all than their limit',
+    storm: streamed,
+    file: 'engine/metered/stream-call',
+    from: 'limit: limits.inAll }',
+    to: 'limit: limits.inAll * 9 }',
+  },
+  {
+    name: 'streams: what was never paid is forgiven',
+    storm: streamed,
+    file: 'engine/metered/stream-call',
+    from: "await settleHolds(core, streamed, 'spent')",
+    to: "await settleHolds(core, streamed, 'returned')",
   },
 ]

@@ -299,6 +299,29 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
     },
   },
   {
+    name: 'answers that go out before they are paid',
+    counts: 'streamed answers',
+    weather: {
+      cast: ['streams', 'streams', 'meters', 'drops', 'empties'],
+      strategy: 'gas-wallet',
+      metered: 1,
+      streams: true,
+      chains: 1,
+      rush: false,
+      team: false,
+      buyers: 4,
+      deliveryFails: 0.2,
+      maxSkewMs: 0,
+      outages: 0,
+      finalityBlocks: 4,
+      blockMs: 1_000,
+      horizonMs: 300_000,
+      config: {
+        ...{ challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
+      },
+    },
+  },
+  {
     name: 'metered calls that fail on purpose, many at once',
     counts: 'failed metered calls',
     weather: {

@@ -65,6 +65,8 @@ export interface Weather {
   endpointDown: boolean
   /** The share of those buyers who make metered calls; they are sold where gas wallets settle. */
   metered: number
+  /** Answers of metered calls may go out before they are paid. */
+  streams: boolean
   /** All buyers pay for one order: only one of them can have it. */
   team: boolean
   /** Kinds of buyers that take part; null: all. */
@@ -94,6 +96,7 @@ export function drawWeather({
   creditDice,
   eventDice,
   meterDice,
+  streamDice,
 }: Streams): Weather {
   const { pick, int, chance } = dice
   // Many buyers at the same moment, so that payments share a transaction.
@@ -157,6 +160,7 @@ export function drawWeather({
     endpointFails: eventDice.pick([0, 0.1, 0.4]),
     endpointDown: eventDice.chance(0.3),
     metered: meterDice.pick([0, 0, 0.25, 0.5]),
+    streams: streamDice.chance(0.3),
   }
 }
 

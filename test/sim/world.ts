@@ -36,6 +36,12 @@ export const METERED_ROUTE = {
   ...{ scheme: 'upto' as const, maxAmount: '$2' },
 }
 export const METERED_MAX = 2_000_000n
+export const STREAM_LIMITS = { perPayer: 2n * METERED_MAX, inAll: 3n * METERED_MAX }
+/** The same route in histories whose answers may go out before they are paid. */
+export const STREAMED_ROUTE = {
+  ...METERED_ROUTE,
+  stream: { maxUnpaidPerPayer: '$4', maxUnpaid: '$6' },
+}
 /** What gas costs on this chain, in wei. */
 export function gasPriceOn(network: Network): bigint {
   const micro = network === SIM_NETWORKS[DEAR_CHAIN] ? MICRO_PER_GAS * DEARER : MICRO_PER_GAS

@@ -142,6 +142,7 @@ export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
     ...(route.scheme && { scheme: route.scheme }),
     ...(route.charge && { charge: route.charge }),
     ...(route.chargeIfUnstated && { chargeIfUnstated: route.chargeIfUnstated }),
+    ...(route.stream && { stream: route.stream }),
   },
 })
 

@@ -13,6 +13,8 @@ export const GAS_BUDGETS = 'lost-gas:'
 const EARLIER_GAS_BUDGETS = 'gas:'
 /** How the names of the budgets for unsettled metered calls begin. They hold units of the token. */
 export const EXPOSURE_BUDGETS = 'exposure:'
+/** How the names of the budgets for answers that go out before they are paid begin. They hold micro-dollars. */
+export const STREAM_BUDGETS = 'streamed:'
 
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 
@@ -111,11 +113,13 @@ async function settleHold(core: Core, row: HoldRow, as: 'returned' | 'spent'): P
 /** A hold that is due: deleted if its day is over, otherwise settled by the state of its subject. */
 export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
   if (row.spent && !isExposure(row)) return settleHold(core, row, 'returned')
-  const isGas = row.key.startsWith(GAS_BUDGETS) || row.key.startsWith(EARLIER_GAS_BUDGETS)
+  const isOfPayment = [GAS_BUDGETS, EARLIER_GAS_BUDGETS, STREAM_BUDGETS].some((name) =>
+    row.key.startsWith(name),
+  )
   const verdict = isExposure(row)
     ? await exposureVerdict(core, row.subject)
-    : isGas
-      ? await gasVerdict(core, row.subject)
+    : isOfPayment
+      ? await paymentVerdict(core, row.subject)
       : await undeliveredVerdict(core, row)
   if (verdict !== 'open') return settleHold(core, row, verdict)
   await commit(core, {
@@ -126,7 +130,8 @@ export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
 
 type HoldVerdict = 'open' | 'returned' | 'spent'
 
-async function gasVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> {
+/** Gas, and answers that went out unpaid, are lost if the payment fails on chain or is never made. */
+async function paymentVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> {
   const attempt = await getOne(core, 'authorizations', attemptKey)
   switch (attempt?.phase) {
     case 'CLAIMED':

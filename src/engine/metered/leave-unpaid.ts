@@ -5,6 +5,7 @@ import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
 import { type ClaimOutcome, withoutLive } from '../settle/release-claim.ts'
+import { writeOffStream } from './stream-call.ts'
 
 /** How often a charge that cannot be settled now is tried again, until its payment is no longer valid. */
 const RETRY_MS = 5_000
@@ -25,7 +26,7 @@ export async function leaveUnpaid(
 ): Promise<void> {
   const isOver = result.kind === 'used' || rail.scheme.validityFault(attempt.auth, chainTime) !== undefined
   const applied = isOver
-    ? await end(core, attempt, refusal.message)
+    ? await end(core, rail, attempt, refusal.message)
     : await wait(core, attempt, refusal.message)
   if (applied) outcomes.set(attempt.key, { kind: 'unpaid', error: refusal })
 }
@@ -38,10 +39,10 @@ async function wait(core: Core, attempt: AuthorizationRow, reason: string): Prom
 }
 
 /** Only we could have settled it, and never did: it can pay nothing any more. */
-async function end(core: Core, attempt: AuthorizationRow, reason: string): Promise<boolean> {
+async function end(core: Core, rail: OpenRail, attempt: AuthorizationRow, reason: string): Promise<boolean> {
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return false
-  const { answer: _, undelivered, exposure, gasHolds = [], claim, ...rest } = attempt
+  const { answer: _, streamed: _held, undelivered, exposure, gasHolds = [], claim, ...rest } = attempt
   const row: AuthorizationRow = { ...rest, phase: 'DEAD', reason, dueAt: null }
   const facts = { at: core.clock.now(), actor: 'gateway' as const, details: { reason } }
   const applied = await commit(core, {
@@ -54,5 +55,6 @@ async function end(core: Core, attempt: AuthorizationRow, reason: string): Promi
   if (!applied) return false
   await settleHolds(core, [...gasHolds, ...(exposure ? [exposure] : [])], 'returned')
   await settleHolds(core, undelivered ? [undelivered] : [], 'spent')
+  await writeOffStream(core, rail, attempt)
   return true
 }

@@ -76,11 +76,11 @@ async function confirmPayment(
   { attempt, use }: Confirmed,
   challenge: ChallengeRow,
 ): Promise<boolean> {
-  const { answer: _, exposure, ...rest } = attempt
+  const { answer: _, exposure, streamed = [], ...rest } = attempt
   const applied = await recordReceipt(core, rail, challenge, originOf(attempt), use, [
     { table: 'authorizations', row: { ...rest, phase: 'CONFIRMED', dueAt: null } },
   ])
-  if (applied && exposure) void settleHolds(core, [exposure], 'returned')
+  if (applied && exposure) void settleHolds(core, [exposure, ...streamed], 'returned')
   return applied
 }
 

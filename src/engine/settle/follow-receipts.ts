@@ -3,6 +3,7 @@ import type { Hex } from '../../protocol/hex.ts'
 import { isDead, matchesTransfer } from '../../rules/judge-attempt.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import { carriedBy, carriersOf } from '../metered/carriers.ts'
+import { rememberPaid } from '../metered/stream-call.ts'
 import type { OpenRail } from '../rails.ts'
 import { confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
@@ -82,6 +83,7 @@ async function followReceipt(
       const final = use.block.number <= finalized.number
       const dueAt = final ? null : core.clock.now() + untilNextLook(use.block, finalized)
       await commit(core, { puts: [{ table: 'receipts', row: { ...receipt, finalized: final, dueAt } }] })
+      if (final) await rememberPaid(core, rail, receipt.payer)
     }
     return
   }

@@ -49,7 +49,7 @@ export async function release(
   const refused = { key: attempt.key, payer: attempt.payer, error }
   const noted = reason === null ? challenge : withRefused(challenge, refused)
   const dueAt = core.clock.now() + RELEASED_KEPT_MS
-  const { gasHolds = [], undelivered, exposure, ...rest } = attempt
+  const { gasHolds = [], streamed = [], undelivered, exposure, ...rest } = attempt
   const released: AuthorizationRow = { ...rest, phase: 'RELEASED', dueAt, reason }
   const applied = await commit(core, {
     puts: [
@@ -59,7 +59,7 @@ export async function release(
   })
   outcomes.set(attempt.key, applied ? { kind: 'released', error, later } : { kind: 'taken' })
   if (!applied) return
-  await settleHolds(core, [...gasHolds, ...(exposure ? [exposure] : [])], 'returned')
+  await settleHolds(core, [...gasHolds, ...streamed, ...(exposure ? [exposure] : [])], 'returned')
   await settleHolds(core, undelivered ? [undelivered] : [], undeliveredAs)
 }
 

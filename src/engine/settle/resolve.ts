@@ -5,6 +5,7 @@ import { settleGas } from '../budgets/gas-budget.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
 import { carriersOf } from '../metered/carriers.ts'
+import { writeOffStream } from '../metered/stream-call.ts'
 import type { OpenRail } from '../rails.ts'
 import { withResolvers } from '../signals.ts'
 import { type AttemptTracker, broadcast } from './broadcast.ts'
@@ -265,7 +266,7 @@ async function abandon(core: Core, row: AuthorizationRow, reason: string): Promi
   if (!challenge)
     return commit(core, { puts: [{ table: 'authorizations', row: { ...row, phase: 'DEAD', dueAt: null } }] })
   const at = core.clock.now()
-  const { undelivered, exposure, ...rest } = row
+  const { undelivered, exposure, streamed: _, ...rest } = row
   const abandoned: AuthorizationRow = {
     ...rest,
     phase: 'ABANDONED',
@@ -281,6 +282,7 @@ async function abandon(core: Core, row: AuthorizationRow, reason: string): Promi
     await settleHolds(core, exposure ? [exposure] : [], 'returned')
     // A metered call was made for nothing.
     await settleHolds(core, undelivered ? [undelivered] : [], row.answer === undefined ? 'returned' : 'spent')
+    await writeOffStream(core, core.rails.of(row), row)
   }
   return applied
 }

@@ -1,9 +1,10 @@
-import type { HandlerAnswer, Outcome, RouteCall } from '../../engine/outcome.ts'
+import type { AnswerStream, HandlerAnswer, LetOut, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { withResolvers } from '../../engine/signals.ts'
 import { GatewayError } from '../../errors.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 import type { EmbeddedCall } from './charge-credits.ts'
 import type { MeteredCharge } from './charged.ts'
+import { createLiveAnswer } from './live-answer.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
 import { type Reply, toResponse } from './reply.ts'
 
@@ -11,6 +12,7 @@ import { type Reply, toResponse } from './reply.ts'
 export type PurchaseCall<T> = (
   called: EmbeddedCall,
   answer: NonNullable<RouteCall['answer']>,
+  stream?: AnswerStream,
 ) => Promise<T | Reply>
 
 /**
@@ -22,32 +24,42 @@ export function createMeteredCharge<T extends { kind: string }>(
   purchase: PurchaseCall<T>,
   render: Pick<OutcomeRenderer, 'failure'>,
   maxBytes: number,
+  /** Ids of routes whose answers may go out as they come. */
+  streams: ReadonlySet<string>,
 ): (called: EmbeddedCall) => Promise<MeteredCharge | T | Reply> {
   return async (called) => {
     const started = withResolvers<SvcPayment>()
     const answered = withResolvers<HandlerAnswer>()
     let hasStarted = false
-    const ended = purchase(called, (payment) => {
+    let letOut: LetOut | undefined
+    const live = streams.has(called.routeId) ? createLiveAnswer({}) : undefined
+    const answer: NonNullable<RouteCall['answer']> = (payment, given) => {
+      // If the engine has to claim the payment again, it gets the answer of the same run.
+      if (!hasStarted) letOut = given
       hasStarted = true
       started.resolve(payment)
-      // If the engine has to claim the payment again, it gets the answer of the same run.
       return answered.promise
-    })
+    }
+    const ended = purchase(called, answer, live?.stream)
     const first = await Promise.race([
       ended.then((end) => ({ end })),
       started.promise.then((payment) => ({ payment })),
     ])
     if (!hasStarted && 'end' in first) return first.end
     const payment = await started.promise
-    const response = ended.then((end) => {
-      const reply = 'kind' in end ? render.failure(paidElsewhere(payment), { spoken: called.spoken }) : end
-      return toResponse(shownTo(called.request, reply), called.request)
+    const reply = ended.then((end) => {
+      const last = 'kind' in end ? render.failure(paidElsewhere(payment), { spoken: called.spoken }) : end
+      return shownTo(called.request, last)
     })
+    const response = (live ? live.firstOf(reply) : reply).then((first) =>
+      first instanceof Response ? first : toResponse(first, called.request),
+    )
     let overrides: string | undefined
     return {
       kind: 'metered',
       payment,
       maxBytes,
+      ...(letOut && { letOut }),
       response,
       charge(amount) {
         // JSON has no undefined and no bigint: the one must be refused as no amount, the other is one.

@@ -1,5 +1,13 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
-import type { Engine, Intent, Offer, Outcome, RouteCall, SignedReceipt } from '../../engine/outcome.ts'
+import type {
+  AnswerStream,
+  Engine,
+  Intent,
+  Offer,
+  Outcome,
+  RouteCall,
+  SignedReceipt,
+} from '../../engine/outcome.ts'
 import { encodeJson } from '../../protocol/base64.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
 import type { PaymentPage } from '../people/payment-page.ts'
@@ -116,9 +124,13 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     return { request, peer, routeId, call, url: origin + target, ...decodeCallHeaders(dialects, request) }
   }
 
-  async function charge(called: EmbeddedCall, answer?: RouteCall['answer']): Promise<Paid | Reply> {
+  async function charge(
+    called: EmbeddedCall,
+    answer?: RouteCall['answer'],
+    stream?: AnswerStream,
+  ): Promise<Paid | Reply> {
     const { request, peer, routeId, url, spoken, asked } = called
-    const call = answer ? { ...called.call, answer } : called.call
+    const call = { ...called.call, ...(answer && { answer }), ...(stream && { stream }) }
     const admitted = admit(peer, asked, { spoken })
     if ('status' in admitted) return admitted
     const intent: Intent = {
@@ -143,7 +155,12 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
     withoutCors(renderRaw(outcome, render, spoken), outcome)
 
   const isMetered = new Set(options.routes?.flatMap(({ routeId, scheme }) => (scheme ? routeId : [])))
-  const chargeMetered = createMeteredCharge(charge, render, options.maxAnswerBytes ?? MAX_ANSWER_BYTES)
+  const chargeMetered = createMeteredCharge(
+    charge,
+    render,
+    options.maxAnswerBytes ?? MAX_ANSWER_BYTES,
+    new Set(options.routes?.flatMap(({ routeId, stream }) => (stream ? routeId : []))),
+  )
 
   function respond(request: Request, reply: Reply): Charged {
     return { kind: 'respond', response: toResponse(shownTo(request, reply), request) }

@@ -1,3 +1,4 @@
+import type { LetOut } from '../../engine/outcome.ts'
 import type { SvcPayment } from '../../protocol/access.ts'
 
 /** What charging for an embedded route came to. */
@@ -41,6 +42,11 @@ export interface MeteredCharge {
    * charged; everything else passes through and costs nothing. Never rejects.
    */
   finish(answer: CapturedAnswer): Promise<Response>
+  /**
+   * Present if the answer may go out as it comes. Call it with the head before the body: the function that it gives takes each chunk, and
+   * `response` then streams them. It gives none for what is no event stream. `finish` needs the whole answer all the same.
+   */
+  letOut?: LetOut
   /** What `finish` gives; it comes without it if the handler takes longer than a call may take. */
   response: Promise<Response>
 }

@@ -6,6 +6,8 @@ import { WITHOUT_PAYMENT } from './admit.ts'
 import { createSpenderAdmission } from './admit-spender.ts'
 import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
+import { PAID_HEADERS } from './headers.ts'
+import { createLiveAnswer } from './live-answer.ts'
 import { headersOf } from './native-request.ts'
 import { readBytes } from './read-body.ts'
 import { renderForwarded } from './render-forwarded.ts'
@@ -14,6 +16,12 @@ import { renderRaw } from './render-raw.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
 import type { Peer } from './safeguards.ts'
+
+/** Pages of any origin may read an answer that they paid. */
+const CORS = {
+  'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
+  'access-control-expose-headers': '*',
+}
 
 export interface RouteOptions {
   catalog: Catalog
@@ -80,7 +88,9 @@ export function createRouteServer(
         return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
       }
       const challengeId = admitted.payment?.echo.challengeId
-      return catchFaults(
+      const live = route.stream && createLiveAnswer(CORS)
+      if (live) call.stream = live.stream
+      const ended = catchFaults(
         async () => {
           const outcome = await engine.purchase(intent)
           const reply = rendered(outcome, spoken)
@@ -89,6 +99,7 @@ export function createRouteServer(
         },
         { challengeId, spoken },
       )
+      return live ? live.firstOf(ended) : ended
     }
   }
 

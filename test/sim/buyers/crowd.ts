@@ -18,6 +18,7 @@ import {
   tamper,
 } from './hostile.ts'
 import {
+  callAgain,
   callMeteredAtOnce,
   dropAllowance,
   emptyWallet,
@@ -123,6 +124,7 @@ function meterRoles(): Role[] {
     { ...meters, kind: 'meters', act: meterHonestly },
     { ...meters, kind: 'replays', act: replayManyTimes },
     { ...meddles, kind: 'meters-many', act: callMeteredAtOnce },
+    { ...meddles, kind: 'streams', act: callAgain },
     { ...meddles, kind: 'drops', act: dropAllowance },
     { ...meddles, kind: 'empties', act: emptyWallet },
     { ...meddles, kind: 'invalidates', act: invalidateNonce },

@@ -46,6 +46,18 @@ export async function callMeteredAtOnce(shop: Shop, buyer: Buyer): Promise<void>
   )
 }
 
+/** Pays once, and comes back for more at once when that is final. */
+export async function callAgain(shop: Shop, buyer: Buyer): Promise<void> {
+  const { streamDice: dice, scheduler, weather } = shop.world
+  const first = { ...buyer, requestId: undefined }
+  sellMetered(first, `${buyer.name}-first`)
+  const terms = await askTerms(shop, first)
+  if (!terms) return
+  await payUntilKnown(shop, first, sign(shop, first, terms, { validSeconds: 300 }), 8)
+  await scheduler.sleep(dice.int(0, weather.blockMs * weather.finalityBlocks + 30_000))
+  await callMeteredAtOnce(shop, buyer)
+}
+
 /** Pays, and takes back on the chain what it promised: before, meanwhile or after. */
 function meddler(meddle: (shop: Shop, buyer: Buyer, payment: WirePayment) => void) {
   return async (shop: Shop, buyer: Buyer): Promise<void> => {

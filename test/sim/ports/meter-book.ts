@@ -12,6 +12,8 @@ export interface MeteredCall {
   end: 'under way' | 'answered' | 'failed'
   /** What it costs by the words of the backend, computed here; undefined: they say no amount. */
   charge?: bigint | undefined
+  /** Its answer went out from then on, unpaid. */
+  streamedAt?: number
   /** It failed, and its claim was released for that reason. */
   isReleased?: true
 }
@@ -34,6 +36,8 @@ export interface MeterBook {
   /** By the key of a payment: what was stored as its charge, of all that ever had one. */
   readonly charges: ReadonlyMap<string, bigint>
   begin(call: { challengeId: string; payer: Address; key: string }): MeteredCall
+  /** Is this payment still open, or will never be made? */
+  isUnpaid(key: string): boolean
   noteFunds(chainId: number, payer: Address, funds: bigint): void
   /** The call whose answer this is. */
   answerIn(text: string): MeteredCall | undefined
@@ -171,6 +175,10 @@ export function createMeterBook(world: World): MeterBook {
       attempt.called = true
       checkExposure(call.payer, attempt.chainId)
       return call
+    },
+    isUnpaid(key) {
+      const phase = attempts.get(key)?.phase
+      return phase !== undefined && phase !== 'CONFIRMED' && phase !== 'RELEASED'
     },
     noteFunds(chainId, payer, funds) {
       const most = shown.get(`${chainId}:${payer}`) ?? 0n

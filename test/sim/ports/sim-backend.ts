@@ -20,9 +20,9 @@ export function createSimBackend(world: World, host: Host, store: Store, meter: 
   }
 
   return {
-    async call(order): Promise<Called> {
+    async call(order, { stream }): Promise<Called> {
       if (!host.alive) return never()
-      if (order.itemId === METERED_ROUTE.routeId) return callMetered(world, host, store, meter, order)
+      if (order.itemId === METERED_ROUTE.routeId) return callMetered(world, host, store, meter, order, stream)
       await refuseLateCalls(order)
       world.count('backend calls')
       if (world.calm) return good(order)

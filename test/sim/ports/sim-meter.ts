@@ -1,4 +1,4 @@
-import type { Backend, Called, Order, Store } from '../../../src/ports.ts'
+import type { AnswerStream, Backend, Called, Order, Store } from '../../../src/ports.ts'
 import type { ResourceResponse } from '../../../src/protocol/access.ts'
 import { METERED_MAX, METERED_ROUTE, type World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
@@ -35,11 +35,13 @@ export async function callMetered(
   store: Store,
   meter: MeterBook,
   order: Order,
+  stream?: AnswerStream,
 ): Promise<Called> {
   const { meterDice: dice, scheduler, weather } = world
   const { challengeId, payer } = order
   const [challenge] = await store.get('challenges', [challengeId])
   const call = meter.begin({ challengeId, payer, key: challenge?.liveAuth ?? '' })
+  stream?.begin(challengeId, { status: 200, headers: [] })
   const fails = !world.calm && dice.chance(weather.deliveryFails)
   if (!world.calm) {
     const takesMs = drawDuration(world, order)

@@ -1,0 +1,68 @@
+import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
+import { microDollars } from '../../rules/token-amount.ts'
+import { dayOf, newHold, putHold, STREAM_BUDGETS, settleHolds, withinBudget } from '../budgets/holds.ts'
+import { type Core, commit, getOne } from '../core.ts'
+import type { OpenRail } from '../rails.ts'
+
+/**
+ * An answer that goes out as it comes is read before it is paid. So only a payer with an earlier metered charge in a
+ * final block gets one, and what is out at once or was never paid today stays within the route's limits, for this payer
+ * and for all. Returns the stored holds; undefined: the answer must wait for the chain.
+ */
+export async function holdStream(
+  core: Core,
+  rail: OpenRail,
+  { payer, key, value }: AuthorizationRow,
+  { itemId }: ChallengeRow,
+): Promise<string[] | undefined> {
+  const limits = core.config.catalog.routes.get(itemId)?.stream
+  const amount = Number(microDollars(rail.network.token, value) ?? Number.POSITIVE_INFINITY)
+  if (!limits || amount > limits.perPayer || amount > limits.inAll) return undefined
+  if (!(await getOne(core, 'marks', hasPaidKey(rail, payer)))) return undefined
+  const scope = `${STREAM_BUDGETS}${rail.network.chainId}:${itemId}`
+  const day = dayOf(core.clock.now())
+  const budgets = [
+    { name: `${scope}:${payer}:${day}`, limit: limits.perPayer },
+    { name: `${scope}:all:${day}`, limit: limits.inAll },
+  ]
+  const holds = budgets.map(({ name }) => newHold(core, name, key, amount))
+  // Durable, for the answer goes out next.
+  if (!(await commit(core, { puts: holds.map(putHold) }))) return undefined
+  const keys = holds.map((hold) => hold.key)
+  for (const { name, limit } of budgets) {
+    const { over } = await withinBudget(core, name, limit, new Set(keys))
+    if (over.size === 0) continue
+    await settleHolds(core, keys, 'returned')
+    return undefined
+  }
+  return keys
+}
+
+const hasPaidKey = ({ network }: OpenRail, payer: Address): string =>
+  `paid-metered/${network.chainId}/${payer}`
+
+const isStreaming = ({ config }: Core): boolean =>
+  [...config.catalog.routes.values()].some(({ stream }) => stream !== undefined)
+
+/** A metered charge of this payer is in a final block. */
+export async function rememberPaid(core: Core, rail: OpenRail, payer: Address): Promise<void> {
+  if (!rail.scheme.metered || !isStreaming(core)) return
+  const row = { key: hasPaidKey(rail, payer), version: 0, ref: null, dueAt: null, value: 1 }
+  // A conflict means that it is known.
+  await commit(core, { puts: [{ table: 'marks', row }] })
+}
+
+/** An answer that this payer has read was never paid: its next answers wait for the chain, until it has paid again. */
+export async function writeOffStream(
+  core: Core,
+  rail: OpenRail,
+  { payer, streamed }: AuthorizationRow,
+): Promise<void> {
+  if (!streamed) return
+  await settleHolds(core, streamed, 'spent')
+  const mark = await getOne(core, 'marks', hasPaidKey(rail, payer))
+  if (!mark) return
+  const { key, version } = mark
+  await commit(core, { puts: [], removes: [{ table: 'marks', key, version }] })
+}
