@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { serve } from '@hono/node-server'
 import express from 'express'
 import createFastify from 'fastify'
@@ -21,7 +22,13 @@ type Charge = ((amount: string | number) => void) | undefined
 /** What the handler of every framework does: it says what the call costs, and answers. */
 export interface MeteredSeller {
   runs: Array<SvcPayment | undefined>
-  answer(charge: Charge): Promise<{ status: number; headers?: Record<string, string>; body: unknown }>
+  answer(charge: Charge): Promise<{
+    status: number
+    headers?: Record<string, string>
+    body: unknown
+    /** In place of `body`. */
+    events?: AsyncIterable<string>
+  }>
 }
 
 interface Running {
@@ -50,7 +57,13 @@ function startExpress(create: typeof express): Start {
       if (res.locals.charge !== req.svcCharge) throw new Error('locals differ')
       seller
         .answer(req.svcCharge)
-        .then(({ status, headers = {}, body }) => res.status(status).set(headers).json(body))
+        .then(async ({ status, headers = {}, body, events }) => {
+          res.status(status).set(headers)
+          if (!events) return res.json(body)
+          res.flushHeaders()
+          for await (const event of events) res.write(event)
+          return res.end()
+        })
         .catch(next)
     })
     // Express prints what it catches, unless somebody answers it.
@@ -71,7 +84,11 @@ async function startHono(gateway: Gateway, seller: MeteredSeller): Promise<Runni
   app.onError((_error, c) => c.text('the app failed', 500))
   app.post('/chat', honoPaystile.payPerRequest(gateway, 'chat'), async (c) => {
     seller.runs.push(c.get('svcPayment'))
-    const { status, headers, body } = await seller.answer(c.get('svcCharge'))
+    const { status, headers, body, events } = await seller.answer(c.get('svcCharge'))
+    if (events) {
+      const bytes = Readable.from(events).map((event: string) => Buffer.from(event))
+      return c.body(Readable.toWeb(bytes) as ReadableStream, 200, headers)
+    }
     return c.json(body as object, status as 200, headers)
   })
   // Hono's server puts its own Request and Response in place of the global ones; the next test file wants them back.
@@ -97,8 +114,11 @@ async function startFastify(gateway: Gateway, seller: MeteredSeller): Promise<Ru
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send('the app failed'))
   app.post('/chat', { preHandler: app.payPerRequest('chat') }, async (request, reply) => {
     seller.runs.push(request.svcPayment)
-    const { status, headers = {}, body } = await seller.answer(request.svcCharge)
-    return reply.code(status).headers(headers).send(body)
+    const { status, headers = {}, body, events } = await seller.answer(request.svcCharge)
+    return reply
+      .code(status)
+      .headers(headers)
+      .send(events ? Readable.from(events) : body)
   })
   await app.listen({ port: 0, host: HOST })
   const running = await listening(app.server)

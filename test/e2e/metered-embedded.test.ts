@@ -20,7 +20,19 @@ beforeAll(async () => {
   // One gateway inside all of them: what is tested is how each hands its handler's answer over.
   world = await startWorld({
     options: {
-      routes: [{ routeId: 'chat', method: 'POST', path: '/chat', scheme: 'upto', maxAmount: '$0.02' }],
+      routes: [
+        {
+          ...{
+            routeId: 'chat',
+            method: 'POST',
+            path: '/chat',
+            scheme: 'upto',
+            maxAmount: '$0.02',
+            raw: true,
+          },
+          stream: { maxUnpaidPerPayer: '$0.04', maxUnpaid: '$1' },
+        },
+      ],
       requestTimeoutSeconds: 4,
     },
     async serve(gateway) {
@@ -129,6 +141,47 @@ describe.each(METERED_APPS)('metered calls of a handler in $name', ({ name }) =>
     expect(settledBy(again)).toEqual(settledBy(good))
     expect(seller.runs.length).toBe(runs)
     expect(await spent(buyer)).toBe(7n)
+  })
+
+  test('an event stream goes out as it comes to a payer with a final charge, and waits for any other', async () => {
+    const buyer = await newBuyer()
+    const [first, last] = ['data: one\n\n', 'data: two\n\n']
+    let gate = withResolvers<void>()
+    seller.answer = async (charge) => ({
+      ...{ status: 200, headers: { 'content-type': 'text/event-stream' }, body: null },
+      events: (async function* () {
+        yield first
+        await gate.promise
+        charge?.('5')
+        yield last
+      })(),
+    })
+    gate.resolve()
+    let calls = 1n
+    let answer = await fetch(url, await sign(buyer))
+    expect(await answer.text()).toBe(first + last)
+    while (answer.headers.has('payment-response')) {
+      await world.chain.mine(2)
+      await new Promise((later) => setTimeout(later, 200))
+      answer = await fetch(url, await sign(buyer))
+      await answer.text()
+      calls++
+    }
+    gate = withResolvers()
+    const paid = await sign(buyer)
+    answer = await fetch(url, paid)
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://shop.example')
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader.read()).value).toBe(first)
+    expect(await spent(buyer)).toBe(5n * calls)
+    gate.resolve()
+    let rest = ''
+    for (let part = await reader.read(); !part.done; part = await reader.read()) rest += part.value
+    const [, words = ''] = /^: payment-response (\S+)$/m.exec(rest) ?? []
+    expect(rest.startsWith(last)).toBe(true)
+    expect(decodeJsonObject(words)).toMatchObject({ success: true, amount: '5' })
+    expect(await (await fetch(url, paid)).text()).toBe(first + last)
+    expect(await spent(buyer)).toBe(5n * (calls + 1n))
   })
 
   test('a charge that is no amount keeps the answer back', async () => {
