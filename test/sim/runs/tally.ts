@@ -26,7 +26,7 @@ export function addHistory(tally: Tally, seed: number, { storm }: Sky, history: 
   tally.histories++
   const sky = nameOfSky(storm)
   tally.skies[sky] = (tally.skies[sky] ?? 0) + 1
-  for (const [what, times] of history.counters) addCount(tally, what, times, 1)
+  for (const [what, times] of history.counters) addCount(tally, what, times, times > 0 ? 1 : 0)
   const { violations } = history
   if (violations.length > 0)
     tally.failures.push({ seed, ...(storm !== undefined && { storm }), violations: violations.slice(0, 5) })
