@@ -143,7 +143,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     const { payment, settled, lease, signReceipt } = outcome
     const { dice, weather } = world
     world.count('handler calls')
-    const end = await outside.paidCalls.begin(payment.challengeId)
+    const end = await outside.paidCalls.begin(payment.challengeId, host)
     const fails = !world.calm && dice.chance(weather.deliveryFails)
     if (!world.calm) await scheduler.sleep(dice.skewed(10, 40_000))
     if (!alive) return never()

@@ -17,7 +17,7 @@ export function createSimBackend(
   const { dice, scheduler, weather } = world
 
   async function begin({ challengeId, prepaid }: Order): Promise<() => void> {
-    if (!prepaid) return paidCalls.begin(challengeId)
+    if (!prepaid) return paidCalls.begin(challengeId, host)
     world.count('prepaid backend calls')
     return () => {}
   }

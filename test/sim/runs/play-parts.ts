@@ -7,6 +7,9 @@ import { addTally, emptyTally, type Tally } from './tally.ts'
 /** Histories in a part: what a worker loses at most when the run is stopped. */
 const PART_SIZE = 500
 
+/** A history leaves much short-lived garbage: with more room for it a run takes a tenth less time. */
+const FLAGS = ['--max-semi-space-size=64', '--min-semi-space-size=32']
+
 /** A run cannot go on as it was asked; the message says why. */
 export class RunError extends Error {}
 
@@ -46,7 +49,7 @@ function partsOf({ from, to, skies, partSize }: Plan): Seeds[] {
 
 /** One worker takes part after part, until none is left. */
 async function playQueue(left: Seeds[], plan: Plan, progress: Progress): Promise<void> {
-  const worker = fork(new URL('./worker.js', import.meta.url), { execArgv: [] })
+  const worker = fork(new URL('./worker.js', import.meta.url), { execArgv: FLAGS })
   try {
     for (let part = left.shift(); part; part = left.shift()) {
       const tally = await playPart(worker, part)
