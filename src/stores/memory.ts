@@ -1,8 +1,13 @@
-import type { Committed, Step, Store, TableName } from '../ports.ts'
+import type { Committed, Step, Store, TableName, Tables } from '../ports.ts'
 import { fromStored, fromStoredAudit, prepareStep, type StoredAudit, type StoredRow } from './prepare-step.ts'
 
+interface MemoryRow extends StoredRow {
+  /** The row as callers get it, once somebody has asked for it. */
+  shown?: object | undefined
+}
+
 interface Table {
-  rows: Map<string, StoredRow>
+  rows: Map<string, MemoryRow>
   keysByRef: Map<string, Set<string>>
   /** Keys of rows with a `dueAt`. Most rows end without one, so jobs need not look at all rows. */
   waiting: Set<string>
@@ -10,8 +15,8 @@ interface Table {
 
 /**
  * Keeps everything in the memory of this process: for tests and the simulator. Every call takes effect at once and the same
- * calls give the same answers, so that a failing seed replays exactly. Rows are stored as text, so that callers never share
- * an object with the store.
+ * calls give the same answers, so that a failing seed replays exactly. Rows are stored as text and handed out frozen, so that
+ * no caller can change what is stored.
  */
 export function createMemoryStore(): Store {
   const tables = new Map<TableName, Table>()
@@ -52,25 +57,26 @@ export function createMemoryStore(): Store {
     get: async (name, keys) => {
       return keys.map((key) => {
         const row = table(name).rows.get(key)
-        return row && fromStored(row)
+        return row && shown(row)
       })
     },
     list: async (name, ref) => {
       const { rows, keysByRef } = table(name)
-      return [...(keysByRef.get(ref) ?? [])].sort(compareText).map((key) => fromStored(rows.get(key)!))
+      return [...(keysByRef.get(ref) ?? [])].sort(compareText).map((key) => shown(rows.get(key)!))
     },
     takeDue: async (name, nowMs, untilMs, limit) => {
       const due = waitingRows(table(name)).filter((row) => row.dueAt! <= nowMs)
       due.sort(compareDue)
       return due.slice(0, Math.max(0, limit)).map((row) => {
-        const taken = { ...row, version: row.version + 1, dueAt: untilMs }
-        replace(table(name), row.key, taken)
-        return fromStored(taken)
+        const { key, ref, body } = row
+        const taken: MemoryRow = { key, version: row.version + 1, ref, dueAt: untilMs, body }
+        replace(table(name), key, taken)
+        return shown(taken)
       })
     },
     listDue: async (name, offset, limit) => {
       const due = waitingRows(table(name)).sort(compareDue)
-      return due.slice(offset, offset + Math.max(0, limit)).map((row) => fromStored(row))
+      return due.slice(offset, offset + Math.max(0, limit)).map((row) => shown(row))
     },
     audit: async (challengeId) => (byChallenge.get(challengeId) ?? []).map(fromLog),
     // The seq of an entry is its position, counted from 1.
@@ -85,7 +91,20 @@ function fromLog({ seq, ...entry }: StoredAudit & { seq: number }) {
   return { ...fromStoredAudit(entry), seq }
 }
 
-function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRow | null): void {
+/** Parsed once for all who read it: the simulator reads a row far more often than it writes one. */
+function shown<N extends TableName>(row: MemoryRow): Tables[N] {
+  row.shown ??= frozen(fromStored<N>(row))
+  return row.shown as Tables[N]
+}
+
+function frozen<T extends object>(value: T): T {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null) frozen(part)
+  }
+  return Object.freeze(value)
+}
+
+function replace({ rows, keysByRef, waiting }: Table, key: string, row: MemoryRow | null): void {
   const oldRef = rows.get(key)?.ref ?? null
   if (oldRef !== null) {
     const keys = keysByRef.get(oldRef)!
@@ -102,7 +121,7 @@ function replace({ rows, keysByRef, waiting }: Table, key: string, row: StoredRo
   if (row.ref !== null) keysByRef.set(row.ref, (keysByRef.get(row.ref) ?? new Set()).add(key))
 }
 
-const waitingRows = ({ rows, waiting }: Table): StoredRow[] => [...waiting].map((key) => rows.get(key)!)
+const waitingRows = ({ rows, waiting }: Table): MemoryRow[] => [...waiting].map((key) => rows.get(key)!)
 
 const compareDue = (a: StoredRow, b: StoredRow): number => a.dueAt! - b.dueAt! || compareText(a.key, b.key)
 

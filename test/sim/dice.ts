@@ -41,7 +41,11 @@ export function createDice(seed: number): Dice {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
   }
   const int = (low: number, high: number): number => low + Math.floor(next() * (high - low + 1))
-  const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, () => int(0, 255))
+  function bytes(length: number): Uint8Array {
+    const drawn = new Uint8Array(length)
+    for (let index = 0; index < length; index++) drawn[index] = int(0, 255)
+    return drawn
+  }
   return {
     next,
     int,

@@ -17,6 +17,7 @@ import { loseCommits } from './lose-commits.ts'
 import { NO_MUTATION } from './mutation.ts'
 import { drawOutages } from './outages.ts'
 import type { Mutation, Outside } from './outside.ts'
+import { watchPaidCalls } from './ports/paid-calls.ts'
 import { createRecordedStore, type RecordedStore } from './ports/recorded-store.ts'
 import { simX402 } from './rails.ts'
 import { createScheduler } from './scheduler.ts'
@@ -103,6 +104,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     signed: recorded.signed,
     credits: recorded.credits,
     meter: recorded.meter,
+    paidCalls: watchPaidCalls(world, recorded.store),
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,

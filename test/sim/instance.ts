@@ -144,9 +144,11 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     const { payment, settled, lease, signReceipt } = outcome
     const { dice, weather } = world
     world.count('handler calls')
+    const end = await outside.paidCalls.begin(payment.challengeId, host)
     const fails = !world.calm && dice.chance(weather.deliveryFails)
     if (!world.calm) await scheduler.sleep(dice.skewed(10, 40_000))
     if (!alive) return never()
+    end()
     // As with Express: the receipt is signed when the head goes out, and stored afterwards.
     const result = fails
       ? { ok: false as const, reason: 'it threw' }
@@ -240,7 +242,7 @@ function createPorts(outside: Outside, host: Host, sleeps: Sleeps): Ports {
     },
   }
   const store = createStorePort(world, host, outside.store)
-  const backend = createSimBackend(world, host, outside.store, outside.meter)
+  const backend = createSimBackend(world, host, outside.store, outside.meter, outside.paidCalls)
   const ports: Ports = {
     store,
     rails: createSimRails(outside, host, { store, clock, alerts }),

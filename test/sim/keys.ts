@@ -1,13 +1,24 @@
-import { createHash } from 'node:crypto'
 import type { RefundSigner, TxSigner } from '../../src/ports.ts'
 import type { Authorization } from '../../src/protocol/authorization.ts'
 import type { Address, Hex } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
+import { sha256 as hash } from '../../src/rules/sha256.ts'
 import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
 import type { SignedPermit } from '../../src/schemes/upto/permit.ts'
 import { isPermit } from '../../src/schemes/upto/settle-call.ts'
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const MOST_REMEMBERED = 2_000
+const remembered = new Map<string, string>()
+
+/** Remembered, because a signature is checked again with every look at the chain. */
+function sha256(text: string): string {
+  const known = remembered.get(text)
+  if (known !== undefined) return known
+  if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+  const digest = hash(text)
+  remembered.set(text, digest)
+  return digest
+}
 
 /**
  * A signature is a hash of the chain, the signer's address and all fields. Nothing but the rule of the game keeps a hostile

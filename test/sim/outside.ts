@@ -8,6 +8,7 @@ import type { ChainPort, StaleLooks } from './chain/chain-port.ts'
 import type { SimChain } from './chain/sim-chain.ts'
 import type { Outages } from './outages.ts'
 import type { MeterBook } from './ports/meter-book.ts'
+import type { PaidCalls } from './ports/paid-calls.ts'
 import type { Issuer } from './ports/sim-delivery.ts'
 import type { Arrived } from './ports/sim-endpoint.ts'
 import type { Signatures } from './ports/sim-receipts.ts'
@@ -28,6 +29,7 @@ export interface Outside {
   signed: WatchedReceipts
   credits: CreditLedger
   meter: MeterBook
+  paidCalls: PaidCalls
   staleLooks: StaleLooks
   config: EngineConfig
   mutation: Mutation

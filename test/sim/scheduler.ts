@@ -54,17 +54,21 @@ export function createScheduler(startMs: number): Scheduler {
     push({ at: now + Math.max(0, Math.round(delayMs)), seq: seq++, run, quiet })
   }
 
+  /** A tick that is asked for in a microtask comes once all microtasks have run: what was set in motion is complete. */
+  const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
+
   return {
     now: () => now,
     after,
     sleep: (ms) => new Promise((resolve) => after(ms, resolve)),
     async run(done) {
+      // Otherwise what began before would wait for the first event that is not quiet.
+      await settled()
       while (heap.length > 0 && !done()) {
         const event = pop()
         now = event.at
         event.run()
-        // A tick that is asked for in a microtask comes once all microtasks have run: the event's consequences are complete.
-        if (!event.quiet) await new Promise<void>((resolve) => process.nextTick(resolve))
+        if (!event.quiet) await settled()
       }
     },
   }

@@ -7,7 +7,16 @@ const secretOf = (what: string): Buffer => createHash('sha256').update(`the secr
 
 export const ID_KEY = new Uint8Array(secretOf('challenge ids'))
 
-const privateKeyOf = (address: string): string => `0x${secretOf(address).toString('hex')}`
+const privateKeys = new Map<string, string>()
+
+/** Remembered, because every start of an instance asks for those of all its wallets. */
+function privateKeyOf(address: string): string {
+  const known = privateKeys.get(address)
+  if (known !== undefined) return known
+  const key = `0x${secretOf(address).toString('hex')}`
+  privateKeys.set(address, key)
+  return key
+}
 
 /** Like a real signer it has its key as a property, so that printing the whole object would leak it. */
 export function withPrivateKey<S extends TxSigner | RefundSigner>(signer: S): S & { privateKey: string } {

@@ -98,6 +98,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   },
   {
     name: 'a search that ended below the final block decides',
+    storm: 'nodes that lag further behind than finality',
     file: 'engine/settle/final-uses',
     from: 'if (at.number < finalized.number)',
     to: 'if (at.number < 0)',

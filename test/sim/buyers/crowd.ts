@@ -61,6 +61,7 @@ function rolesFor(known: Public, severalChains: boolean): Role[] {
     { kind: 'calls', honest: true, act: buyCall },
     // Its answer is not kept: who loses it on the way has paid for it all the same.
     { kind: 'embedded', honest: false, act: buyEmbedded },
+    { kind: 'embedded', honest: false, act: buyEmbedded },
     { kind: 'other-call', honest: false, act: callAnother },
     { kind: 'transfers', honest: false, act: payByTransfer },
     { kind: 'one-proof', honest: false, act: proveForTwo },
@@ -68,6 +69,7 @@ function rolesFor(known: Public, severalChains: boolean): Role[] {
     { kind: 'cancels', honest: false, act: cancelMeanwhile },
     { kind: 'drains', honest: false, act: drainMeanwhile },
     { kind: 'self-sent', honest: false, act: broadcastItself },
+    { kind: 'calls-off', honest: false, act: cancelOrder },
     { kind: 'calls-off', honest: false, act: cancelOrder },
     { kind: 'one-for-two', honest: false, act: payOnceForTwo },
     { kind: 'late', honest: true, act: payLate },
@@ -153,6 +155,7 @@ export function drawCrowd(world: World): Crowd {
   const { dice, mppDice, creditDice, meterDice, scheduler, weather } = world
   const buyers: Buyer[] = []
   const acts = new Map<Buyer, Role['act']>()
+  const diceOf = new Map<Buyer, Dice>()
   const codes: Crowd['codes'] = new Map()
   const tokens: Crowd['tokens'] = new Map()
   const allowances: Crowd['allowances'] = new Map()
@@ -167,22 +170,16 @@ export function drawCrowd(world: World): Crowd {
     ? [...all, ...later, ...spenders, ...metered].filter(({ kind }) => cast.includes(kind))
     : all
   const teamPlan = dice.pick(PLANS).planId
-  for (let index = 1; index <= weather.buyers; index++) {
-    const drawn = dice.pick(roles)
-    const byMpp = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
-    const spends = !weather.cast && creditDice.chance(weather.credits)
-    const prepays = spends ? creditDice.pick(spenders) : byMpp
-    const meters = !weather.cast && sellsMetered(weather) && meterDice.chance(weather.metered)
-    const role = meters ? meterDice.pick(metered) : prepays
-    const name = `b${index}-${role.kind}`
+  function add(role: Role, own: Dice): void {
+    const index = buyers.length + 1
     const buyer: Buyer = {
-      name,
+      name: `b${index}-${role.kind}`,
       address: address('buyer', index),
       kind: role.kind,
       honest: role.honest,
       speaksMpp: role.speaksMpp ?? (!X402_ONLY.includes(role.kind) && mppDice.chance(weather.mpp)),
-      planId: weather.team ? teamPlan : dice.pick(PLANS).planId,
-      requestId: weather.team ? 'team-order' : dice.chance(0.6) ? `order-${index}` : undefined,
+      planId: weather.team ? teamPlan : own.pick(PLANS).planId,
+      requestId: weather.team ? 'team-order' : own.chance(0.6) ? `order-${index}` : undefined,
       payments: [],
       proofs: [],
       grants: [],
@@ -192,10 +189,23 @@ export function drawCrowd(world: World): Crowd {
     }
     buyers.push(buyer)
     acts.set(buyer, role.act)
+    diceOf.set(buyer, own)
     if (role.code) codes.set(buyer.address, role.code)
-    tokens.set(buyer.address, dice.chance(0.1) ? 0n : 20_000_000n)
+    tokens.set(buyer.address, own.chance(0.1) ? 0n : 20_000_000n)
     allowances.set(buyer.address, drawAllowance(meterDice, role))
     world.count(`buyers ${role.kind}`)
+  }
+
+  for (let turn = 0; turn < weather.buyers; turn++) {
+    const drawn = dice.pick(roles)
+    const byMpp = !weather.cast && mppDice.chance(weather.mpp / 3) ? mppDice.pick(later) : drawn
+    const spends = !weather.cast && creditDice.chance(weather.credits)
+    add(spends ? creditDice.pick(spenders) : byMpp, dice)
+  }
+  // Those of metered calls come beside the others, which are as many as without them.
+  for (let turn = 0; turn < weather.buyers; turn++) {
+    const meters = !weather.cast && sellsMetered(weather) && meterDice.chance(weather.metered)
+    if (meters) add(meterDice.pick(metered), meterDice)
   }
   // Bursts make batches; a lull lets one purchase end before the next begins.
   const spreadMs = weather.rush ? 0 : dice.pick([0, 1_000, weather.horizonMs / 3])
@@ -207,7 +217,7 @@ export function drawCrowd(world: World): Crowd {
     begin(opened) {
       shop = opened
       for (const buyer of buyers) {
-        scheduler.after(dice.int(0, Math.round(spreadMs)), () => {
+        scheduler.after(diceOf.get(buyer)!.int(0, Math.round(spreadMs)), () => {
           void acts.get(buyer)!(opened, buyer).then(() => {
             buyer.done = true
           })

@@ -1,7 +1,7 @@
 import type { Mpp } from '../../../src/dialects/mpp/create-mpp.ts'
 import type { ChallengeJson } from '../../../src/dialects/mpp/write-challenges.ts'
 import type { X402 } from '../../../src/dialects/x402/create-x402.ts'
-import type { Intent, Offer, OfferedTerms, Outcome } from '../../../src/engine/outcome.ts'
+import type { Intent, Offer, OfferedTerms, Outcome, Payment } from '../../../src/engine/outcome.ts'
 import { GatewayError } from '../../../src/errors.ts'
 import type {
   Accepted,
@@ -51,9 +51,19 @@ export function readIntent(
     const spoken = mpp.readCredential(payment.credential)
     return spoken instanceof GatewayError ? spoken : { ...intent, payment: spoken }
   }
+  return { ...intent, payment: readOnce(x402, payment) }
+}
+
+const readPayments = new WeakMap<WirePayment, Payment>()
+
+/** A buyer sends the same payment many times, and to read it depends on nothing else. */
+function readOnce(x402: X402, payment: WirePayment): Payment {
+  const known = readPayments.get(payment)
+  if (known) return known
   const read = x402.readPayment(wireOf(payment))
   if ('fault' in read) throw new Error(`a buyer's payment ${read.fault}`)
-  return { ...intent, payment: read }
+  readPayments.set(payment, read)
+  return read
 }
 
 export const isCoupon = ({ accepted }: PaymentPayload): boolean => accepted?.scheme === COUPON_SCHEME

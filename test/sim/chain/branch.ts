@@ -74,11 +74,11 @@ export function blockAt(branch: Branch, number: number): SimBlock {
   return block
 }
 
-export function* minedIn({ branch, block }: View): Generator<Mined> {
-  for (const mined of branch.mined) {
-    if (mined.block.number > block.number) return
-    yield mined
-  }
+/** What is mined on this branch up to the block of the view, in order. */
+export function minedIn({ branch: { mined }, block }: View): readonly Mined[] {
+  let end = mined.length
+  while (end > 0 && mined[end - 1]!.block.number > block.number) end--
+  return end === mined.length ? mined : mined.slice(0, end)
 }
 
 export function tokensOf(view: View, initial: ReadonlyMap<Address, bigint>, account: Address): bigint {

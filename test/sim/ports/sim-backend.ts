@@ -3,29 +3,35 @@ import type { ResourceResponse } from '../../../src/protocol/access.ts'
 import { METERED_ROUTE, type World } from '../world.ts'
 import { type Host, never } from './faulty-call.ts'
 import type { MeterBook } from './meter-book.ts'
+import type { PaidCalls } from './paid-calls.ts'
 import { callMetered, openMetered } from './sim-meter.ts'
 
 /** The seller's API behind a route: slow, unreliable, and sometimes the instance crashes during a call. */
-export function createSimBackend(world: World, host: Host, store: Store, meter: MeterBook): Backend {
+export function createSimBackend(
+  world: World,
+  host: Host,
+  store: Store,
+  meter: MeterBook,
+  paidCalls: PaidCalls,
+): Backend {
   const { dice, scheduler, weather } = world
 
-  async function refuseLateCalls({ challengeId, prepaid }: Order): Promise<void> {
-    if (prepaid) return world.count('prepaid backend calls')
-    const [challenge] = await store.get('challenges', [challengeId])
-    // Where clocks differ, or the store forgot it, another instance may hold a lease for lapsed while this one still has it.
-    const exact = world.calm || (weather.maxSkewMs === 0 && weather.losses === 0)
-    if (exact && challenge?.state !== 'PAID') {
-      world.violate('I2', `the backend is called for ${challengeId}, which is ${challenge?.state}`)
-    }
+  async function begin({ challengeId, prepaid }: Order): Promise<() => void> {
+    if (!prepaid) return paidCalls.begin(challengeId, host)
+    world.count('prepaid backend calls')
+    return () => {}
   }
 
   return {
     async call(order, { stream }): Promise<Called> {
       if (!host.alive) return never()
       if (order.itemId === METERED_ROUTE.routeId) return callMetered(world, host, store, meter, order, stream)
-      await refuseLateCalls(order)
+      const end = await begin(order)
       world.count('backend calls')
-      if (world.calm) return good(order)
+      if (world.calm) {
+        end()
+        return good(order)
+      }
       const fails = dice.chance(weather.deliveryFails)
       await new Promise<void>((resolve) => {
         scheduler.after(dice.skewed(10, 40_000), () => {
@@ -34,6 +40,7 @@ export function createSimBackend(world: World, host: Host, store: Store, meter: 
           resolve()
         })
       })
+      end()
       if (!fails) return good(order)
       world.count('failed backend calls')
       return { ok: false, response: answer(order, 500), reason: 'the backend answered 500' }
