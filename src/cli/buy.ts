@@ -44,6 +44,12 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   }
   const isShop = flags.plan === undefined && new URL(url).pathname === '/'
   if (isShop) return listShop(url)
+  // A gateway may be below a path, and nobody who only looks says what it may cost.
+  const looks = [flags.plan, flags['max-amount'], flags.method, flags.data].every(
+    (flag) => flag === undefined,
+  )
+  const catalog = looks ? await readCatalog(url) : undefined
+  if (catalog) return describeShop(url, catalog)
   const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
   const { account, maxAmount } = readLimits(terminal, flags)
   const buyer = createBuyer({
@@ -175,15 +181,29 @@ async function plan(buyer: Buyer, url: string, requestId: string, planId: string
 }
 
 async function listShop(url: string): Promise<Report> {
-  const base = url.replace(/\/+$/, '')
-  const response = await fetch(`${base}/discover`, { signal: AbortSignal.timeout(15_000) }).catch(
+  const catalog = await readCatalog(url)
+  if (!catalog)
+    throw new ConfigError([
+      `${baseOf(url)} has no catalog; name the address of a paid call, or of a gateway.`,
+    ])
+  return describeShop(url, catalog)
+}
+
+const baseOf = (url: string): string => url.replace(/\/+$/, '')
+
+/** What a gateway at this address sells; undefined: there is none. */
+async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
+  const response = await fetch(`${baseOf(url)}/discover`, { signal: AbortSignal.timeout(15_000) }).catch(
     () => undefined,
   )
   const catalog = response?.ok
     ? ((await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined)
     : undefined
-  if (!Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes))
-    throw new ConfigError([`${base} has no catalog; name the address of a paid call, or of a gateway.`])
+  return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
+}
+
+function describeShop(url: string, catalog: DiscoveryCatalog): Report {
+  const base = baseOf(url)
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>
