@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
+import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { nameOrder } from '../buyer/unfinished-orders.ts'
 import { ConfigError } from '../errors.ts'
@@ -193,17 +194,19 @@ const baseOf = (url: string): string => url.replace(/\/+$/, '')
 
 /** What a gateway at this address sells; undefined: there is none. */
 async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
-  const response = await fetch(`${baseOf(url)}/discover`, { signal: AbortSignal.timeout(15_000) }).catch(
-    () => undefined,
-  )
-  const catalog = response?.ok
-    ? ((await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined)
-    : undefined
+  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`)
   return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
 }
 
-function describeShop(url: string, catalog: DiscoveryCatalog): Report {
+/** Undefined: there is none, or it is no JSON. */
+async function readJson<T>(url: string): Promise<T | undefined> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) }).catch(() => undefined)
+  return response?.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
+}
+
+async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
   const base = baseOf(url)
+  const description = (await readJson<Description>(`${base}/openapi.json`)) ?? {}
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>
@@ -212,9 +215,10 @@ function describeShop(url: string, catalog: DiscoveryCatalog): Report {
     ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
       const how = method === 'GET' ? '' : ` --method ${method}`
       const most = unitAmount ?? maxAmount
-      if (most === undefined) return `free  ${method} ${base}${path}`
+      const address = routeUrl(base, path, description)
+      if (most === undefined) return `free  ${method} ${address}`
       const price = unitAmount ?? `up to ${most}`
-      return `${price}  paystile buy ${base}${path}${how} --max-amount '${most}'`
+      return `${price}  paystile buy ${address}${how} --max-amount '${most}'`
     }),
   ]
   return {
