@@ -73,7 +73,9 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
     if (!UNDECIDED.has(cause.code)) order.finished()
-    throw new ConfigError([cause.message, ...hintsOf(cause, account.address, flags.approve, told)])
+    // The words of the SDK name an option of its own; that of the command is in the hint.
+    const message = cause.message.replace(', or set approvePermit2', '')
+    throw new ConfigError([message, ...hintsOf(cause, account.address, flags.approve, told)])
   }
 }
 

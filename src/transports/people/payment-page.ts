@@ -53,14 +53,15 @@ export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
   const frame = createPageFrame(seller)
   const headers = frame.headers(bundle, { connects: true, images: ['data:', 'blob:'] })
   const networks = parts.networks.map(shownToWallets)
-  const end = `<p class="soft small">${[
+  const shop = shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`
+  const end = `<footer class="soft small">${[
     'The payment is a signature: the wallet needs no coins for gas.',
     refunds?.policy === 'automatic' && 'If it cannot be delivered, your money goes back automatically.',
     refunds?.policy === 'manual' && 'If it cannot be delivered, the seller sends your money back by hand.',
-    shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`,
+    shop,
   ]
     .filter(Boolean)
-    .join(' ')}</p>
+    .join(' ')}</footer>
 `
 
   return {
@@ -80,7 +81,7 @@ export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
 <p class="price">${isMetered ? 'up to ' : ''}${priceOf(terms, networks)}</p>
 ${isMetered ? forPrograms(terms, networks) : `<div id="pay">${WITHOUT_SCRIPT}</div>`}
 </main>
-${isMetered ? end + frame.close('') : `<script type="application/json" id="offer">${inlineJson(data)}</script>\n${end}${frame.close(bundle)}`}`
+${isMetered ? `<footer class="soft small">${shop ?? ''}</footer>\n${frame.close('')}` : `<script type="application/json" id="offer">${inlineJson(data)}</script>\n${end}${frame.close(bundle)}`}`
       return {
         status: challenge.status,
         headers: { ...challenge.headers, ...headers },
