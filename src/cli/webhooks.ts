@@ -126,7 +126,7 @@ export function testEndpoints(terminal: Terminal): Promise<Report> {
     return {
       lines: results.map(({ host, ok, status, text }) => ({
         level: ok ? ('ok' as const) : ('error' as const),
-        text: `${host} ${status === null ? text : `answers ${status} ${text}`}`,
+        text: `${host} ${status === null ? text : `answers ${status} ${text}`}`.trimEnd(),
       })),
       json: { via: backstage.via, results },
       failed: results.some(({ ok }) => !ok),

@@ -81,7 +81,8 @@ test('at a terminal it asks before it fetches the chain: after a no nothing is f
 
 /** Runs a command at a terminal of its own, and presses this key at the first question. */
 async function atTerminal(command: string, PATH: string, key: string) {
-  const child = spawn('script', ['-qec', command, '/dev/null'], {
+  // A terminal without a window has no width, and every character would get a line of its own.
+  const child = spawn('script', ['-qec', `stty cols 200; ${command}`, '/dev/null'], {
     cwd: installed.folder,
     env: { PATH, TERM: 'xterm' },
     stdio: ['pipe', 'pipe', 'inherit'],
