@@ -88,10 +88,7 @@ test('a wallet, one thing to sell, live: and the seller buys it with test money 
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
     // It was not configured when the page was loaded, and is now.
     await page.getByRole('link', { name: 'Dashboard' }).click()
-    await page
-      .getByRole('row', { name: /weather/ })
-      .first()
-      .click()
+    await page.locator('.challenges tbody tr').first().click()
     await page.getByRole('dialog').getByText('Delivered').first().waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await chain.balanceOf(buyer.address)).toBe(40_000n)
