@@ -4,9 +4,14 @@ import { microToDollars } from '../protocol/amount.ts'
 import { findNetwork } from '../protocol/networks.ts'
 
 /** What the chain says of a payment that the seller did not answer for. */
-export function statusOf(payment: StoredPayment): Promise<AuthorizationStatus> {
-  const rpcUrls = findNetwork(payment.network)?.rpcUrls ?? []
-  return authorizationStatus(fetch, payment, rpcUrls, Date.now())
+export function statusOf(
+  payment: StoredPayment,
+  rpcUrls: Readonly<Record<string, string>>,
+  nowMs: number,
+): Promise<AuthorizationStatus> {
+  const given = rpcUrls[payment.network]
+  const nodes = given === undefined ? (findNetwork(payment.network)?.rpcUrls ?? []) : [given]
+  return authorizationStatus(fetch, payment, nodes, nowMs)
 }
 
 interface Failed {
@@ -66,6 +71,7 @@ function messageOf(error: Error): string {
   return error.message
     .replace(/; raise maxAmount to buy this/, '')
     .replace('allowedHosts', 'the allowed hosts')
+    .replace(', or set approvePermit2', '')
 }
 
 function sentence(text: string): string {

@@ -11,6 +11,8 @@ export interface Fulfilled {
   /** It is what was bought, or the seller's word that the money goes back; otherwise the seller refused. */
   delivered: boolean
   receipt?: SettleResponse | undefined
+  /** What the seller says that it cost, for example `$0.0018`. */
+  charged?: string | undefined
   /** For people, beside the answer. */
   remark?: string | undefined
 }
@@ -30,9 +32,10 @@ export async function fulfil(buyer: Buyer, purchase: Purchase, id: string): Prom
     const answer = await buyer.fetch(purchase.url, { method: 'POST', headers: { 'idempotency-key': id } })
     const text = await answer.text()
     const receipt = receiptOf(answer)
-    if (answer.ok) return { result: JSON.parse(text) as CallToolResult, delivered: true, receipt }
+    const charged = buyer.chargeOf(answer)?.charged
+    if (answer.ok) return { result: JSON.parse(text) as CallToolResult, delivered: true, receipt, charged }
     const result: CallToolResult = { isError: true, content: [{ type: 'text', text }] }
-    return { result, delivered: receipt?.success === true, receipt }
+    return { result, delivered: receipt?.success === true, receipt, charged }
   }
   const { url, method, body } = purchase
   const answer = await buyer.fetch(url, {
@@ -49,6 +52,7 @@ export async function fulfil(buyer: Buyer, purchase: Purchase, id: string): Prom
     result: { content: [content], ...((!answer.ok || undelivered) && { isError: true }) },
     delivered: answer.ok || undelivered || receipt?.success === true,
     receipt,
+    charged: buyer.chargeOf(answer)?.charged,
     remark: remarkOf(answer.status, undelivered, remaining),
   }
 }

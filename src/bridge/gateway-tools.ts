@@ -87,19 +87,26 @@ function routeTool(
   }
 }
 
-/** Embedded routes may be beside the gateway and not below it, which its description says. */
+/** What the description says of a path; in it, parameters are written otherwise. */
+const pathItem = (path: string, { paths }: Description) => paths?.[path.replace(/\/:([^/]+)/g, '/{$1}')]
+
+/** Where a route is called. Embedded ones may be beside the gateway and not below it, which its description says. */
+export function routeUrl(base: string, path: string, description: Description): string {
+  const server = pathItem(path, description)?.servers?.[0]?.url?.replace(/\/+$/, '')
+  const near = server !== undefined && URL.canParse(server) && new URL(server).origin === new URL(base).origin
+  return `${near ? server : base}${path}`
+}
+
 function shapeOf(
   base: string,
   { method, path }: DiscoveryCatalog['routes'][number],
-  { paths }: Description,
+  description: Description,
 ): CallShape {
-  const item = paths?.[path.replace(/\/:([^/]+)/g, '/{$1}')]
-  const server = item?.servers?.[0]?.url?.replace(/\/+$/, '')
-  const near = server !== undefined && URL.canParse(server) && new URL(server).origin === new URL(base).origin
+  const item = pathItem(path, description)
   const operation = item?.[method.toLowerCase()] as Operation | undefined
   return {
     method,
-    url: `${near ? server : base}${path}`,
+    url: routeUrl(base, path, description),
     query: queryOf(operation),
     body: operation?.requestBody?.content?.['application/json']?.schema,
   }

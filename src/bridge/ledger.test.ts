@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { meteredReservation } from '../buyer/reservations.ts'
 import { openLedger } from './ledger.ts'
 
 let folder: string
@@ -53,6 +54,36 @@ test('what was proved unused no longer counts; what was paid does', async () => 
     { id: 'one', state: 'paid', transaction: '0xabc' },
     { id: 'two', state: 'unused' },
   ])
+})
+
+test('a metered call counts by its maximum until its charge is known, and for as long as it may be charged', async () => {
+  const untilMs = Date.parse('2026-11-18T00:40:00Z')
+  const metered = (nonce: bigint) =>
+    meteredReservation({
+      ...{ network: 'eip155:8453', from: `0x${'1'.repeat(40)}`, nonce },
+      validBefore: String(untilMs / 1000),
+    })
+  nowMs = Date.parse('2026-11-17T23:40:00Z')
+  const ledger = open()
+  await ledger.reserve(payment(metered(1n), 50n), 100n)
+  await ledger.reserve(payment(metered(2n), 50n), 100n)
+  await ledger.charged(metered(1n), 7n)
+  await ledger.paid(metered(1n), { network: 'eip155:8453', transaction: '0xabc' })
+  expect(await open().spentTodayMicro()).toBe(57n)
+  expect(await open().uncharged()).toMatchObject([{ id: metered(2n), amountMicro: 50n }])
+  nowMs = Date.parse('2026-11-18T00:20:00Z')
+  expect(await open().spentTodayMicro(), 'it may be charged today').toBe(57n)
+  nowMs = Date.parse('2026-11-19T00:20:00Z')
+  expect(await open().spentTodayMicro()).toBe(0n)
+})
+
+test('what was refused and is granted later, under the same name, counts', async () => {
+  const ledger = open()
+  await ledger.reserve(payment('one'), 10n)
+  expect(await ledger.reserve(payment('two'), 10n)).toBe(false)
+  await ledger.unused('one')
+  expect(await ledger.reserve(payment('two'), 10n)).toBe(true)
+  expect(await open().spentTodayMicro()).toBe(10n)
 })
 
 test('every line is JSON; a line that was cut off by a power cut is skipped', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { appendLine, readLines } from '../buyer/append-only-file.ts'
+import { METERED_PREFIX, readReservation } from '../buyer/reservations.ts'
 import { takeTurns } from '../buyer/take-turns.ts'
 import { UintString } from '../protocol/amount.ts'
 
@@ -22,6 +23,8 @@ const LineSchema = z.discriminatedUnion('event', [
     network: z.string(),
     transaction: z.string().optional(),
   }),
+  /** What a metered call cost, of the maximum that was signed. */
+  z.object({ event: z.literal('charged'), at: At, id: z.string(), amountMicro: UintString }),
   /** It never moved, and never can. */
   z.object({ event: z.literal('unused'), at: At, id: z.string() }),
 ])
@@ -31,6 +34,7 @@ type Line = z.infer<typeof LineSchema>
 export interface LedgerEntry {
   id: string
   at: string
+  /** Of a metered call the maximum, until its charge is known. */
   amountMicro: bigint
   payer: string
   host: string
@@ -38,6 +42,8 @@ export interface LedgerEntry {
   state: 'signed' | 'paid' | 'unused'
   network?: string
   transaction?: string
+  /** The charge of a metered call is known. */
+  charged?: true
 }
 
 export type NewPayment = Pick<LedgerEntry, 'id' | 'amountMicro' | 'payer' | 'host' | 'for'>
@@ -46,6 +52,10 @@ export interface Ledger {
   /** Counts a payment before it is signed. False, and nothing is counted, if the day's total would exceed the limit. */
   reserve(payment: NewPayment, limitMicro: bigint): Promise<boolean>
   paid(id: string, receipt: { network: string; transaction?: string | undefined }): Promise<void>
+  /** Lowers the payment of a metered call to what it cost. */
+  charged(id: string, amountMicro: bigint): Promise<void>
+  /** The payments of metered calls that still count by their maximum, oldest first. */
+  uncharged(): Promise<Array<{ id: string; amountMicro: bigint }>>
   /** Takes a payment back: it was not signed, or expired unused. */
   unused(id: string): Promise<void>
   /** What counts against the limit of the present day. */
@@ -106,6 +116,15 @@ export function openLedger(path: string, now: () => number = Date.now): Ledger {
       }),
     paid: (id, { network, transaction }) =>
       inTurn(() => append({ event: 'paid', at: at(), id, network, ...(transaction && { transaction }) })),
+    charged: (id, amountMicro) =>
+      inTurn(() => append({ event: 'charged', at: at(), id, amountMicro: String(amountMicro) })),
+    uncharged: () =>
+      inTurn(async () => {
+        await catchUp()
+        return [...entries.values()].filter(
+          ({ id, state, charged }) => id.startsWith(METERED_PREFIX) && state !== 'unused' && !charged,
+        )
+      }),
     unused: (id) => inTurn(() => append({ event: 'unused', at: at(), id })),
     spentTodayMicro: () =>
       inTurn(async () => {
@@ -120,10 +139,16 @@ export function openLedger(path: string, now: () => number = Date.now): Ledger {
   }
 }
 
-/** Does a payment count on the day of this moment (UTC)? Signed just before midnight, it counts on both days. */
-export function countsAt({ at, state }: Pick<LedgerEntry, 'at' | 'state'>, nowMs: number): boolean {
+/** Does a payment count on the day of this moment (UTC)? One that could be charged after midnight counts on both days. */
+export function countsAt(
+  { id, at, state }: Pick<LedgerEntry, 'id' | 'at' | 'state'>,
+  nowMs: number,
+): boolean {
   const dayStartMs = Date.parse(`${new Date(nowMs).toISOString().slice(0, 10)}T00:00:00Z`)
-  return state !== 'unused' && Date.parse(at) >= dayStartMs - CARRIED_OVER_MS
+  if (state === 'unused') return false
+  // Metered calls are valid for longer, and their names say until when.
+  const untilMs = Number(readReservation(id)?.validBefore ?? 0) * 1000
+  return Date.parse(at) >= dayStartMs - CARRIED_OVER_MS || untilMs >= dayStartMs
 }
 
 /** A line that a power cut left unfinished is skipped: nobody acted on it. */
@@ -138,11 +163,19 @@ function parse(text: string): Line | undefined {
 function apply(entries: Map<string, LedgerEntry>, line: Line): void {
   if (line.event === 'signed') {
     const { event: state, amountMicro, ...rest } = line
-    if (!entries.has(line.id)) entries.set(line.id, { ...rest, amountMicro: BigInt(amountMicro), state })
+    // What was refused may be granted later, under the same name.
+    const known = entries.get(line.id)
+    if (!known || known.state === 'unused')
+      entries.set(line.id, { ...rest, amountMicro: BigInt(amountMicro), state })
     return
   }
   const entry = entries.get(line.id)
   if (!entry) return
+  if (line.event === 'charged') {
+    entry.amountMicro = BigInt(line.amountMicro)
+    entry.charged = true
+    return
+  }
   entry.state = line.event
   if (line.event === 'unused') return
   entry.network = line.network

@@ -1,13 +1,14 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import {
   type BuyerAccount,
+  type BuyerClock,
   BuyerError,
   createBuyer,
   type Offer,
   type PaymentStorage,
   type StoredPayment,
 } from '../buyer/index.ts'
-import { signedPayment } from '../buyer/signed-payment.ts'
+import { reservationOf } from '../buyer/reservations.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { afterFailure, statusOf } from './after-failure.ts'
@@ -16,6 +17,7 @@ import type { Ledger } from './ledger.ts'
 import type { McpConnections } from './mcp-connections.ts'
 import type { OrderBook } from './order-book.ts'
 import { describePurchase, hostOf, type Purchase } from './purchase.ts'
+import { releaseExpired } from './release-expired.ts'
 import { failure, withRemark } from './results.ts'
 import { toolFetch } from './tool-exchange.ts'
 
@@ -31,6 +33,10 @@ export interface PurchaseParts {
   connections: McpConnections
   maxBytes: number
   say(line: string): void
+  /** By CAIP-2 id; default: the networks' public ones. */
+  rpcUrls?: Readonly<Record<string, string>>
+  /** For tests. */
+  clock?: BuyerClock
 }
 
 export type Made =
@@ -68,7 +74,8 @@ class NotAgreed extends Error {
  * before the order is closed: whoever starts again finds one of them, and signs nothing anew.
  */
 export function createPurchases(parts: PurchaseParts): Purchases {
-  const { book, payments, ledger, say } = parts
+  const { book, payments, ledger, say, rpcUrls = {}, clock } = parts
+  const askStatus = (payment: StoredPayment) => statusOf(payment, rpcUrls, clock?.now() ?? Date.now())
   const running = new Map<string, Promise<Made>>()
   let earlier: Promise<unknown> | undefined
 
@@ -134,7 +141,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
   ): Promise<'paid' | 'unused' | 'open'> {
     if (!(outcome instanceof Error) && outcome.delivered) return 'paid'
     if (outcome instanceof BuyerError && PAID.has(outcome.code)) return 'paid'
-    const status = await statusOf(payment)
+    const status = await askStatus(payment)
     if (status.kind === 'unused') return 'unused'
     const refused =
       !(outcome instanceof Error) || (outcome instanceof BuyerError && outcome.code === 'REFUSED')
@@ -147,10 +154,10 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     outcome: Fulfilled | Error,
     end: 'paid' | 'unused',
   ): Promise<void> {
-    const nonce = String(signedPayment(payment).nonce)
-    if (end === 'unused') return ledger.unused(nonce)
+    const id = reservationOf(payment)
+    if (end === 'unused') return ledger.unused(id)
     const transaction = outcome instanceof Error ? undefined : outcome.receipt?.transaction
-    await ledger.paid(nonce, { network: payment.network, transaction })
+    await ledger.paid(id, { network: payment.network, transaction })
   }
 
   async function resultOf(
@@ -175,7 +182,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     const where = receipt?.transaction ? `, transaction ${receipt.transaction}` : ''
     return withRemark(
       told,
-      `Paid ${price} on ${place}${where}. Spent today: ${microToDollars(spentMicro)} of ${parts.maxTotal}.`,
+      `Paid ${outcome.charged ?? price} on ${place}${where}. Spent today: ${microToDollars(spentMicro)} of ${parts.maxTotal}.`,
     )
   }
 
@@ -187,6 +194,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
       allowedHosts: parts.allowedHosts,
       maxResponseBytes: parts.maxBytes,
       storage: storageOf(purchase, id),
+      rpcUrls,
+      ...(clock && { clock }),
       // A tool's server is asked by tool calls alone.
       ...(purchase.kind === 'tool' && {
         credits: 'off' as const,
@@ -206,10 +215,17 @@ export function createPurchases(parts: PurchaseParts): Purchases {
   async function agree(offer: Offer, upToMicro: bigint): Promise<void> {
     if (offer.amountMicro <= upToMicro) return
     // Nobody is asked to agree to what could not be paid.
-    const spentMicro = await ledger.spentTodayMicro()
-    if (spentMicro + offer.amountMicro > parts.maxTotalMicro)
+    if (!(await hasRoom(offer.amountMicro, parts.maxTotalMicro)))
       throw new BuyerError('OVER_TOTAL', `it costs ${microToDollars(offer.amountMicro)}`)
     throw new NotAgreed(offer)
+  }
+
+  /** Is this much left of the day's total, after what expired unused was taken out of it? */
+  async function hasRoom(amountMicro: bigint, limitMicro: bigint): Promise<boolean> {
+    const isLeft = async () => (await ledger.spentTodayMicro()) + amountMicro <= limitMicro
+    if (await isLeft()) return true
+    await releaseExpired({ book, payments, ledger, statusOf: askStatus })
+    return isLeft()
   }
 
   /** An order has one payment, kept under its id; what it costs is in the ledger of the day. */
@@ -218,18 +234,18 @@ export function createPurchases(parts: PurchaseParts): Purchases {
       get: () => payments.get(id),
       claim: (_key, payment) => payments.claim(id, payment),
       forget: (_key, payment) => payments.forget(id, payment),
-      reserve: (nonce, amountMicro, limitMicro) =>
-        ledger.reserve(
-          {
-            id: nonce,
-            amountMicro,
-            payer: parts.account.address,
-            host: hostOf(purchase),
-            for: describePurchase(purchase),
-          },
-          limitMicro,
-        ),
-      release: (nonce) => ledger.unused(nonce),
+      async reserve(name, amountMicro, limitMicro) {
+        const entry = {
+          payer: parts.account.address,
+          host: hostOf(purchase),
+          for: describePurchase(purchase),
+        }
+        const room = await hasRoom(amountMicro, limitMicro)
+        return room && ledger.reserve({ id: name, amountMicro, ...entry }, limitMicro)
+      },
+      release: (name) => ledger.unused(name),
+      charge: (name, amountMicro) => ledger.charged(name, amountMicro),
+      uncharged: () => ledger.uncharged(),
       ...(payments.credits && { credits: payments.credits }),
     }
   }

@@ -12,17 +12,20 @@ export interface GasPolicy {
   bumpAfterMs: number
   /** The coin that pays for gas. */
   symbol: string
+  /** Where that coin is free, on a test network. */
+  faucet?: string
 }
 
 /** A block may be missed or full without any fault of the fee. */
 const BUMP_AFTER_MS = 12_000
 const BUMP_AFTER_BLOCKS = 3
 
-export function gasPolicyOf({ fees, blockMs, native }: Network): GasPolicy {
+export function gasPolicyOf({ fees, blockMs, native, faucets }: Network): GasPolicy {
   return {
     maxFeePerGasWei: weiOf(fees.maxGwei),
     bumpAfterMs: Math.max(BUMP_AFTER_MS, BUMP_AFTER_BLOCKS * blockMs),
     symbol: native.symbol,
+    ...(faucets && { faucet: faucets.gas }),
   }
 }
 

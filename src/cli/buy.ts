@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
+import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { nameOrder } from '../buyer/unfinished-orders.ts'
 import { ConfigError } from '../errors.ts'
@@ -44,6 +45,12 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   }
   const isShop = flags.plan === undefined && new URL(url).pathname === '/'
   if (isShop) return listShop(url)
+  // A gateway may be below a path, and nobody who only looks says what it may cost.
+  const looks = [flags.plan, flags['max-amount'], flags.method, flags.data].every(
+    (flag) => flag === undefined,
+  )
+  const catalog = looks ? await readCatalog(url) : undefined
+  if (catalog) return describeShop(url, catalog)
   const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
   const { account, maxAmount } = readLimits(terminal, flags)
   const buyer = createBuyer({
@@ -66,7 +73,9 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   } catch (cause) {
     if (!(cause instanceof BuyerError)) throw cause
     if (!UNDECIDED.has(cause.code)) order.finished()
-    throw new ConfigError([cause.message, ...hintsOf(cause, account.address, flags.approve, told)])
+    // The words of the SDK name an option of its own; that of the command is in the hint.
+    const message = cause.message.replace(', or set approvePermit2', '')
+    throw new ConfigError([message, ...hintsOf(cause, account.address, flags.approve, told)])
   }
 }
 
@@ -175,15 +184,31 @@ async function plan(buyer: Buyer, url: string, requestId: string, planId: string
 }
 
 async function listShop(url: string): Promise<Report> {
-  const base = url.replace(/\/+$/, '')
-  const response = await fetch(`${base}/discover`, { signal: AbortSignal.timeout(15_000) }).catch(
-    () => undefined,
-  )
-  const catalog = response?.ok
-    ? ((await response.json().catch(() => undefined)) as DiscoveryCatalog | undefined)
-    : undefined
-  if (!Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes))
-    throw new ConfigError([`${base} has no catalog; name the address of a paid call, or of a gateway.`])
+  const catalog = await readCatalog(url)
+  if (!catalog)
+    throw new ConfigError([
+      `${baseOf(url)} has no catalog; name the address of a paid call, or of a gateway.`,
+    ])
+  return describeShop(url, catalog)
+}
+
+const baseOf = (url: string): string => url.replace(/\/+$/, '')
+
+/** What a gateway at this address sells; undefined: there is none. */
+async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
+  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`)
+  return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
+}
+
+/** Undefined: there is none, or it is no JSON. */
+async function readJson<T>(url: string): Promise<T | undefined> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) }).catch(() => undefined)
+  return response?.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
+}
+
+async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
+  const base = baseOf(url)
+  const description = (await readJson<Description>(`${base}/openapi.json`)) ?? {}
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>
@@ -192,9 +217,10 @@ async function listShop(url: string): Promise<Report> {
     ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
       const how = method === 'GET' ? '' : ` --method ${method}`
       const most = unitAmount ?? maxAmount
-      if (most === undefined) return `free  ${method} ${base}${path}`
+      const address = routeUrl(base, path, description)
+      if (most === undefined) return `free  ${method} ${address}`
       const price = unitAmount ?? `up to ${most}`
-      return `${price}  paystile buy ${base}${path}${how} --max-amount '${most}'`
+      return `${price}  paystile buy ${address}${how} --max-amount '${most}'`
     }),
   ]
   return {

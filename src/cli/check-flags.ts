@@ -26,8 +26,14 @@ export function checkFlags(rawArgs: readonly string[], args: ArgsDef): void {
       if (rawArgs[at] === undefined || rawArgs[at]!.startsWith('--')) faults.push(`${flag} needs a value.`)
     }
   }
-  const wanted = Object.values(args).filter(({ type }) => type === 'positional')
+  const named = Object.entries(args).filter(([, { type }]) => type === 'positional')
+  const wanted = named.map(([, arg]) => arg)
   const several = wanted.some(({ valueHint }) => valueHint === SEVERAL)
+  const [missing] = named.slice(positionals).filter(([, { required }]) => required !== false)
+  if (faults.length === 0 && missing) {
+    const [name, { description = '' }] = missing
+    faults.push(`An argument is missing, ${name.toUpperCase()}: ${description}`)
+  }
   if (faults.length === 0 && !several && positionals > wanted.length) {
     faults.push(`There is an argument too many: ${rawArgs.join(' ')}`)
   }

@@ -24,7 +24,7 @@ export function describeImport(told: Told): Report {
   const of = (kind: string) => imported.filter((one) => one.kind === kind)
   const same = of('same').length
   const lines: Line[] = [
-    `${plan.title} (OpenAPI ${description.openapi}): ${imported.length} routes${backend.now === undefined ? '' : `, answered by ${backend.now}`}.`,
+    `${plan.title} (OpenAPI ${description.openapi}): ${imported.length === 1 ? '1 route' : `${imported.length} routes`}${backend.now === undefined ? '' : `, answered by ${backend.now}`}.`,
     ...table([
       ...of('added').map(({ route }) => ['added', nameOf(route), priceOf(route), route.routeId]),
       ...of('changed').map(({ route, changes }) => [

@@ -76,8 +76,8 @@ function summaryOf(result: Reconciliation, place: string, more: readonly string[
   const { network, fromBlock, toBlock, challenges, movements, refundsWaiting, credits } = result
   return [
     `${network}, blocks ${fromBlock} to ${toBlock}`,
-    `${challenges} paid challenges of ${place}`,
-    `${movements.incoming} transfers in, ${movements.outgoing} out`,
+    `${challenges} paid ${challenges === 1 ? 'challenge' : 'challenges'} of ${place}`,
+    `${movements.incoming} ${movements.incoming === 1 ? 'transfer' : 'transfers'} in, ${movements.outgoing} out`,
     ...(refundsWaiting > 0 ? [`${refundsWaiting} refunds on their way`] : []),
     ...(credits ? [`${credits.sold} credits sold, ${credits.spent} spent`] : []),
     ...more,

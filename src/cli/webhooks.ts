@@ -72,11 +72,14 @@ export function showOne(terminal: Terminal, key: string): Promise<Report> {
   return withBackstage(terminal, 'look', async (backstage) => {
     const path = `/webhooks/deliveries/${key.split('/').map(encodeURIComponent).join('/')}`
     const item = await read<ShownDelivery & { body?: WebhookBody }>(backstage, path)
+    const { endpoints } = await read<Endpoints>(backstage, '/webhooks')
     return {
       lines: [
-        lineOf(item, new Map([[item.endpoint, item.endpoint]])),
-        ...item.answers.map(({ at, status, text }) => `    ${at}  ${status ?? 'no answer'}  ${text}`),
-        ...(item.body ? [JSON.stringify(item.body, null, 2)] : []),
+        lineOf(item, new Map(endpoints.map(({ id, host }) => [id, host]))),
+        ...item.answers.map(({ at, status, text }) =>
+          `    ${at}  ${status ?? 'no answer'}  ${text}`.trimEnd(),
+        ),
+        ...(item.body ? JSON.stringify(item.body, null, 2).split('\n') : []),
       ],
       json: { via: backstage.via, ...item },
     }
@@ -123,7 +126,7 @@ export function testEndpoints(terminal: Terminal): Promise<Report> {
     return {
       lines: results.map(({ host, ok, status, text }) => ({
         level: ok ? ('ok' as const) : ('error' as const),
-        text: `${host} ${status === null ? text : `answers ${status} ${text}`}`,
+        text: `${host} ${status === null ? text : `answers ${status} ${text}`}`.trimEnd(),
       })),
       json: { via: backstage.via, results },
       failed: results.some(({ ok }) => !ok),

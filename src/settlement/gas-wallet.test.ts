@@ -45,6 +45,7 @@ function setUp({
   signers?: Address[]
   maxFeePerGasWei?: bigint
   maxCallsPerTx?: number
+  faucet?: string
 } = {}) {
   const { fake, chain } = createFakeChain()
   const store = createMemoryStore()
@@ -157,6 +158,14 @@ test('several wallets share the work, and an empty one is left out', async () =>
   await clock.advance(5_000)
   const batches = await wallet.makeBatches(sendables(4, 'q'))
   expect(batches.every((batch) => rowOf(batch).wallet === B)).toBe(true)
+})
+
+test('on a test network an empty wallet is told where its coin is free', async () => {
+  const { wallet, fake } = setUp({ faucet: 'https://faucet.example' })
+  fake.walletOf(A).balanceWei = 0n
+  expect(await wallet.unavailable()).toMatch(
+    /may cost [\d.]+\. Test ETH is free at https:\/\/faucet\.example$/,
+  )
 })
 
 test('an empty wallet is alerted once, and again after it was filled and emptied', async () => {

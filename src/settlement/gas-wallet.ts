@@ -41,6 +41,7 @@ export function createGasWallet({
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
   symbol = 'ETH',
+  faucet,
   alsoKeeps = [],
 }: {
   chainId: number
@@ -56,6 +57,8 @@ export function createGasWallet({
   bumpAfterMs?: number
   /** The coin that pays for gas. */
   symbol?: string
+  /** Where that coin is free, on a test network. */
+  faucet?: string
   /** Lanes of another wallet on this chain whose transactions are also maintained here. */
   alsoKeeps?: readonly Lane[]
 }): Settlement & { lanes: readonly Lane[] } {
@@ -170,7 +173,8 @@ export function createGasWallet({
       const wallets = surveyed.map(({ lane, balanceWei, needWei }) => {
         return `${lane.address} holds ${coins(balanceWei)} ${symbol}, a transaction may cost ${coins(needWei)}`
       })
-      const message = `the gas wallet is empty: ${wallets.join('; ')}`
+      const free = faucet === undefined ? '' : `. Test ${symbol} is free at ${faucet}`
+      const message = `the gas wallet is empty: ${wallets.join('; ')}${free}`
       if (!alerted) alerts.raise('gas-wallet-empty', message)
       alerted = true
       return message

@@ -124,7 +124,10 @@ test('leaving, reloading and logging out ask before they lose what was typed, an
 
 test('a session that ends while something is typed does not take it along', async () => {
   const { page, close } = await openSetup()
+  // The check of what was typed is awaited: answered without the session, it would show the login before the click.
+  const checked = page.waitForResponse(/api\/check$/)
   await page.getByLabel('Name optional').fill('Typed for an hour')
+  await (await checked).finished()
   await page.context().clearCookies()
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.locator('#token').waitFor()

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { findNetwork } from '../../src/protocol/networks.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { startBackend, type TestBackend } from '../e2e/routes-world.ts'
 import { startWebhookReceiver } from '../e2e/webhook-receiver.ts'
@@ -81,7 +82,13 @@ test('a wallet, one thing to sell, live: and the seller buys it with test money 
     await shop.getByText('"sky": "clear"').waitFor()
     await page.getByText('Sold: weather for $0.01').waitFor()
     await inspect(page, 'live-sold')
-    await page.getByRole('link', { name: 'see the sale' }).click()
+    const faucet = page.getByRole('link', { name: 'faucet' })
+    expect(await faucet.getAttribute('href')).toBe(findNetwork('testnet')!.faucets!.token)
+    await page.getByRole('button', { name: 'Change the settings' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    // It was not configured when the page was loaded, and is now.
+    await page.getByRole('link', { name: 'Dashboard' }).click()
+    await page.locator('.challenges tbody tr').first().click()
     await page.getByRole('dialog').getByText('Delivered').first().waitFor()
     expect(wallet.signed).toHaveLength(1)
     expect(await chain.balanceOf(buyer.address)).toBe(40_000n)

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -134,4 +136,35 @@ test('a call that the backend fails says so, and the money goes back', async () 
   const command = paying('buy', `${base}/weather/oslo`, '--max-amount', '$0.01')
   const { code, errors } = await cli(env(), ...command)
   expect([code, errors]).toEqual([1, expect.stringContaining('It was not delivered:')])
+})
+
+test('a gateway below a path is listed without a limit, with embedded routes where they are', async () => {
+  const routes = [{ routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' }]
+  const documents: Record<string, unknown> = {
+    '/pay/discover': { plans: [{ planId: 'hourly', unitAmount: '$0.25' }], routes },
+    '/pay/openapi.json': { paths: { '/weather/{city}': { servers: [{ url: '/' }] } } },
+  }
+  const server = createServer(({ url, headers }, response) => {
+    const found = documents[url ?? '']
+    const origin = `http://${headers.host}`
+    response.writeHead(found ? 200 : 404).end(JSON.stringify(found ?? {}).replace('"/"', `"${origin}"`))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, output } = await cli({}, 'buy', `${origin}/pay`)
+  server.close()
+  expect([code, output.trimEnd().split('\n')]).toEqual([
+    0,
+    [
+      `$0.25  paystile buy ${origin}/pay --plan hourly --max-amount '$0.25'`,
+      `$0.01  paystile buy ${origin}/weather/:city --max-amount '$0.01'`,
+    ],
+  ])
+})
+
+test('a command without its argument says what it is', async () => {
+  expect(await cli({}, 'buy')).toMatchObject({
+    code: 1,
+    errors: 'An argument is missing, URL: a paid call, or a gateway: then it lists what is sold\n',
+  })
 })

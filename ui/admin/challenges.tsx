@@ -67,7 +67,7 @@ export function Challenges({
           value={filter.kind}
           onChange={(event) => setFilter({ ...filter, kind: event.currentTarget.value })}
         >
-          <option value="">Plans and routes</option>
+          <option value="">Every item</option>
           <option value="plan">Plans</option>
           <option value="route">Routes</option>
         </select>

@@ -82,4 +82,6 @@ function refundNote({ waiting, failed }: Overview['refunds']): string {
   return parts.length === 0 ? 'None waiting' : parts.join(', ')
 }
 
-const money = (dollars: number): string => `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`
+/** Four decimals below ten cents, but no zeros beyond cents. */
+const money = (dollars: number): string =>
+  `$${dollars.toFixed(dollars < 0.1 ? 4 : 2).replace(/(\.\d\d)0+$/, '$1')}`

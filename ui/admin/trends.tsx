@@ -81,7 +81,8 @@ const salesOf = (points: SeriesPoint[]): ChartSeries[] =>
 
 function shortUsd(dollars: number): string {
   if (dollars >= 1000) return `$${(dollars / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`
-  return `$${dollars.toLocaleString('en-US', { maximumFractionDigits: dollars < 1 ? 3 : 2 })}`
+  const minimumFractionDigits = dollars > 0 && dollars < 1 ? 2 : 0
+  return `$${dollars.toLocaleString('en-US', { minimumFractionDigits, maximumFractionDigits: dollars < 1 ? 3 : 2 })}`
 }
 
 function readout(point: SeriesPoint, view: View): JSX.Element {

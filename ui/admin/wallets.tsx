@@ -69,12 +69,28 @@ function WalletList({ wallets }: { wallets: WalletView[] }): JSX.Element {
           {wallet.message && (
             <p class={`field-message ${wallet.level}`}>
               <Icon name={wallet.level} />
-              <span>{wallet.message}</span>
+              <span>
+                {wallet.message}
+                {wallet.faucetUrl && <Faucet url={wallet.faucetUrl} symbol={wallet.symbol} />}
+              </span>
             </p>
           )}
         </li>
       ))}
     </ul>
+  )
+}
+
+function Faucet({ url, symbol }: { url: string; symbol: string }): JSX.Element {
+  return (
+    <>
+      {'. '}
+      <a href={url} target="_blank" rel="noreferrer">
+        Get test {symbol}
+        <Icon name="external" />
+        <span class="off-screen"> (faucet, new tab)</span>
+      </a>
+    </>
   )
 }
 

@@ -61,14 +61,15 @@ function walletsOf(sum: number, several: boolean): Overview['wallets'] {
       {
         ...at(GAS_WALLET),
         ...{ role: 'gas', ethWei, symbol: coin, level: isLow ? 'warn' : 'ok' },
-        ...(isLow && { daysLeft: 4.6, message: LOW_GAS }),
+        ...(isLow && { daysLeft: 4.6, message: LOW_GAS, faucetUrl: GAS_FAUCET }),
       },
       { ...at(SELLER), role: 'refund', usdcMicro, symbol: 'USDC', level: 'ok' },
     ] as Overview['wallets']
   })
 }
 
-const LOW_GAS = 'Enough for about 4 days at the rate of the last week. Send it some ETH.'
+const LOW_GAS = 'ETH for about 4.6 days at the present rate'
+const GAS_FAUCET = 'https://docs.base.org/base-chain/network-information/network-faucets'
 
 function networksOf(sales: ChallengeItem[], nowMs: number): Overview['networks'] {
   return FIXTURE_NETWORKS.map(({ network, name, coin }, index) => {

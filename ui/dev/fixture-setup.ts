@@ -64,6 +64,7 @@ const NETWORKS: NetworkChoice[] = (
   testnet,
   coin,
   facilitator,
+  ...(testnet && { faucet: 'https://faucet.circle.com' }),
 }))
 
 export function stateOf(saved: SetupInput | undefined, locked: Record<string, string>): SetupState {

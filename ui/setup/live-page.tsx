@@ -13,6 +13,8 @@ export interface Sold {
   routes: RouteRow[]
   /** Only test money is taken. */
   testnet: boolean
+  /** Where the test money of the preferred network is free. */
+  faucet?: string
   /** People can pay by hand. */
   hasPages: boolean
 }
@@ -53,7 +55,7 @@ export function LivePage({ sold, onEdit }: { sold: Sold; onEdit: () => void }): 
           {testPage !== undefined && (
             <li>
               <h2>Buy it yourself, with test money</h2>
-              <TestPurchase href={testPage} />
+              <TestPurchase href={testPage} faucet={sold.faucet} />
             </li>
           )}
           <li>

@@ -45,6 +45,7 @@ export function SaveBar({
       onLive({
         ...{ url: answer.url, plans, routes },
         testnet: networks.every(({ network }) => network?.testnet === true),
+        ...(networks[0]?.network?.faucet && { faucet: networks[0].network.faucet }),
         hasPages: !/^(off|false|0)$/i.test(values.SHOP_WINDOW ?? ''),
       })
       scrollTo(0, 0)

@@ -12,6 +12,8 @@ export function SetupApp({ frame }: { frame: Frame }): JSX.Element {
   const [state, setState] = useState<SetupState>()
   const [fault, setFault] = useState('')
   const [live, setLive] = useState<Sold>()
+  /** The session was read before: what this page has started since is not in it. */
+  const [hasStarted, setStarted] = useState(false)
 
   const load = useCallback(async () => {
     setFault('')
@@ -23,6 +25,10 @@ export function SetupApp({ frame }: { frame: Frame }): JSX.Element {
   }, [])
   useEffect(() => void load(), [load])
 
+  const goLive = (sold: Sold): void => {
+    setStarted(true)
+    setLive(sold)
+  }
   const again = (): void => {
     setState(undefined)
     setLive(undefined)
@@ -31,13 +37,13 @@ export function SetupApp({ frame }: { frame: Frame }): JSX.Element {
   return (
     <>
       <Header
-        frame={live ? { ...frame, session: { ...frame.session, configured: true } } : frame}
+        frame={hasStarted ? { ...frame, session: { ...frame.session, configured: true } } : frame}
         here="setup"
       />
       {live ? (
         <LivePage sold={live} onEdit={again} />
       ) : state ? (
-        <SetupForm state={state} onLive={setLive} />
+        <SetupForm state={state} onLive={goLive} />
       ) : (
         <main class="page-note" id="main">
           {fault === '' ? (

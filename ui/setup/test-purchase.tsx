@@ -4,7 +4,6 @@ import { basePath, get } from '../shared/api.ts'
 import type { ChallengeItem, ChallengePage } from '../shared/wire.ts'
 import type { Sold } from './live-page.tsx'
 
-const FAUCET = 'https://faucet.circle.com'
 const ASK_MS = 2_000
 
 /** The page at which a person buys the first thing that is sold; undefined: it has none. */
@@ -12,12 +11,15 @@ export function buyPage({ url, plans, routes, hasPages }: Sold): string | undefi
   if (!hasPages) return undefined
   const plan = plans.find(({ planId }) => planId !== '')
   if (plan) return `${url}/x402/plans/${encodeURIComponent(plan.planId)}`
-  const route = routes.find(({ free, path, method }) => !free && path !== '' && method === 'GET')
+  // A metered call is paid by programs alone.
+  const route = routes.find(
+    ({ free, path, method, schemas }) => !free && path !== '' && method === 'GET' && !schemas.scheme,
+  )
   return route && `${url}${route.path.replaceAll(':', '')}`
 }
 
 /** Buys from the new gateway as a person would, with test money, and shows the sale when it is there. */
-export function TestPurchase({ href }: { href: string }): JSX.Element {
+export function TestPurchase({ href, faucet }: { href: string; faucet: string | undefined }): JSX.Element {
   const [since, setSince] = useState<number>()
   const [sale, setSale] = useState<ChallengeItem>()
   useEffect(() => {
@@ -36,10 +38,15 @@ export function TestPurchase({ href }: { href: string }): JSX.Element {
   return (
     <>
       <p class="hint">
-        It opens the page that people pay at. You need a wallet in this browser, with test USDC from the{' '}
-        <a href={FAUCET} rel="noreferrer noopener" target="_blank">
-          faucet
-        </a>
+        It opens the page that people pay at. You need a wallet in this browser, with test money
+        {faucet && (
+          <>
+            {' from the '}
+            <a href={faucet} rel="noreferrer noopener" target="_blank">
+              faucet
+            </a>
+          </>
+        )}
         ; no gas.
       </p>
       <div class="buttons">

@@ -28,6 +28,8 @@ export interface NetworkChoice {
   coin: string
   /** A facilitator is known that settles there. */
   facilitator: boolean
+  /** Where test tokens are free. */
+  faucet?: string
 }
 
 export type SettingValue = string | ReadonlyArray<Record<string, unknown>>
@@ -129,6 +131,8 @@ export interface WalletView {
   daysLeft?: number | null
   level: Level
   message?: string
+  /** On a test network, where what the message asks for is free. */
+  faucetUrl?: string
 }
 
 export interface AlertView {

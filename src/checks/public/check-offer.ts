@@ -1,4 +1,5 @@
 import { decodeJsonObject } from '../../protocol/base64.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import type { Check, Finding } from '../run-checks.ts'
 import { isObject, type PublicOperation } from './public-document.ts'
 
@@ -41,11 +42,13 @@ function readOffer({ status, headers }: Response): { offered: string } | { fault
   if (missing !== undefined) {
     return { fault: `does not describe its ${missing}: extensions.bazaar has no schema of it` }
   }
-  if (!/\bmethod="evm"/.test(headers.get('www-authenticate') ?? '')) {
+  // MPP has no metered calls.
+  const isMetered = accepts.every((one) => Object(one).scheme === UPTO_SCHEME)
+  if (!isMetered && !/\bmethod="evm"/.test(headers.get('www-authenticate') ?? '')) {
     return { fault: 'has no MPP challenge in WWW-Authenticate' }
   }
   const networks = accepts.map((one) => String(Object(one).network)).join(', ')
-  return { offered: `x402 on ${networks}, MPP, input and output described` }
+  return { offered: `x402 on ${networks}, ${isMetered ? 'metered' : 'MPP'}, input and output described` }
 }
 
 const FIELDS = ['scheme', 'network', 'asset', 'amount', 'payTo']

@@ -160,6 +160,12 @@ describe('what a directory would say', () => {
     expect(await complaints(change)).toEqual([expect.stringContaining(told)])
   })
 
+  test('a metered call is offered without MPP', async () => {
+    const accepts = required.accepts.map((entry) => ({ ...entry, scheme: 'upto' }))
+    const metered = offer({ ...required, accepts }, { 'www-authenticate': 'Bearer' })
+    expect(await complaints({ 'GET /weather': metered })).toEqual([])
+  })
+
   test.each<[string, Replies, string]>([
     ['no card', {}, 'error agent card: /.well-known/agent-card.json answers 404, and no agent card'],
     [

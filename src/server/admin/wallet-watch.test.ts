@@ -64,12 +64,19 @@ test('days left are computed from decreases only; sending ETH to the wallet does
   expect(await gas()).toMatchObject({ daysLeft: 100, level: 'ok' })
   holds.ethWei = ETH / 2000n
   pass(12 * HOUR_MS)
-  expect(await gas()).toMatchObject({ level: 'error', message: expect.stringContaining('send it ETH') })
+  expect(await gas()).toMatchObject({
+    level: 'error',
+    message: expect.stringContaining('send it ETH'),
+    faucetUrl: network.faucets!.gas,
+  })
   expect((await gas()).explorerUrl).toBe('https://sepolia.basescan.org/address/0x1')
 })
 
 test('a refund wallet that holds less than the refunds due is an error', async () => {
   const { wallets } = watch({ ethWei: ETH, usdcMicro: 5n })
   expect((await wallets.look(() => 5n))[1]).toMatchObject({ level: 'ok', usdcMicro: '5' })
-  expect((await wallets.look(() => 6n))[1]).toMatchObject({ level: 'error' })
+  expect((await wallets.look(() => 6n))[1]).toMatchObject({
+    level: 'error',
+    faucetUrl: network.faucets!.token,
+  })
 })

@@ -16,6 +16,8 @@ export interface WatchedWallet {
   daysLeft?: number | null
   level: 'ok' | 'warn' | 'error'
   message?: string
+  /** On a test network, where what the message asks for is free. */
+  faucetUrl?: string
 }
 
 /** The balances of the seller's wallets, read from the chain on demand and at most once a minute. */
@@ -88,6 +90,7 @@ export function createWalletWatch(
       : null
     const { symbol } = network.native
     const { symbol: token } = network.token
+    const { faucets } = network
     const shown = { network: network.id, role, address, explorerUrl, level: 'ok' as const }
     if (ethWei === undefined) {
       const short = role === 'refund' && usdcMicro !== undefined && usdcMicro < owedMicro
@@ -98,26 +101,31 @@ export function createWalletWatch(
         ...(short && {
           level: 'error',
           message: `holds less ${token} than the refunds that wait; send it ${token}`,
+          ...(faucets && { faucetUrl: faucets.token }),
         }),
       }
     }
     const days = daysLeft(keyOf(network, address), ethWei)
     const gas = { ...shown, symbol, ethWei: ethWei.toString(), daysLeft: days }
+    const free = faucets && { faucetUrl: faucets.gas }
     if (needWei !== undefined && ethWei < needWei) {
       return {
         ...gas,
         level: 'error',
         message: `too little ${symbol} for a full transaction; send it ${symbol}`,
+        ...free,
       }
     }
     if (days !== null && days < WARN_DAYS) {
-      return { ...gas, level: 'warn', message: `${symbol} for about ${days} days at the present rate` }
+      const message = `${symbol} for about ${days} days at the present rate`
+      return { ...gas, level: 'warn', message, ...free }
     }
     if (needWei !== undefined && ethWei < 10n * needWei) {
       return {
         ...gas,
         level: 'warn',
         message: `${symbol} for fewer than ten full transactions; send it ${symbol}`,
+        ...free,
       }
     }
     return gas

@@ -34,7 +34,10 @@ test('all known networks can be chosen, and described ones', () => {
   const described = { id: 'eip155:100', word: 'gnosis', name: 'Gnosis', testnet: false, token, ...rest }
   const { networks, values } = stateOf({}, { NETWORKS: JSON.stringify([described]) })
   expect(networks[0]).toMatchObject({ word: 'base', aliases: ['mainnet'], name: 'Base', facilitator: true })
-  expect(networks.find(({ word }) => word === 'base-sepolia')?.name).toBe('Base Sepolia (test money)')
+  expect(networks.find(({ word }) => word === 'base-sepolia')).toMatchObject({
+    name: 'Base Sepolia (test money)',
+    faucet: 'https://faucet.circle.com',
+  })
   expect(networks.at(-1)).toEqual({
     id: 'eip155:100',
     word: 'gnosis',

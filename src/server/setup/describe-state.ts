@@ -32,6 +32,8 @@ interface NetworkChoice {
   coin: string
   /** A facilitator is known that settles there. */
   facilitator: boolean
+  /** Where test tokens are free. */
+  faucet?: string
 }
 
 /** What the setup page shows. Of a secret it shows only that it is set, and a hint which one it is. */
@@ -78,6 +80,7 @@ function choiceOf({
   testnet,
   native,
   facilitatorUrl,
+  faucets,
 }: Network): NetworkChoice {
   return {
     id,
@@ -89,6 +92,7 @@ function choiceOf({
     testnet,
     coin: native.symbol,
     facilitator: facilitatorUrl !== null,
+    ...(faucets && { faucet: faucets.token }),
   }
 }
 

@@ -15,6 +15,7 @@ export interface Seller {
 export interface PageFrame {
   /** The document up to its main part. The seller's name is its heading, unless the page has another. */
   open(title: string, nameTag?: 'h1' | 'span'): string
+  /** Empty: the page has no script. */
   close(script: string): string
   headers(script: string, more?: { connects?: boolean; images?: readonly string[] }): Record<string, string>
 }
@@ -39,8 +40,7 @@ export function createPageFrame(seller: Seller): PageFrame {
 <div class="page">
 <header class="seller">${logo}<${nameTag}>${escapeHtml(seller.name)}</${nameTag}></header>
 `,
-    close: (script) => `</div>
-<script>${script}</script>
+    close: (script) => `</div>${script === '' ? '' : `\n<script>${script}</script>`}
 </body>
 </html>
 `,

@@ -17,7 +17,7 @@ pre { margin: .5rem 0; padding: .75rem; max-height: 26rem; overflow: auto; backg
 .price { margin: .75rem 0 0; font-size: 2rem; font-weight: 650; line-height: 1.2 } .price small { display: inline-block; font-size: 1rem; line-height: 1.4; font-weight: 400; color: var(--soft) }
 .items { list-style: none; margin: 1rem 0 0; padding: 0 } .items li { display: grid; grid-template-columns: 1fr auto; gap: 0 1.5rem; padding: .85rem 0; border-top: 1px solid var(--line) } .items li:first-child { border: 0; padding-top: 0 } .items li:last-child { padding-bottom: 0 }
 .items .what { font-weight: 600 } .items .cost { font-weight: 650; text-align: right; white-space: nowrap } .items .more { grid-column: 1 / -1 } .items p { margin: .15rem 0 }
-.copied { position: relative } .copied button { position: absolute; top: .5rem; right: .5rem } .copied pre { padding-right: 5.5rem }
+.copied { position: relative } .copied button { position: absolute; top: .5rem; right: .5rem } .copied pre { max-height: none } .copied button + pre::before { content: ""; float: right; width: 5rem; height: 1.5rem }
 button, .button { display: inline-block; min-height: 2.75rem; padding: .55rem 1.1rem; font: inherit; font-weight: 600; line-height: 1.5; text-decoration: none; color: var(--text); background: var(--card); border: 1px solid var(--line); border-radius: .5rem; cursor: pointer }
 button.main, .button.main { color: var(--on-accent); background: var(--accent); border-color: var(--accent) } button.tiny { min-height: 0; padding: .15rem .6rem; font-size: .875rem }
 button:disabled { opacity: .6; cursor: default } :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
@@ -28,7 +28,7 @@ fieldset { margin: 1.25rem 0 0; padding: 0; border: 0 } legend { padding: 0; mar
 .note { margin: 1.25rem 0 0; padding: .75rem 1rem; background: var(--sunken); border: 1px solid var(--line); border-left: .3rem solid var(--soft); border-radius: .5rem } .note.good { border-left-color: var(--good) } .note.wait { border-left-color: var(--wait) } .note.bad { border-left-color: var(--bad) } .note p { color: var(--text) } .note p:first-child { margin-top: 0 } .note p:last-child { margin-bottom: 0 }
 iframe { width: 100%; height: 24rem; margin: .5rem 0; background: #fff; border: 1px solid var(--line); border-radius: .5rem } .shown { display: block; max-width: 100%; margin: .5rem 0; border: 1px solid var(--line); border-radius: .5rem }
 dl { display: grid; grid-template-columns: 9rem 1fr; align-items: baseline; gap: .5rem 1rem; margin: 1rem 0 0 } dt { color: var(--soft) } dd { margin: 0; min-width: 0 }
-@media (max-width: 32rem) { .page { padding: 1rem .75rem 2rem } .card { padding: 1.25rem 1rem } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .5rem } .copied button { position: static; display: block; margin: 0 0 .25rem auto } .copied pre { padding-right: .75rem } code, pre, .mono { font-size: .8125rem } .items li { gap: 0 .75rem } .row > button { flex: 1 1 auto } }
+@media (max-width: 32rem) { .page { padding: 1rem .75rem 2rem } .card { padding: 1.25rem 1rem } dl { grid-template-columns: 1fr; gap: 0 } dd { margin-bottom: .5rem } .copied button { position: static; display: block; margin: 0 0 .25rem auto } .copied button + pre::before { content: none } code, pre, .mono { font-size: .8125rem } .items li { gap: 0 .75rem } .row > button { flex: 1 1 auto } }
 `
 
 const DEFAULT_COLOR = '#0b57b0'

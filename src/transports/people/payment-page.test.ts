@@ -74,6 +74,16 @@ test('no text ends an element, and the seller’s own nodes are not told', () =>
   expect(data.networks[0].rpcUrls).toEqual(NETWORKS[1]!.rpcUrls)
 })
 
+test('a metered call is shown with its maximum and a command, and no script takes a payment for it', () => {
+  const metered = terms('Ask a model', '20000')
+  const accepts = metered.accepts.map((entry) => ({ ...entry, scheme: 'upto' }))
+  const { body, headers } = createPaymentPage(parts).show(challenge({ ...metered, accepts }))
+  expect(body).toContain('up to $0.02 <small>')
+  expect(body).toContain('--max-amount &#39;$0.02&#39;')
+  expect(body).not.toContain('<script')
+  expect(headers['payment-required']).toBeDefined()
+})
+
 test('a 402 without terms is left as it is', () => {
   const reply: Reply = { status: 402, headers: {}, body: 'x' }
   expect(createPaymentPage(parts).show(reply)).toBe(reply)

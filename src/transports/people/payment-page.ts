@@ -3,6 +3,7 @@ import type { RefundTerms } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import { escapeHtml } from '../http/render-receipt.ts'
 import type { Reply } from '../http/reply.ts'
 import { createPageFrame, inlineJson, type Seller } from './page-frame.ts'
@@ -52,15 +53,16 @@ export function createPaymentPage(parts: PaymentPageParts): PaymentPage {
   const frame = createPageFrame(seller)
   const headers = frame.headers(bundle, { connects: true, images: ['data:', 'blob:'] })
   const networks = parts.networks.map(shownToWallets)
-  const end = `<p class="soft small">${[
+  const shop = shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`
+  const end = `<footer class="soft small">${[
     'The payment is a signature: the wallet needs no coins for gas.',
     refunds?.policy === 'automatic' && 'If it cannot be delivered, your money goes back automatically.',
     refunds?.policy === 'manual' && 'If it cannot be delivered, the seller sends your money back by hand.',
-    shopUrl && `<a href="${escapeHtml(shopUrl)}">All that is sold here</a>`,
+    shop,
   ]
     .filter(Boolean)
-    .join(' ')}</p>
-${frame.close(bundle)}`
+    .join(' ')}</footer>
+`
 
   return {
     isWanted: isNavigation,
@@ -72,14 +74,14 @@ ${frame.close(bundle)}`
       const { description, method, url } = terms.resource
       const plan = terms.accepts[0]?.extra?.planId
       const data: PayOffer = { terms, networks }
+      const isMetered = terms.accepts.every(({ scheme }) => scheme === UPTO_SCHEME)
       const body = `${frame.open(`${description} · ${seller.name}`)}<main class="card">
 <p class="soft mono">${escapeHtml(plan === undefined ? `${method} ${shownPath(url)}` : `plan ${plan}`)}</p>
 <h1>${escapeHtml(description)}</h1>
-<p class="price">${priceOf(terms, networks)}</p>
-<div id="pay"><noscript><p class="note wait">To pay here with a wallet, allow JavaScript. Programs need none: the terms are in the header PAYMENT-REQUIRED.</p></noscript></div>
+<p class="price">${isMetered ? 'up to ' : ''}${priceOf(terms, networks)}</p>
+${isMetered ? forPrograms(terms, networks) : `<div id="pay">${WITHOUT_SCRIPT}</div>`}
 </main>
-<script type="application/json" id="offer">${inlineJson(data)}</script>
-${end}`
+${isMetered ? `<footer class="soft small">${shop ?? ''}</footer>\n${frame.close('')}` : `<script type="application/json" id="offer">${inlineJson(data)}</script>\n${end}${frame.close(bundle)}`}`
       return {
         status: challenge.status,
         headers: { ...challenge.headers, ...headers },
@@ -88,6 +90,19 @@ ${end}`
       }
     },
   }
+}
+
+const WITHOUT_SCRIPT =
+  '<noscript><p class="note wait">To pay here with a wallet, allow JavaScript. Programs need none: the terms are in the header PAYMENT-REQUIRED.</p></noscript>'
+
+/** The script of this page signs fixed prices only: a metered call is left to programs. */
+function forPrograms({ accepts, resource }: PaymentRequired, networks: readonly PayNetwork[]): string {
+  const [first] = accepts
+  const decimals = networks.find(({ id }) => id === first?.network)?.decimals ?? 6
+  const most = first ? dollars(first.amount, decimals) : '$0.05'
+  const command = `npx paystile buy '${resource.url.replaceAll("'", '%27')}' --max-amount '${most}'`
+  return `<div class="note wait"><p>What it costs is known afterwards: the call decides, up to this price. Such a call cannot be paid from a browser; a program pays it, for example</p>
+<pre>${escapeHtml(command)}</pre></div>`
 }
 
 function priceOf({ accepts }: PaymentRequired, networks: readonly PayNetwork[]): string {

@@ -1,4 +1,5 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import { type Offer, type PaidRoute, type Plan, paidRoutes, routeBase } from '../onboarding/offer.ts'
 
 /** A text to copy, with what it is for. */
@@ -94,12 +95,14 @@ const js = (value: unknown): string => JSON.stringify(value)
 
 function code(parts: TextParts, what: Plan | PaidRoute): ReadyText {
   const most = 'most' in what ? what.most : what.unitAmount
-  const registered = parts.networks.map(({ id }) => `  .register(${js(id)}, new ExactEvmScheme(account))`)
+  const isMetered = 'path' in what && what.scheme === UPTO_SCHEME
+  const scheme = isMetered ? 'UptoEvmScheme' : 'ExactEvmScheme'
+  const registered = parts.networks.map(({ id }) => `  .register(${js(id)}, new ${scheme}(account))`)
   const hasValues = 'path' in what && what.path.includes('/:')
   return {
     title: 'In code',
-    hint: `First: npm install @x402/fetch @x402/evm viem. It pays from the key in BUYER_PRIVATE_KEY.${hasValues ? ' Put a value of your own for each YOUR_ word.' : ''}`,
-    text: `import { ExactEvmScheme } from '@x402/evm'
+    hint: `First: npm install @x402/fetch @x402/evm viem. It pays from the key in BUYER_PRIVATE_KEY.${hasValues ? ' Put a value of your own for each YOUR_ word.' : ''}${isMetered ? ' The price is a maximum, and the wallet must have let Permit2 move its USDC.' : ''}`,
+    text: `import { ${scheme} } from '@x402/evm${isMetered ? '/upto/client' : ''}'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 

@@ -38,6 +38,14 @@ const page = (window: ShopWindow, headers: Record<string, string> = {}, method =
   window(new Request('https://api.example.com/pay/', { method, headers }))
 const bodyOf = (more: Partial<typeof parts>): string => page(createShopWindow({ ...parts, ...more })).body!
 
+test('the code for a metered call signs a maximum, and the call is not opened in a browser', () => {
+  const chat = { routeId: 'chat', method: 'GET', path: '/chat', scheme: 'upto', maxAmount: '$0.02' } as const
+  const only = { discovery: { ...parts.discovery, plans: [], routes: [chat] } }
+  const texts = readyTexts({ ...parts, ...only } as TextParts)
+  expect(texts.at(-1)?.text).toContain(`import { UptoEvmScheme } from '@x402/evm/upto/client'`)
+  expect(bodyOf(only)).not.toContain('Open and pay with a wallet')
+})
+
 test('it says what is sold, for how much, on which networks, and how to buy', () => {
   const body = bodyOf({ networks: [base!, NETWORKS.find(({ word }) => word === 'polygon')!] })
   for (const words of [

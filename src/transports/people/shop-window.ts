@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import { headerOf } from '../http/native-request.ts'
 import { escapeHtml } from '../http/render-receipt.ts'
 import type { Reply } from '../http/reply.ts'
@@ -117,9 +118,12 @@ function planItem(parts: ShopParts, { planId, unitAmount, credits, description }
   return item(planId, `${unitAmount}${granted(credits)}`, description, link)
 }
 
-function routeItem(parts: TextParts, { method, path, price, credits, description }: PaidRoute): string {
+function routeItem(
+  parts: TextParts,
+  { method, path, price, credits, description, scheme }: PaidRoute,
+): string {
   // A browser that opens it gets the page that takes the payment.
-  const canOpen = method === 'GET' && !path.includes('/:')
+  const canOpen = method === 'GET' && !path.includes('/:') && scheme !== UPTO_SCHEME
   const link = canOpen
     ? `<p><a href="${escapeHtml(routeBase(parts) + path)}">Open and pay with a wallet</a></p>`
     : ''
@@ -132,9 +136,11 @@ function item(what: string, cost: string, description: string | undefined, more:
 }
 
 function howToBuy(parts: ShopParts): string {
+  const calls = paidRoutes(parts).filter(({ method, scheme }) => method === 'GET' && scheme !== UPTO_SCHEME)
   const ways = [
     parts.sellsPlansByHand && parts.discovery.plans.length > 0 && 'Follow the link of a plan',
-    paidRoutes(parts).some(({ method }) => method === 'GET') && 'open the address of a GET call',
+    calls.length > 0 &&
+      `open the address of a GET call${calls.some(({ path }) => path.includes('/:')) ? ', with a value of yours in place of each :name,' : ''}`,
   ].filter((way) => way !== false)
   const how = ways.join(', or ')
   const byHand =

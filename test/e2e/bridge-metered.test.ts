@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openLedger } from '../../src/bridge/ledger.ts'
+import { createPurchases, type Made } from '../../src/bridge/make-purchases.ts'
+import { createConnections } from '../../src/bridge/mcp-connections.ts'
+import { openOrderBook } from '../../src/bridge/order-book.ts'
+import { fileStorage } from '../../src/buyer/index.ts'
+import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
+import type { DevAccount } from '../../src/testing/index.ts'
+import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
+
+let shop: RoutesWorld
+let folder: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'paystile-metered-'))
+  shop = await startRoutesWorld({
+    options: {
+      routes: [{ routeId: 'chat', method: 'POST', path: '/chat', scheme: 'upto', maxAmount: '$0.02' }],
+    },
+  })
+  shop.backend.answer = (_call, response) =>
+    void response.writeHead(200, { 'settlement-overrides': '{"amount":"1858"}' }).end('hello')
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true })
+  await shop?.stop()
+})
+
+/** The call of a metered route, by a bridge that may spend its maximum twice a day. */
+function open({ account }: DevAccount) {
+  const { chain, baseUrl } = shop.world
+  const own = join(folder, account.address)
+  const ledger = openLedger(join(own, 'ledger.jsonl'))
+  const purchases = createPurchases({
+    ...{ account, maxAmount: '$0.02', maxTotal: '$0.04', maxTotalMicro: 40_000n, maxBytes: 1000 },
+    allowedHosts: [new URL(baseUrl).host],
+    payments: fileStorage(join(own, 'payments')),
+    ledger,
+    book: openOrderBook(own, account.address),
+    connections: createConnections('0', { maxBytes: 1000 }),
+    say: () => {},
+    rpcUrls: { [chain.network]: chain.rpcUrl },
+  })
+  const call = async (body: string) => {
+    const made: Made = await purchases.make(
+      { kind: 'call', method: 'POST', url: `${baseUrl}/chat`, body },
+      undefined,
+    )
+    if (made.kind !== 'answered') throw new Error(made.kind)
+    made.handedOver()
+    return made.result.content.map((part) => ('text' in part ? part.text : '')).join(' ')
+  }
+  return { ledger, call }
+}
+
+test('a metered call counts by what it cost, and the ledger has it as paid', async () => {
+  const { chain } = shop.world
+  const payer = await chain.newBuyer({ micro: 100_000n })
+  await approvePermit2(chain, payer)
+  const { ledger, call } = open(payer)
+  const prompts = ['1', '2', '3']
+  for (const prompt of prompts) expect(await call(prompt)).toMatch(/Paid \$0\.001858 on Base Sepolia/)
+  // By their maxima two would have used up the day.
+  expect(await ledger.spentTodayMicro()).toBe(3n * 1858n)
+  expect(await chain.balanceOf(payer.address)).toBe(100_000n - 3n * 1858n)
+  expect(await ledger.entries()).toMatchObject(
+    prompts.map(() => ({ state: 'paid', amountMicro: 1858n, transaction: expect.stringMatching(/^0x/) })),
+  )
+})
+
+test('a wallet that has not let Permit2 move its money is told so, in words of the bridge', async () => {
+  const payer = await shop.world.chain.newBuyer({ micro: 100_000n })
+  const said = await open(payer).call('1')
+  expect(said).toMatch(/has not let Permit2 move \$0\.02.*call approve\(/)
+  expect(said).not.toContain('approvePermit2')
+})
