@@ -81,7 +81,9 @@ async function compareMoney(shop: Shop, purchases: readonly Purchase[], known: r
   const faults = found.map(({ kind, message }) => `reconcile: ${kind}: ${message}`)
   const incoming = await chain.transfersTo(seller)
   for (const address of new Set(purchases.map(({ buyer }) => buyer.address))) {
-    const back = (await chain.transfersTo(address)).filter(({ from }) => same(from, seller))
+    const back = (await chain.transfersTo(address)).filter(({ from }) =>
+      shop.refundWallets.some((wallet) => same(from, wallet)),
+    )
     const sent = incoming.filter(({ from }) => same(from, address))
     const net = sum(sent) - sum(back)
     const has = known.filter(({ buyer }) => buyer.address === address).length

@@ -1,6 +1,7 @@
 import { postgresFailover, postgresStall } from './postgres-failover.ts'
 import { redisFailover, redisLoss } from './redis-failover.ts'
 import { restore } from './restore.ts'
+import { rotation } from './rotation.ts'
 import { FULL, lineOf, type Scenario, SMALL } from './scenario.ts'
 import { upgrade } from './upgrade.ts'
 
@@ -10,6 +11,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'redis-failover': redisFailover,
   'redis-loss': redisLoss,
   restore,
+  rotation,
   upgrade,
 }
 

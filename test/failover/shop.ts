@@ -14,6 +14,10 @@ export interface Shop {
   /** What every instance is started with, and what commands are run with. A scenario changes it between starts. */
   env: Record<string, string>
   instances: Instance[]
+  /** Who pays refunds: the seller, until a scenario adds another wallet. */
+  refundWallets: string[]
+  /** What the token API accepts of the gateway; empty: everything. */
+  tokenSecrets: string[]
   /** One more instance; the program is that of this version unless another one is named. */
   open(program?: string): Promise<void>
   /** Ends one and starts it again at its port, with the settings of now. */
@@ -26,7 +30,8 @@ export interface Shop {
 }
 
 export async function openShop(store: Record<string, string>): Promise<Shop> {
-  const [chain, tokens] = await Promise.all([startDevChain(), startTokenApi()])
+  const tokenSecrets: string[] = []
+  const [chain, tokens] = await Promise.all([startDevChain(), startTokenApi(tokenSecrets)])
   const instances: Instance[] = []
   const env: Record<string, string> = {
     BASE_URL: 'http://shop.test',
@@ -51,6 +56,8 @@ export async function openShop(store: Record<string, string>): Promise<Shop> {
     chain,
     env,
     instances,
+    refundWallets: [chain.account(0).address],
+    tokenSecrets,
     async open(program) {
       instances.push(await startInstance(env, await freePort(), program))
     },
@@ -88,10 +95,12 @@ export async function openShop(store: Record<string, string>): Promise<Shop> {
 }
 
 /** A token endpoint that keeps its promise: one token per idempotency key. One plan has none to give. */
-async function startTokenApi(): Promise<{ url: string; close(): Promise<void> }> {
+async function startTokenApi(secrets: readonly string[]): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
+    const [, secret = ''] = request.headers.authorization?.split(' ') ?? []
+    if (secrets.length > 0 && !secrets.includes(secret)) return response.writeHead(401).end()
     if (JSON.parse(body).planId === BROKEN_PLAN) return response.writeHead(422).end()
     const token = `token-of-${request.headers['idempotency-key']}`
     return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token }))
