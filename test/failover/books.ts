@@ -14,6 +14,8 @@ export interface Books {
   forgotten: Purchase[]
   /** Who has made the payments that `paystile reconcile` calls unknown to the store, each as often. */
   orphans: string[]
+  /** Payments that it calls unknown and returned. */
+  returned: number
   faults: string[]
 }
 
@@ -50,6 +52,7 @@ export async function compareBooks(shop: Shop, purchases: readonly Purchase[]): 
     paid: agreed.paid,
     forgotten: replays.flatMap(({ purchase, kind }) => (kind === 'forgotten' ? [purchase] : [])),
     orphans: agreed.orphans,
+    returned: agreed.returned,
     faults: [...faults, ...agreed.faults],
   }
 }
@@ -77,7 +80,7 @@ async function replay(shop: Shop, { body, headers, token, refund, unknown }: Pur
 async function compareMoney(shop: Shop, purchases: readonly Purchase[], known: readonly Purchase[]) {
   const { chain } = shop
   const seller = chain.account(0).address
-  const { found, orphans } = await reconcile(shop)
+  const { found, orphans, returned } = await reconcile(shop)
   const faults = found.map(({ kind, message }) => `reconcile: ${kind}: ${message}`)
   const incoming = await chain.transfersTo(seller)
   for (const address of new Set(purchases.map(({ buyer }) => buyer.address))) {
@@ -93,21 +96,22 @@ async function compareMoney(shop: Shop, purchases: readonly Purchase[], known: r
       `${address} has paid ${net} net of refunds, has ${has} things and ${unknown} unknown payments`,
     )
   }
-  return { faults, orphans, paid: incoming.length }
+  return { faults, orphans, returned, paid: incoming.length }
 }
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
 const sum = (list: ReadonlyArray<{ value: bigint }>) => list.reduce((all, { value }) => all + value, 0n)
 
-async function reconcile(shop: Shop): Promise<{ found: Discrepancy[]; orphans: string[] }> {
+async function reconcile(shop: Shop) {
   const { output, errors } = await cliProcess(shop.env, 'reconcile', '--json')
   if (output === '') throw new Error(`reconcile said nothing: ${errors}`)
   const { found } = JSON.parse(output) as { found: Discrepancy[] }
-  const isOrphan = ({ kind, challengeId }: Discrepancy) => kind === 'orphan-payment' && challengeId === null
+  const unknown = found.filter(({ challengeId }) => challengeId === null)
   const payerOf = ({ message }: Discrepancy) => /^0x[0-9a-f]{40}/i.exec(message)?.[0] ?? message
   return {
-    found: found.filter((one) => !isOrphan(one)),
-    orphans: found.filter(isOrphan).map(payerOf),
+    found: found.filter((one) => !unknown.includes(one)),
+    orphans: unknown.filter(({ kind }) => kind === 'orphan-payment').map(payerOf),
+    returned: unknown.filter(({ kind }) => kind === 'refund-unrecorded').length,
   }
 }
 

@@ -1,7 +1,7 @@
 import { compareBooks } from './books.ts'
 import { startLoad } from './load.ts'
 import { startRedisSet } from './redis-set.ts'
-import { type Scenario, seconds, verdictOf } from './scenario.ts'
+import { type Scenario, seconds, unknownOf, verdictOf } from './scenario.ts'
 import { openShop } from './shop.ts'
 
 const SECRET = { SVC_SECRET_KEY: 'one-secret-for-all-instances-of-this-shop' }
@@ -33,7 +33,7 @@ export const redisFailover: Scenario = async ({ buyers, purchases }) => {
       `${underWay} under way when the master was killed`,
       `another named after ${seconds(promotedAt - killedAt)}`,
       `the next sale ${seconds(soldAt - promotedAt)} later`,
-      `${books.orphans.length} payments that the store forgot, all named by reconcile`,
+      unknownOf(books),
     ])
   } finally {
     await shop.stop()
@@ -70,7 +70,7 @@ export const redisLoss: Scenario = async ({ buyers, purchases }) => {
     return verdictOf(
       'redis-loss',
       books,
-      [`${books.orphans.length} payments that the store forgot, all named by reconcile`],
+      [unknownOf(books)],
       before.map(({ body }) => `${body.requestId} was sold before the replicas lost their master`),
     )
   } finally {

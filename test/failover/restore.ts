@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { cliProcess } from '../e2e/cli-terminal.ts'
 import { compareBooks } from './books.ts'
 import { startLoad } from './load.ts'
-import { type Scenario, seconds, verdictOf } from './scenario.ts'
+import { type Scenario, seconds, unknownOf, verdictOf } from './scenario.ts'
 import { openShop } from './shop.ts'
 
 /**
@@ -43,7 +43,7 @@ export const restore: Scenario = async ({ buyers, purchases }) => {
       [
         `backed up in ${seconds(backupMs)} while it sold`,
         `${underWay} under way when the server was killed`,
-        `${books.orphans.length} payments since the backup, all named by reconcile`,
+        unknownOf(books),
       ],
       before.map(({ body }) => `${body.requestId} was sold before the backup and is forgotten`),
     )

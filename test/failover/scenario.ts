@@ -27,10 +27,15 @@ export function verdictOf(name: string, books: Books, seen: string[], faults: st
 }
 
 /** What was acknowledged, and every payment on the chain, must be known to a store that loses nothing. */
-export const losses = ({ forgotten, orphans }: Books): string[] => [
+export const losses = ({ forgotten, orphans, returned }: Books): string[] => [
   ...forgotten.map(({ body }) => `${body.requestId} was acknowledged and is forgotten`),
   ...orphans.map((payer) => `a payment of ${payer} is unknown`),
+  ...(returned > 0 ? [`${returned} payments that went back are unknown`] : []),
 ]
+
+/** What a store that may forget has forgotten: the books agree only if reconcile names each. */
+export const unknownOf = ({ orphans, returned }: Books): string =>
+  `reconcile names ${orphans.length} payments that the store forgot, and ${returned} more that had gone back`
 
 /** One line: what held and what was seen, or what did not. */
 export function lineOf({ name, faults, seen }: Verdict): string {
