@@ -1,9 +1,9 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startPostgres } from '../../src/testing/index.ts'
 import { secretOf } from '../../src/webhooks/sign-webhook.ts'
 import { compareBooks } from './books.ts'
 import { startHookReceiver } from './hook-receiver.ts'
+import { keyPair, restartAll } from './keys.ts'
 import { startLoad } from './load.ts'
 import { losses, type Scenario, verdictOf } from './scenario.ts'
 import { openShop, PRICE, type Shop } from './shop.ts'
@@ -13,23 +13,6 @@ const hookSecret = (byte: number) => secretOf(new Uint8Array(32).fill(byte))
 /** Of the new refund wallet, in prices. */
 const FUNDS = 1000n
 const EVENTS_LIMIT_MS = 60_000
-
-/** A private key, and the public half that stays published when another one signs. */
-function keyPair(kind: 'rsa' | 'ec') {
-  const { privateKey } =
-    kind === 'rsa'
-      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return {
-    secret: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    published: createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString(),
-  }
-}
-
-/** Every instance in turn is stopped and started with the settings of now, while the other one sells. */
-async function restartAll(shop: Shop): Promise<void> {
-  for (const index of shop.instances.keys()) await shop.replace(index, 'SIGTERM')
-}
 
 /**
  * All keys of two instances are replaced while purchases run, as docs/production.md says it: both know the new ones before
