@@ -57,6 +57,12 @@ export async function compareBooks(shop: Shop, purchases: readonly Purchase[]): 
   }
 }
 
+/** A built-in token is signed again by the key of now; what it claims must be the same. */
+function sameGrant(one: string, other: string): boolean {
+  const claimsOf = (token: string) => (token.startsWith('eyJ') ? token.split('.')[1] : token)
+  return claimsOf(one) === claimsOf(other)
+}
+
 type Replay = { kind: 'same' | 'forgotten' | 'wrong'; says?: string }
 
 /** The payment again, as a buyer sends it who has lost the answer. */
@@ -68,7 +74,8 @@ async function replay(shop: Shop, { body, headers, token, refund, unknown }: Pur
       continue
     }
     const { code, accessToken } = answer.body
-    if (token !== undefined && answer.status === 200 && accessToken === token) return { kind: 'same' }
+    if (token !== undefined && answer.status === 200 && sameGrant(accessToken!, token))
+      return { kind: 'same' }
     if (refund && code === 'CHALLENGE_REFUNDED') return { kind: 'same' }
     if (code === 'TX_ALREADY_REDEEMED') return { kind: 'forgotten' }
     if (unknown) return { kind: 'same' }
