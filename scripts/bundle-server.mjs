@@ -6,17 +6,19 @@ import { root } from './prepare.mjs'
 /** What has native parts, or starts threads from files of its own. */
 const APART = ['libsql', 'pino', 'undici', 'prom-client']
 
+const BUILT = join(root, 'dist', 'cli', 'main.js')
+const FOLDER = join(root, 'node_modules', '.cache', 'paystile-server')
+
 /**
  * Bundles the built command line into a few files, for tests that start many servers: those start in half the time, most of
  * which is spent on finding and reading almost a thousand small files. Returns the program's path.
  */
-export async function bundleServer() {
+export async function bundleServer(input = BUILT, folder = FOLDER) {
   // Vite brings it along.
   const rolldown = createRequire(createRequire(import.meta.url).resolve('vite')).resolve('rolldown')
   const { build } = await import(pathToFileURL(rolldown).href)
-  const folder = join(root, 'node_modules', '.cache', 'paystile-server')
   await build({
-    input: join(root, 'dist', 'cli', 'main.js'),
+    input,
     platform: 'node',
     external: APART,
     logLevel: 'warn',

@@ -22,8 +22,8 @@ export function checkPostgresDurability(url: string, mainnet: boolean): Check {
         const settings = new Map(rows.map((row) => [String(row.name), String(row.reset_val)]))
         const lossy = ['fsync', 'full_page_writes'].filter((setting) => settings.get(setting) === 'off')
         // The store turns synchronous_commit on for its own sessions.
-        const own =
-          settings.get('synchronous_commit') === 'off' ? ', with synchronous_commit on for itself' : ''
+        const weak = ['off', 'local'].includes(settings.get('synchronous_commit') ?? '')
+        const own = weak ? ', with synchronous_commit on for itself' : ''
         if (lossy.length === 0)
           return [{ name, level: 'ok', message: `Postgres keeps what it confirms${own}` }]
         return lossy.map(

@@ -33,3 +33,13 @@ test('a password equal to the user name is left out, and one that cannot be deco
   const broken = { ...options, databaseUrl: 'postgres://shop:100%25%zz@db/x' }
   expect(() => secretValues(resolveConfig(broken))).not.toThrow()
 })
+
+test.each([
+  'postgres://shop:s3cret-word@one:5432,two:5432/shop',
+  'redis+sentinel://shop:s3cret-word@one:26379,two:26379/master/0',
+  'redis+cluster://shop:s3cret-word@one:6379,two:6379',
+])('%s: the password is listed although a URL has one host', (url) => {
+  const { databaseUrl: _, ...rest } = options
+  const place = url.startsWith('postgres') ? { databaseUrl: url } : { redisUrl: url }
+  expect(secretValues(resolveConfig({ ...rest, ...place }))).toContain('s3cret-word')
+})

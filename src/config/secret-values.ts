@@ -35,9 +35,13 @@ function secretsOfNetwork({ network, settlement, refundWalletPrivateKey }: Netwo
   return [...found, ...partsOf(settlement.url), ...auth]
 }
 
+/** The hosts after the first, of a database that has standbys, sentinels or nodes: no parser of URLs accepts them. */
+const FURTHER_HOSTS = /^([a-z+]+:\/\/(?:[^@/?#]*@)?[^,@/?#]+),[^@/?#]*/i
+
 /** The password, and parts of path and query that look like keys, as in many RPC URLs. */
-function partsOf(text: string | null): string[] {
-  if (text === null || !URL.canParse(text)) return []
+function partsOf(listed: string | null): string[] {
+  const text = listed?.replace(FURTHER_HOSTS, '$1')
+  if (text === undefined || !URL.canParse(text)) return []
   const { username, password, pathname, searchParams } = new URL(text)
   const isKey = (part: string) => part.length >= SHORTEST_IN_PATH
   const values = [...searchParams].filter(([name, value]) => SECRET_NAMES.test(name) || isKey(value))

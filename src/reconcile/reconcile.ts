@@ -9,7 +9,8 @@ import { comparePayments } from './compare-payments.ts'
 import { compareRefunds } from './compare-refunds.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { indexLedger, type LedgerEntry } from './ledger-index.ts'
-import { createTokenBook } from './token-book.ts'
+import { describeReturned, findReturned } from './returned-payments.ts'
+import { createTokenBook, type Movement } from './token-book.ts'
 
 export interface Reconciliation {
   network: string
@@ -79,8 +80,11 @@ export async function reconcile(
   const received = incoming.filter(({ from }) => !own.has(from))
   const sent = outgoing.filter(({ to }) => !own.has(to))
   const shared = { index, book, network, fromBlock, rpcName }
-  const payments = await comparePayments({ ...shared, incoming: received, toBlock })
-  const refunds = await compareRefunds({ ...shared, outgoing: sent, nowMs, graceMs })
+  const returned = await findReturned({ ...shared, incoming: received, outgoing: sent })
+  const settled = new Set(returned.flatMap(({ payment, refund }) => [payment, refund]))
+  const unsettled = (list: readonly Movement[]) => list.filter((one) => !settled.has(one))
+  const payments = await comparePayments({ ...shared, incoming: unsettled(received), toBlock })
+  const refunds = await compareRefunds({ ...shared, outgoing: unsettled(sent), nowMs, graceMs })
   const { found: credits, figures } = compareCredits(index)
   return {
     network: network.id,
@@ -93,6 +97,6 @@ export async function reconcile(
     movements: { incoming: received.length, outgoing: sent.length },
     refundsWaiting: refunds.waiting,
     ...(figures.lots > 0 && { credits: figures }),
-    found: [...payments, ...refunds.found, ...credits],
+    found: [...payments, ...returned.map(describeReturned), ...refunds.found, ...credits],
   }
 }

@@ -45,7 +45,7 @@ export interface PostgresServer {
 export async function startPostgres({
   fsync = true,
   tls,
-  programs: debian = '/usr/lib/postgresql',
+  programs: debian,
 }: {
   fsync?: boolean
   programs?: string
@@ -127,16 +127,16 @@ export async function startPostgres({
   }
 }
 
-interface RunningServer {
+export interface RunningServer {
   /** The server and the processes that it started, itself first. */
   pids(): number[]
   /** Resolves when all its processes are gone. */
   end(how: 'SIGINT' | 'SIGKILL'): Promise<void>
 }
 
-type RunAs = { uid?: number; gid?: number; cwd: string }
+export type RunAs = { uid?: number; gid?: number; cwd: string }
 
-async function startServer(
+export async function startServer(
   program: string,
   args: string[],
   as: RunAs,
@@ -184,7 +184,7 @@ function ready(child: ChildProcess): Promise<void> {
     // Keeps reading: a full pipe would block the server.
     createInterface({ input: child.stderr! }).on('line', (line) => {
       if (said.length < 100) said.push(line)
-      if (!line.includes('database system is ready to accept connections')) return
+      if (!/database system is ready to accept (read-only )?connections/.test(line)) return
       clearTimeout(limit)
       ;(child.stderr as { unref?: () => void } | null)?.unref?.()
       resolve()
@@ -208,7 +208,7 @@ function endWithParent(server: ChildProcess, folder: string): ChildProcess | und
   return runAtParentsEnd(command, String(server.pid), folder)
 }
 
-function findPostgres(debian: string): string {
+export function findPostgres(debian = '/usr/lib/postgresql'): string {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),
@@ -233,7 +233,7 @@ function isProgram(path: string): boolean {
 }
 
 /** PostgreSQL refuses to run as root. */
-function serverUser(): { uid: number; gid: number } | undefined {
+export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

@@ -85,33 +85,39 @@ test('the audit log refuses UPDATE, DELETE, TRUNCATE and numbers of its own choi
   await store.close()
 })
 
-test("the server's defaults do not weaken the store", async () => {
-  await admin.unsafe(`
-    CREATE ROLE lax LOGIN SUPERUSER PASSWORD 'lax';
-    ALTER ROLE lax SET default_transaction_isolation = 'serializable';
-    ALTER ROLE lax SET default_transaction_read_only = on;
-    ALTER ROLE lax SET synchronous_commit = off;
-    ALTER ROLE lax SET search_path = public`)
-  const url = `postgres://lax:lax@127.0.0.1:${server.port}/postgres`
-  const [one, two] = await Promise.all([0, 1].map(() => openPostgresStore({ url, schema: 'lax' })))
-  await admin.unsafe(`
-    CREATE TABLE lax.observed (sync text, isolation text);
-    CREATE FUNCTION lax.observe() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      INSERT INTO lax.observed
+test.each(['off', 'local'])(
+  "the server's defaults do not weaken the store: synchronous_commit %s",
+  async (weak) => {
+    const lax = `lax_${weak}`
+    await admin.unsafe(`
+    CREATE ROLE ${lax} LOGIN SUPERUSER PASSWORD 'lax';
+    ALTER ROLE ${lax} SET default_transaction_isolation = 'serializable';
+    ALTER ROLE ${lax} SET default_transaction_read_only = on;
+    ALTER ROLE ${lax} SET synchronous_commit = ${weak};
+    ALTER ROLE ${lax} SET search_path = public`)
+    const url = `postgres://${lax}:lax@127.0.0.1:${server.port}/postgres`
+    const [one, two] = await Promise.all([0, 1].map(() => openPostgresStore({ url, schema: lax })))
+    await admin.unsafe(`
+    CREATE TABLE ${lax}.observed (sync text, isolation text);
+    CREATE FUNCTION ${lax}.observe() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO ${lax}.observed
         SELECT current_setting('synchronous_commit'), current_setting('transaction_isolation');
       RETURN NEW;
     END $$;
-    CREATE TRIGGER observe BEFORE INSERT ON lax.requests FOR EACH ROW EXECUTE FUNCTION lax.observe()`)
-  const keys = Array.from({ length: 40 }, (_, index) => `k${index}`)
-  const kinds = await Promise.all(
-    keys.flatMap((key) => [one!, two!].map(async (store) => (await store.commit({ puts: [put(key)] })).kind)),
-  )
-  expect(kinds.filter((kind) => kind === 'applied')).toHaveLength(40)
-  expect(await admin`SELECT DISTINCT sync, isolation FROM lax.observed`).toEqual([
-    { sync: 'on', isolation: 'read committed' },
-  ])
-  await Promise.all([one!.close(), two!.close()])
-})
+    CREATE TRIGGER observe BEFORE INSERT ON ${lax}.requests FOR EACH ROW EXECUTE FUNCTION ${lax}.observe()`)
+    const keys = Array.from({ length: 40 }, (_, index) => `k${index}`)
+    const kinds = await Promise.all(
+      keys.flatMap((key) =>
+        [one!, two!].map(async (store) => (await store.commit({ puts: [put(key)] })).kind),
+      ),
+    )
+    expect(kinds.filter((kind) => kind === 'applied')).toHaveLength(40)
+    expect(await admin.unsafe(`SELECT DISTINCT sync, isolation FROM ${lax}.observed`)).toEqual([
+      { sync: 'on', isolation: 'read committed' },
+    ])
+    await Promise.all([one!.close(), two!.close()])
+  },
+)
 
 test('keys that no database could hold are simply absent', async () => {
   const store = await openPostgresStore({ url: server.url, schema: 'odd' })

@@ -1,9 +1,5 @@
-import {
-  createConnection,
-  type PostgresConnection,
-  PostgresFault,
-  type PostgresSettings,
-} from './postgres-connection.ts'
+import { type PostgresConnection, PostgresFault, type PostgresSettings } from './postgres-connection.ts'
+import { createSessions } from './postgres-session.ts'
 
 /** A pool of connections, each used by one caller at a time. */
 export interface PostgresPool {
@@ -18,6 +14,7 @@ export interface PostgresPool {
 
 export function createPool(settings: PostgresSettings & { timeoutMs: number; max: number }): PostgresPool {
   const { timeoutMs, max } = settings
+  const sessions = createSessions(settings)
   /** The connection used last is used first, since the server's caches for it are warm. */
   let idle: PostgresConnection[] = []
   let count = 0
@@ -25,15 +22,11 @@ export function createPool(settings: PostgresSettings & { timeoutMs: number; max
   let closing = false
   let emptied: (() => void) | undefined
 
-  function open(): PostgresConnection {
-    const connection = createConnection(settings, {
-      onClose() {
-        if (!idle.includes(connection)) return
-        idle = idle.filter((other) => other !== connection)
-        count -= 1
-      },
-    })
-    return connection
+  /** Of a session that ends while nobody uses it. */
+  function dropBroken(): void {
+    const usable = idle.filter((connection) => !connection.broken)
+    count -= idle.length - usable.length
+    idle = usable
   }
 
   /** An idle connection, or undefined if a new one may be opened. */
@@ -53,15 +46,15 @@ export function createPool(settings: PostgresSettings & { timeoutMs: number; max
     })
   }
 
-  async function release(connection: PostgresConnection): Promise<void> {
-    const usable = connection.broken ? undefined : connection
+  async function release(connection: PostgresConnection | undefined): Promise<void> {
+    const usable = connection?.broken === false ? connection : undefined
     const next = waiters.shift()
     if (next !== undefined) return next(usable)
     if (usable !== undefined && !closing) {
       idle.push(usable)
       return
     }
-    await connection.end()
+    await connection?.end()
     count -= 1
     if (count === 0) emptied?.()
   }
@@ -75,12 +68,11 @@ export function createPool(settings: PostgresSettings & { timeoutMs: number; max
       const giveUp = new AbortController()
       const timer = setTimeout(() => giveUp.abort(late), leftMs)
       try {
-        const found = await acquire(giveUp.signal)
-        const connection = found ?? open()
-        giveUp.signal.addEventListener('abort', connection.destroy)
+        let connection = await acquire(giveUp.signal)
         try {
+          connection ??= await sessions.open(giveUp.signal, { onClose: dropBroken })
+          giveUp.signal.addEventListener('abort', connection.destroy)
           giveUp.signal.throwIfAborted()
-          if (found === undefined) await greet(connection)
           return await work(connection)
         } finally {
           void release(connection)
@@ -100,19 +92,5 @@ export function createPool(settings: PostgresSettings & { timeoutMs: number; max
       count -= ending.length
       if (count > 0) await empty
     },
-  }
-}
-
-/** Checks a session before it is used. */
-async function greet(connection: PostgresConnection): Promise<void> {
-  const sql = `SELECT pg_is_in_recovery() AS standby, set_config('synchronous_commit',
-    CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)`
-  try {
-    const [answer] = await connection.run([{ sql, params: [] }])
-    // A standby lags behind the primary: payments that it does not have yet would look unpaid.
-    if (answer!.rows[0]?.standby) throw new PostgresFault('25006', 'the server is a read-only standby')
-  } catch (error) {
-    connection.destroy()
-    throw error
   }
 }

@@ -30,6 +30,22 @@ test.each([
   expect(parsePostgresUrl(text)).toMatchObject(expected)
 })
 
+test('several hosts are a primary and its standbys, each with a port and a certificate of its own', () => {
+  const text = 'postgres://me:p%2Cw@one:1,[::1]:2,three/x?sslmode=verify-full&target_session_attrs=any'
+  expect(parsePostgresUrl(text)).toMatchObject({
+    host: 'one',
+    port: 1,
+    tls: { servername: 'one' },
+    others: [
+      { host: '::1', port: 2, tls: { host: '::1' } },
+      { host: 'three', port: 5432, tls: { servername: 'three' } },
+    ],
+    password: 'p,w',
+    database: 'x',
+    label: 'postgres://me@one:1,::1:2,three:5432/x',
+  })
+})
+
 test('sslmode decides what is checked: nothing, the issuer, or the name too', () => {
   const tls = (query: string) => parsePostgresUrl(`postgres://me@db.example/x?${query}`).tls
   expect(tls('sslmode=require')).toMatchObject({ rejectUnauthorized: false, servername: 'db.example' })
@@ -57,6 +73,8 @@ test.each([
   ['postgres://me:sec%ret@db/x', 'password with a stray %'],
   ['postgres://:secret@db/x', 'names no user'],
   ['postgres://me:secret@/x', ''],
+  ['postgres://me:secret@one,two:99999/x', 'bad host or port after a comma'],
+  ['postgres://me:secret@one,/x', 'bad host or port after a comma'],
   ['postgres://me:secret@db/x?sslmode=maybe', 'sslmode=maybe'],
   ['postgres://me:secret@db/x?sslmode=require&sslrootcert=/absent.pem', 'sslrootcert cannot be read'],
 ])('%s is refused by one line without the password', (text, fault) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Driver } from './driver.ts'
-import { createConnection, type PostgresConnection, type PostgresSettings } from './postgres-connection.ts'
+import type { PostgresConnection, PostgresSettings } from './postgres-connection.ts'
+import { createSessions } from './postgres-session.ts'
 
 export type CommittedListener = (challengeIds: readonly string[]) => void
 
@@ -23,6 +24,7 @@ const TIMEOUT_MS = 5_000
 export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeups {
   const me = randomUUID()
   const channel = `paystile_${settings.schema}`
+  const sessions = createSessions({ ...settings, timeoutMs: TIMEOUT_MS })
   const listeners = new Set<CommittedListener>()
   const untold = new Set<string>()
   let telling = false
@@ -39,19 +41,22 @@ export function createWakeups(driver: Driver, settings: PostgresSettings): Wakeu
   async function keepListening(): Promise<void> {
     clearTimeout(timer)
     if (closed || listeners.size === 0) return
-    const current = line?.broken === false ? line : createConnection(settings, { onNotify })
-    const limit = setTimeout(current.destroy, TIMEOUT_MS)
+    const giveUp = new AbortController()
+    const limit = setTimeout(() => giveUp.abort(), TIMEOUT_MS)
+    const known = line?.broken === false ? line : undefined
+    let current = known
     try {
-      if (current !== line) await current.run([{ sql: `LISTEN ${channel}`, params: [] }])
-      else await current.run([{ sql: 'SELECT 1', params: [] }])
+      current ??= await sessions.open(giveUp.signal, { onNotify })
+      giveUp.signal.addEventListener('abort', current.destroy)
+      await current.run([{ sql: current === known ? 'SELECT 1' : `LISTEN ${channel}`, params: [] }])
       line = current
     } catch {
-      current.destroy()
+      current?.destroy()
     } finally {
       clearTimeout(limit)
     }
-    if (closed) return current.end()
-    timer = setTimeout(keepListening, current.broken ? RECONNECT_MS : CHECK_MS)
+    if (closed) return current?.end()
+    timer = setTimeout(keepListening, current?.broken === false ? CHECK_MS : RECONNECT_MS)
     timer.unref()
   }
 
