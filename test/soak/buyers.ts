@@ -12,12 +12,24 @@ import { planByMpp, routeByMpp } from './ways/mpp.ts'
 import { meteredBySdk, planBySdk } from './ways/sdk.ts'
 import { planByHttp, routeByAccess, routeByHttp } from './ways/x402.ts'
 
-/** Every dialect and every scheme; what is here twice is bought twice as often. */
-const WAYS: readonly Way[] = [
-  ...[planByHttp, planByHttp, routeByHttp, routeByHttp, routeByAccess],
-  ...[planByA2a, planByTransfer, planByMcp, routeByMcp, planByMpp, routeByMpp],
-  ...[meteredCall, meteredCall, planBySdk, meteredBySdk, creditPlan],
-]
+/** Every dialect and every scheme, and how often each is chosen. */
+const WAYS: Readonly<Record<string, [way: Way, weight: number]>> = {
+  'http plan': [planByHttp, 2],
+  'http route': [routeByHttp, 2],
+  'http access route': [routeByAccess, 1],
+  'a2a plan': [planByA2a, 1],
+  'a2a transfer': [planByTransfer, 1],
+  'mcp plan': [planByMcp, 1],
+  'mcp route': [routeByMcp, 1],
+  'mpp plan': [planByMpp, 1],
+  'mpp route': [routeByMpp, 1],
+  metered: [meteredCall, 2],
+  'sdk plan': [planBySdk, 1],
+  'sdk metered': [meteredBySdk, 1],
+  'credits plan': [creditPlan, 1],
+}
+export const WAY_NAMES = Object.keys(WAYS)
+const DRAWN = Object.values(WAYS).flatMap(([way, weight]) => Array.from({ length: weight }, () => way))
 
 const WALLET_MICRO = 10_000_000_000n
 const PATIENCE_MS = 45_000
@@ -78,14 +90,14 @@ export async function trade(market: Market, wallet: DevAccount, buyer: string): 
   const { dice, hands } = market
   for (let number = 1; !market.isOver(); number++) {
     const name = `${buyer}-${number}`
-    const way = dice.pick(WAYS)
+    const way = dice.pick(DRAWN)
     const deal = await way(market, wallet, name)
     if (!deal) continue
     hands.deals.push(deal)
     await pay(market, deal)
     if (way === creditPlan && deal.got) {
       const payer = wallet.address.toLowerCase() as Hex
-      const account = hands.accounts.get(payer) ?? { token: '', served: new Map(), open: new Map() }
+      const account = hands.accounts.get(payer) ?? { wallet, token: '', served: new Map(), open: new Map() }
       account.token = deal.got.result
       hands.accounts.set(payer, account)
       await spendCredits(market, wallet, name)

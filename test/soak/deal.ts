@@ -1,4 +1,5 @@
 import type { Hex } from '../../src/protocol/hex.ts'
+import type { DevAccount } from '../../src/testing/index.ts'
 
 /** What one answer of the shop means for whoever paid. */
 export type Said =
@@ -43,6 +44,7 @@ export interface Hands {
 
 /** The prepaid calls of one wallet. */
 export interface Prepaid {
+  wallet: DevAccount
   token: string
   /** The answer of each call that was served, by its Idempotency-Key. */
   served: Map<string, string>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDice, type Dice } from '../sim/dice.ts'
-import { lostSends, missingLogs, type Node, staleHead } from './node.ts'
+import { failedSends, lostSends, missingLogs, type Node, staleHead } from './node.ts'
 import type { Instance } from './shop.ts'
 import type { Site } from './site.ts'
 
@@ -105,6 +105,9 @@ function rpcFaults(nodes: readonly Node[]): Fault[] {
     }),
     on('lost sends', ({ rpc }) => {
       rpc.lie = lostSends
+    }),
+    on('failed sends', ({ rpc }) => {
+      rpc.fail = failedSends
     }),
   ]
 }

@@ -25,6 +25,7 @@ export async function startNode(target: string): Promise<Node> {
       rpc.latencyMs = LATENCY_MS
       rpc.callsPerSecond = Number.POSITIVE_INFINITY
       rpc.lie = undefined
+      rpc.fail = undefined
     },
     async stop() {
       await line.stop()
@@ -83,8 +84,14 @@ export function missingLogs(blocks: number): Lie {
   }
 }
 
+const isSend = (method: string) => method.startsWith('eth_sendRawTransaction')
+
+/** The node takes the transaction, and says that something went wrong. */
+export const failedSends: NonNullable<RemoteRpc['fail']> = (method) =>
+  isSend(method) ? { code: -32603, message: 'internal error' } : undefined
+
 /** The node takes the transaction, and the answer never arrives. */
 export const lostSends: Lie = (method, _params, result) => {
-  if (method.startsWith('eth_sendRawTransaction')) throw new Error('the answer is lost')
+  if (isSend(method)) throw new Error('the answer is lost')
   return result
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hex } from '../../src/protocol/hex.ts'
 import { createDice } from '../sim/dice.ts'
 import { compareBooks } from './books.ts'
-import { openWallets, trade } from './buyers.ts'
+import { openWallets, trade, WAY_NAMES } from './buyers.ts'
 import { createHands, type Hands } from './deal.ts'
 import { type Evidence, readBalances, readLedger, readMovements } from './evidence.ts'
 import { startFaults } from './faults.ts'
@@ -17,8 +17,8 @@ import { settleDeals, untilQuiet } from './settle.ts'
 import { superviseInstances } from './shop.ts'
 import { openSite, type Site } from './site.ts'
 
-/** So long the end may take: payments must lapse, refunds land, and webhooks be tried again. */
-const SETTLE_MS = 10 * 60_000
+/** So long the end may take: payments must lapse, refunds land, and webhooks be tried again. A long ledger takes time to read. */
+const settleMs = (minutes: number) => (10 + minutes / 10) * 60_000
 const BLOCK_SECONDS = 1
 
 async function soak(options: Options): Promise<boolean> {
@@ -67,18 +67,27 @@ async function run(
   await sampling.end()
   await telling
 
-  const until = Date.now() + SETTLE_MS
+  const calm = Date.now()
+  const until = calm + settleMs(minutes)
   await settleDeals(hands, pick, until)
   await untilQuiet(site, until)
   await supervisor.end()
+  console.log(`everything was over ${Math.round((Date.now() - calm) / 1000)} s after the last fault`)
   const evidence = await gather(site, hands, before)
   const { samples } = sampling
-  const found = [...compareBooks(evidence), ...growthOf(samples, minutes)]
+  const found = [...compareBooks(evidence), ...growthOf(samples, minutes), ...unsoldWays(hands, minutes)]
   const file = graph ?? join(folder, 'soak.svg')
   await writeFile(file, drawGraph({ samples, marks: faults.marks, minutes, seed }))
   for (const line of found.slice(0, 50)) console.log(`DISAGREES: ${line}`)
   summarize({ minutes, seed, evidence, marks: faults.marks, restarts: supervisor.restarts(), found })
   return found.length === 0
+}
+
+/** A way that sells nothing proves nothing. */
+function unsoldWays({ deals }: Hands, minutes: number): string[] {
+  if (minutes < 2) return []
+  const sold = new Set(deals.flatMap(({ way, got }) => (got ? [way] : [])))
+  return WAY_NAMES.filter((way) => !sold.has(way)).map((way) => `nobody bought by ${way}`)
 }
 
 async function tellProgress({ deals }: Hands, began: number, closing: number): Promise<void> {

@@ -12,7 +12,7 @@ import type { Options } from './options.ts'
 import { createInstance, type Instance } from './shop.ts'
 
 /** Where buyers believe the shop to be; every instance answers for it. */
-export const SHOP = 'http://shop.test'
+export const SHOP = 'http://localhost:4021'
 export const ADMIN_TOKEN = 'the-token-of-the-operator'
 export const INSTANCES = 3
 
