@@ -89,7 +89,10 @@ function compareDeals({ ledger, hands, charges }: Evidence): string[] {
         expect(named.includes(chargedMicro), `was charged ${chargedMicro}, and the backend named ${named}`)
       }
     } else {
-      expect(deal.end !== undefined, `never got a decision; the ledger says ${state ?? 'nothing'}`)
+      expect(
+        deal.end !== undefined,
+        `never got a decision; it last heard ${JSON.stringify(deal.heard)}, and the ledger says ${state ?? 'nothing'}`,
+      )
       expect(state !== 'DELIVERED', `has no result (${deal.end}), and the ledger says DELIVERED`)
       expect(keptMicro === 0n, `has no result (${deal.end}), and ${keptMicro} was kept`)
       expect(deal.end !== 'refunded' || state === 'REFUNDED', `was told of a refund, and is ${state}`)

@@ -55,7 +55,7 @@ export async function sendDeal(
   deal.sends++
   const said: Said = await deal
     .send(market.pick(), AbortSignal.timeout(limitMs))
-    .catch(() => ({ kind: 'pending' }))
+    .catch((error: unknown) => ({ kind: 'pending', text: String(error) }))
   hear(market.hands, deal, said)
   return said
 }

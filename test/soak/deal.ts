@@ -10,7 +10,7 @@ export type Said =
   /** Paid, and on its way back. */
   | { kind: 'refunded' }
   /** Not known yet, or there was no answer: the same payment has to be sent again. */
-  | { kind: 'pending' }
+  | { kind: 'pending'; text?: string }
   /** No money moved. */
   | { kind: 'unpaid'; code: string }
   /** Nothing that an honest buyer may hear. */
@@ -33,6 +33,8 @@ export interface Deal {
   got?: { result: string; txHash: string; chargedMicro: bigint }
   /** How often it was sent. */
   sends: number
+  /** The last answer, for a report. */
+  heard?: Said
 }
 
 /** What all buyers know together: their purchases, their prepaid calls, and what they complain of. */
@@ -57,6 +59,7 @@ export const createHands = (): Hands => ({ deals: [], accounts: new Map(), compl
 /** Takes an answer down. What a buyer was told is never taken back, and a result never changes. */
 export function hear({ complaints }: Hands, deal: Deal, said: Said): void {
   const who = `${deal.way} ${deal.challengeId ?? deal.requestId}`
+  deal.heard = said
   if (said.kind === 'odd') complaints.push(`${who} was told ${said.text}`)
   if (said.kind === 'delivered') {
     const { result, txHash, chargedMicro = deal.priceMicro } = said

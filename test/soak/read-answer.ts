@@ -34,8 +34,8 @@ export function readFields(fields: Fields, status: number, text: string, amount?
   if (code === 'CALL_FAILED') return { kind: 'call-failed' }
   if (code === 'DELIVERY_FAILED' || code === 'CHALLENGE_REFUNDED') return { kind: 'refunded' }
   if (status === 402 || code === 'CHALLENGE_EXPIRED') return { kind: 'unpaid', code: code || '402' }
-  if (LATER.has(status)) return { kind: 'pending' }
-  return { kind: 'odd', text: `${status} ${text.slice(0, 300)}` }
+  const told = `${status} ${text.slice(0, 300)}`
+  return LATER.has(status) ? { kind: 'pending', text: told } : { kind: 'odd', text: told }
 }
 
 function parse(text: string): Fields {

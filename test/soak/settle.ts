@@ -7,6 +7,7 @@ import type { Site } from './site.ts'
 import { settleCalls } from './ways/credits.ts'
 
 const AT_ONCE = 8
+const TOLD_EVERY_MS = 30_000
 
 /**
  * After the storm: every buyer without a decision comes back with the same payment until it has one, and so does everyone
@@ -25,8 +26,19 @@ export async function settleDeals(hands: Hands, pick: () => string, untilMs: num
   async function work(): Promise<void> {
     for (let deal = queue.shift(); deal; deal = queue.shift()) await settle(deal)
   }
+  const telling = setInterval(() => tellOpen(hands), TOLD_EVERY_MS)
   await Promise.all(Array.from({ length: AT_ONCE }, work))
+  clearInterval(telling)
   await settleCalls(hands, pick, untilMs)
+}
+
+function tellOpen({ deals }: Hands): void {
+  const open = deals.filter(({ end }) => end === undefined)
+  const [first] = open
+  if (first)
+    console.log(
+      `${open.length} purchases without a decision; ${first.way} heard ${JSON.stringify(first.heard)}`,
+    )
 }
 
 /** Waits until nothing is under way any more, by the ledger and by what the seller was told. */

@@ -21,7 +21,7 @@ async function send(origin: string, params: unknown, signal: AbortSignal): Promi
 function read({ httpStatus, result, error }: RpcAnswer): Said {
   const fields = (dataOf(result) ?? error?.data ?? {}) as { httpStatus?: number; code?: string }
   const text = JSON.stringify(result ?? error ?? null)
-  if (fields.code === undefined && result?.status.state === 'working') return { kind: 'pending' }
+  if (fields.code === undefined && result?.status.state === 'working') return { kind: 'pending', text }
   return readFields(fields, fields.httpStatus ?? httpStatus, text)
 }
 

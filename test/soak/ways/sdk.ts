@@ -30,13 +30,14 @@ function buyerOf({ chain, pick }: Market, { account }: DevAccount): Buyer {
 
 /** What the buyer's own words mean. A payment that is kept is sent again by the next call under the same name. */
 function readError(error: unknown): Said {
-  if (!(error instanceof BuyerError)) return { kind: 'pending' }
+  if (!(error instanceof BuyerError)) return { kind: 'pending', text: String(error) }
   const { code, gateway } = error
-  if (code === 'STILL_PENDING' || code === 'UNEXPECTED_ANSWER') return { kind: 'pending' }
+  const text = `${code}: ${error.message}`
+  if (code === 'STILL_PENDING' || code === 'UNEXPECTED_ANSWER') return { kind: 'pending', text }
   if (code === 'REFUNDED') return { kind: 'refunded' }
   if (code === 'PAYMENT_FAILED') return { kind: 'unpaid', code }
-  if (code === 'REFUSED' && (gateway?.httpStatus ?? 0) >= 500) return { kind: 'pending' }
-  return { kind: 'odd', text: `${code}: ${error.message}` }
+  if (code === 'REFUSED' && (gateway?.httpStatus ?? 0) >= 500) return { kind: 'pending', text }
+  return { kind: 'odd', text }
 }
 
 const buyBySdk =
