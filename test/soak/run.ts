@@ -52,12 +52,13 @@ async function run(
   const closing = began + minutes * 60_000
   const dice = createDice(seed)
   const pick = () => dice.pick(instances).origin
+  const pickSteady = () => dice.pick(instances.filter((one) => !one.isShifted())).origin
   const isOver = () => Date.now() >= closing
   const sampling = startSampling(site, hands)
   const faults = startFaults(site, seed, { since: () => Date.now() > began + (closing - began) / 3 })
   const supervisor = superviseInstances(instances, faults.isBusy)
   const trading = wallets.map((wallet, index) => {
-    const own = { chain, hands, dice: createDice(seed + 1 + index), pick, isOver }
+    const own = { chain, hands, dice: createDice(seed + 1 + index), pick, pickSteady, isOver }
     return trade(own, wallet, `b${index}-${seed}`)
   })
   const telling = tellProgress(hands, began, closing)

@@ -8,6 +8,8 @@ import { SERVER_PROGRAM } from '../server-program.ts'
 
 const CLOCK = fileURLToPath(new URL('./clock.mjs', import.meta.url))
 const START_LIMIT_MS = 120_000
+/** A busy process hears of its new clock after a moment. */
+const HEARD_MS = 1_000
 
 /** One of the servers, through all its lives. */
 export interface Instance {
@@ -22,6 +24,7 @@ export interface Instance {
   stop(): Promise<void>
   /** Puts its wall clock forward or back. */
   shiftClock(offsetMs: number): void
+  isShifted(): boolean
 }
 
 export async function createInstance(
@@ -37,6 +40,7 @@ export async function createInstance(
   let child: ChildProcess | undefined
   let ended: Promise<unknown> = Promise.resolve()
   let offsetMs = 0
+  let steadyAt = 0
 
   async function end(how: NodeJS.Signals): Promise<void> {
     const ending = child
@@ -70,8 +74,10 @@ export async function createInstance(
     stop: () => end('SIGTERM'),
     shiftClock(ms) {
       offsetMs = ms
+      steadyAt = Date.now() + HEARD_MS
       if (child?.connected) child.send({ offsetMs })
     },
+    isShifted: () => offsetMs !== 0 || Date.now() < steadyAt,
   }
 }
 

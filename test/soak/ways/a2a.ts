@@ -25,11 +25,15 @@ function read({ httpStatus, result, error }: RpcAnswer): Said {
   return readFields(fields, fields.httpStatus ?? httpStatus, text)
 }
 
-function askPlan(market: Market, name: string) {
-  return askTerms(market, async (origin, signal) => {
-    const { result } = await send(origin, agent.asking({ planId: 'basic', requestId: name }), signal)
-    return requiredOf(result)
-  })
+function askPlan(market: Market, name: string, pick = market.pick) {
+  return askTerms(
+    market,
+    async (origin, signal) => {
+      const { result } = await send(origin, agent.asking({ planId: 'basic', requestId: name }), signal)
+      return requiredOf(result)
+    },
+    pick,
+  )
 }
 
 export const planByA2a: Way = async (market, wallet, name) => {
@@ -46,9 +50,13 @@ export const planByA2a: Way = async (market, wallet, name) => {
   })
 }
 
-/** Pays by a plain transfer of its own, and proves it: the money has moved before the shop hears of it. */
+/**
+ * Pays by a plain transfer of its own, and proves it: the money has moved before the shop hears of it. The offer comes from
+ * an instance whose clock is right: a transfer that is older than its offer proves nothing, and to a clock that is ahead
+ * every transfer is.
+ */
 export const planByTransfer: Way = async (market, wallet, name) => {
-  const required = await askPlan(market, name)
+  const required = await askPlan(market, name, market.pickSteady)
   if (!required) return undefined
   const { challengeId } = required
   const { payTo, amount } = required.accepts[0]!

@@ -43,7 +43,7 @@ const buyTool =
     const meta = { 'x402/payment': await signExact(wallet, accepted) }
     return newDeal(wallet, {
       way,
-      challengeId: required.challengeId,
+      challengeId: accepted.extra.challengeId,
       priceMicro: BigInt(accepted.amount),
       send: async (origin, signal) => read(await call(origin, tool, args, meta, signal)),
     })

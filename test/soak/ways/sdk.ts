@@ -1,5 +1,5 @@
 import { type Buyer, BuyerError, createBuyer, memoryStorage } from '../../../src/buyer/index.ts'
-import { dollarsToMicro } from '../../../src/protocol/amount.ts'
+import { microToDollars } from '../../../src/protocol/amount.ts'
 import type { DevAccount } from '../../../src/testing/index.ts'
 import { METERED_MICRO, PLAN_MICRO } from '../catalog.ts'
 import type { Deal, Said } from '../deal.ts'
@@ -59,9 +59,8 @@ export const planBySdk = buyBySdk('sdk plan', PLAN_MICRO, async (buyer, name) =>
 export const meteredBySdk = buyBySdk('sdk metered', METERED_MICRO, async (buyer, name) => {
   const headers = { 'idempotency-key': name }
   const response = await buyer.fetch(`${SHOP}/chat/${name}`, { method: 'POST', headers })
-  const charge = buyer.chargeOf(response)
+  const told = buyer.chargeOf(response)?.charged
   const said = await readHttp(response)
-  return said.kind === 'delivered' && charge
-    ? { ...said, chargedMicro: dollarsToMicro(charge.charged) }
-    : said
+  if (said.kind !== 'delivered' || told === microToDollars(said.chargedMicro ?? METERED_MICRO)) return said
+  return { kind: 'odd', text: `a charge of ${told}, where the receipt says ${said.chargedMicro}` }
 })
