@@ -34,7 +34,7 @@ export function readFields(fields: Fields, status: number, text: string, amount?
   if (code === 'CALL_FAILED') return { kind: 'call-failed' }
   if (code === 'DELIVERY_FAILED' || code === 'CHALLENGE_REFUNDED') return { kind: 'refunded' }
   if (status === 402 || code === 'CHALLENGE_EXPIRED') return { kind: 'unpaid', code: code || '402' }
-  const told = `${status} ${text.slice(0, 300)}`
+  const told = `${status} ${text.slice(0, 600)}`
   return LATER.has(status) ? { kind: 'pending', text: told } : { kind: 'odd', text: told }
 }
 

@@ -21,6 +21,8 @@ async function send(origin: string, params: unknown, signal: AbortSignal): Promi
 function read({ httpStatus, result, error }: RpcAnswer): Said {
   const fields = (dataOf(result) ?? error?.data ?? {}) as { httpStatus?: number; code?: string }
   const text = JSON.stringify(result ?? error ?? null)
+  // An internal error of JSON-RPC says that nothing was decided.
+  if (error?.code === -32603) return { kind: 'pending', text }
   if (fields.code === undefined && result?.status.state === 'working') return { kind: 'pending', text }
   return readFields(fields, fields.httpStatus ?? httpStatus, text)
 }
@@ -76,6 +78,7 @@ export const planByTransfer: Way = async (market, wallet, name) => {
 async function transfer({ chain }: Market, { account }: DevAccount, to: Hex, value: bigint): Promise<Hex> {
   return chain.client.writeContract({
     ...{ account, chain: null, address: chain.usdc, abi: usdcAbi },
-    ...{ functionName: 'transfer', args: [to, value] },
+    // Enough for every order of transactions in its block: the first payment to a seller costs more than the others.
+    ...{ functionName: 'transfer', args: [to, value], gas: 200_000n },
   })
 }

@@ -7,7 +7,7 @@ import { cityFor, nameFor } from './x402.ts'
 
 interface Answer {
   result?: ToolResult
-  error?: { data?: unknown; message: string }
+  error?: { code?: number; data?: unknown; message: string }
 }
 
 async function call(
@@ -23,6 +23,8 @@ async function call(
 }
 
 function read({ status, result, error }: Answer & { status: number }): Said {
+  // An internal error of JSON-RPC says that nothing was decided.
+  if (error?.code === -32603) return { kind: 'pending', text: error.message }
   const fields = (result ? said(result) : (error?.data ?? {})) as Record<string, unknown>
   // Terms in the place of an answer: the payment was refused.
   const stated = (fields.httpStatus as number | undefined) ?? ('accepts' in fields ? 402 : status)
