@@ -91,7 +91,10 @@ export async function trade(market: Market, wallet: DevAccount, buyer: string): 
   for (let number = 1; !market.isOver(); number++) {
     const name = `${buyer}-${number}`
     const way = dice.pick(DRAWN)
-    const deal = await way(market, wallet, name)
+    const deal = await way(market, wallet, name).catch((error: unknown) => {
+      hands.complaints.push(`${name} could not begin a purchase: ${error}`)
+      return undefined
+    })
     if (!deal) continue
     hands.deals.push(deal)
     await pay(market, deal)

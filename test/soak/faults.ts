@@ -34,7 +34,12 @@ export interface Spared {
   since(): boolean
 }
 
-export function startFaults(site: Site, seed: number, spared: Spared): Faults {
+export function startFaults(
+  site: Site,
+  seed: number,
+  spared: Spared,
+  complain: (text: string) => void,
+): Faults {
   const marks: Mark[] = []
   const busy = new Set<Instance>()
   const over = new AbortController()
@@ -54,7 +59,9 @@ export function startFaults(site: Site, seed: number, spared: Spared): Faults {
       const fault = dice.pick(faults)
       const mark = { lane, name: fault.name, from: Date.now(), to: 0 }
       marks.push(mark)
-      await fault.run(dice, (low, high) => rest(dice.int(low, high)))
+      await fault
+        .run(dice, (low, high) => rest(dice.int(low, high)))
+        .catch((error: unknown) => complain(`the fault ${lane} ${fault.name} could not be made: ${error}`))
       mark.to = Date.now()
     }
   }

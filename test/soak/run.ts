@@ -55,7 +55,8 @@ async function run(
   const pickSteady = () => dice.pick(instances.filter((one) => !one.isShifted())).origin
   const isOver = () => Date.now() >= closing
   const sampling = startSampling(site, hands)
-  const faults = startFaults(site, seed, { since: () => Date.now() > began + (closing - began) / 3 })
+  const spared = { since: () => Date.now() > began + (closing - began) / 3 }
+  const faults = startFaults(site, seed, spared, (text) => hands.complaints.push(text))
   const supervisor = superviseInstances(instances, faults.isBusy)
   const trading = wallets.map((wallet, index) => {
     const own = { chain, hands, dice: createDice(seed + 1 + index), pick, pickSteady, isOver }
