@@ -30,6 +30,8 @@ export interface RemoteRpc {
   refusal: Refusal
   /** Changes what the node answers to a call: it lies. */
   lie: ((method: string, params: readonly unknown[], result: unknown) => unknown) | undefined
+  /** The error that the node answers to a call although it has done what was asked. */
+  fail: ((method: string) => { code: number; message: string } | undefined) | undefined
   /** Calls that came, by method, since the last reset. */
   calls: Record<string, number>
   /** All of them. */
@@ -67,6 +69,8 @@ export async function startRemoteRpc(
     }>
     return answers.map((answer) => {
       const call = calls.find(({ id }) => id === answer.id)!
+      const error = rpc.fail?.(call.method)
+      if (error) return { jsonrpc: '2.0', id: answer.id, error }
       return rpc.lie && 'result' in answer
         ? { ...answer, result: rpc.lie(call.method, call.params, answer.result) }
         : answer
@@ -111,6 +115,7 @@ export async function startRemoteRpc(
     callsPerSecond: Number.POSITIVE_INFINITY,
     refusal: 'status',
     lie: undefined,
+    fail: undefined,
     ...settings,
     calls: {},
     refused: 0,
