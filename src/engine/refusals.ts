@@ -83,6 +83,12 @@ export function challengeClosed(challenge: ChallengeRow): GatewayError {
   return new GatewayError('CHALLENGE_EXPIRED', message, { challengeId: key })
 }
 
+/** Its route was sold by maximum when the challenge was opened, and has another price now. */
+export function noLongerMetered({ key, itemId }: ChallengeRow): GatewayError {
+  const message = `Route ${itemId} is no longer metered, so challenge ${key} is closed; nothing was called or charged. Ask for a new challenge.`
+  return new GatewayError('CHALLENGE_EXPIRED', message, { challengeId: key })
+}
+
 export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
   const message = `The payment was not settled: ${reason}. No money moved.`
   return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })

@@ -20,7 +20,7 @@ const ROUTES: Route[] = [
 let shop: RoutesWorld
 let seller: `0x${string}`
 beforeAll(async () => {
-  shop = await startRoutesWorld({ options: { routes: ROUTES } })
+  shop = await startRoutesWorld({ store: 'embedded', options: { routes: ROUTES } })
   seller = shop.world.seller.address
 })
 afterAll(() => shop.stop())
@@ -291,4 +291,18 @@ test('a payment that does not fit is refused before anything is called', async (
   expect((await shop.call('/chat', { method: 'POST' }, exact)).status).toBe(400)
   expect(shop.backend.seen.length).toBe(0)
   expect(await held(buyer.address)).toBe(5n * MAX)
+})
+
+test('a route that gets a fixed price while an offer is open: the offer is closed, nothing is called', async () => {
+  const buyer = await newBuyer()
+  const header = await signAs(buyer)
+  // The offer is stored with the first call, which fails.
+  answerWith({ amount: '5' }, {}, 500)
+  expect((await shop.call('/chat', { method: 'POST' }, header)).body.resource?.status).toBe(500)
+  const fixed: Route = { routeId: 'chat', method: 'POST', path: '/chat', unitAmount: '$0.01' }
+  await shop.world.restart({ routes: [fixed, ...ROUTES.slice(1)] })
+  const refused = await shop.call('/chat', { method: 'POST' }, header)
+  expect([refused.status, refused.body.code]).toEqual([410, 'CHALLENGE_EXPIRED'])
+  expect(JSON.stringify(refused.body)).toContain('no longer metered')
+  expect([shop.backend.seen.length, await held(buyer.address)]).toEqual([1, 5n * MAX])
 })

@@ -8,7 +8,7 @@ import type { Core } from '../core.ts'
 import { failed } from '../deliver/settled-outcome.ts'
 import type { Outcome, Payment } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
-import { challengeClosed, refunded } from '../refusals.ts'
+import { challengeClosed, noLongerMetered, refunded } from '../refusals.ts'
 import { noteRefused } from './refused-payments.ts'
 
 /** A payment whose signature was checked, in the form in which it is sent. */
@@ -81,5 +81,9 @@ function closedError(core: Core, challenge: ChallengeRow): GatewayError | undefi
   const { state, expiresAt, liveAuth } = challenge
   const late = state === 'PENDING' && liveAuth === null && core.clock.now() >= expiresAt
   if (late || state === 'EXPIRED' || state === 'CANCELLED') return challengeClosed(challenge)
+  // Nobody says any more what such a call costs.
+  const isMetered = core.config.catalog.routes.get(challenge.itemId)?.isMetered === true
+  if (state === 'PENDING' && liveAuth === null && isMeteredRail(challenge.rail) && !isMetered)
+    return noLongerMetered(challenge)
   return state.startsWith('REFUND') ? refunded(challenge) : undefined
 }
