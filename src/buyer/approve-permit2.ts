@@ -144,7 +144,9 @@ async function sendApproval(
       ask('eth_getTransactionCount', [permit.from, block]),
     ])
     if (allowance >= permit.maxUnits) return 'enough'
-    if (Number(used) > Number(subject)) return 'used'
+    // Asked again, because a block may have been added between the two answers.
+    if (Number(used) > Number(subject))
+      return (await allowanceAt(ask, permit, 'latest')) >= permit.maxUnits ? 'enough' : 'used'
     if (clock.now() + LOOK_AFTER_MS > deadlineMs)
       throw new Error('it is not mined yet; buy again, and the same one is sent')
     await clock.sleep(LOOK_AFTER_MS)

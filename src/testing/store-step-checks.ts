@@ -140,7 +140,8 @@ export const stepChecks: Checks = {
       ['a', 'b'],
     )
     assert.deepEqual((await store.audit('x'))[0]?.details, { n: 1 })
-    read.members.push({ kind: 'payment', key: 'mine' })
+    // A store may also give rows that cannot be changed.
+    if (!Object.isFrozen(read.members)) read.members.push({ kind: 'payment', key: 'mine' })
     const again = (await store.get('walletTxs', ['w']))[0]!
     assert.deepEqual(
       again.members.map(({ key }) => key),
