@@ -26,11 +26,12 @@ export interface Broadcaster {
 
 /** Gets every row that was stored as BROADCAST, and follows it until the chain has decided. */
 export interface AttemptTracker {
-  watch(rows: readonly AuthorizationRow[]): void
+  /** `awaitsBlock`: their send is likely to answer when they are in a block, so that no look is needed before. */
+  watch(rows: readonly AuthorizationRow[], awaitsBlock?: boolean): void
   /** The payment was refused, and certainly nothing was sent. */
   refused(row: AuthorizationRow, reason: string): Promise<void>
-  /** Something was sent, so the chain should be looked at now. */
-  noteSent(): void
+  /** These were sent, so the chain should be looked at now. `mined`: a node says that they are in a block. */
+  noteSent(rows: readonly AuthorizationRow[], mined: boolean): void
   /** Undefined while nothing is watched; otherwise resolves when one of the watched payments is decided. */
   progress(): Promise<void> | undefined
 }
@@ -289,7 +290,7 @@ async function sendAll(
         if (result.kind === 'applied') {
           for (const row of rows) outcomes.set(row.key, { kind: 'broadcast' })
           const sent = rows.map(afterCommit)
-          tracker.watch(sent)
+          tracker.watch(sent, batch.awaitsBlock?.())
           void sendBatch(core, tracker, batch, sent)
           return
         }
@@ -336,8 +337,10 @@ async function sendBatch(
   batch: Batch,
   rows: readonly AuthorizationRow[],
 ): Promise<void> {
+  let mined = false
   try {
-    const sent = await batch.send()
+    const sent = await batch.send(true)
+    mined = sent.kind === 'sent' && sent.mined === true
     // Only a refusal of the first send is certain: an earlier send may still be under way.
     if (sent.kind === 'refused') {
       for (const row of rows) if (row.sends === 1) await tracker.refused(row, sent.reason)
@@ -345,5 +348,5 @@ async function sendBatch(
   } catch (cause) {
     core.alerts.raise('job-failed', `send: ${cause instanceof Error ? cause.message : 'unknown'}`)
   }
-  tracker.noteSent()
+  tracker.noteSent(rows, mined)
 }
