@@ -140,7 +140,7 @@ export interface Chain {
    * enough. `mined` is a hint: what is in a block is decided by looking at the chain. Absent: nodes cannot be asked so.
    */
   submitAndWait?(raw: Hex): Promise<Submitted | 'mined'>
-  /** Is an answer of {@link submitAndWait} likely to come with the block? */
+  /** May an answer of {@link submitAndWait} come with the block, as far as is known? */
   awaitsBlocks?(): boolean
   wallet(address: Address): Promise<WalletState>
 }
@@ -202,7 +202,7 @@ export interface Batch {
    * with the block where the chain can do that.
    */
   send(mayWait?: boolean): Promise<Sent>
-  /** If it may wait, its answer is likely to come with the block. */
+  /** If it may wait, its answer comes with the block, as far as is known. */
   awaitsBlock?(): boolean
   /** Called when that step was refused or will not be made. Frees what was reserved for it. */
   drop(): void

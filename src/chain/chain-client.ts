@@ -89,7 +89,7 @@ export function createChainClient({
       return sent.is
     },
 
-    awaitsBlocks: () => sendAndWait?.works() ?? false,
+    awaitsBlocks: () => sendAndWait?.isAsked() ?? false,
 
     wallet: walletState,
 

@@ -164,7 +164,7 @@ export function createRpcPool(
     // A node that gives no answer here is not left out: the plain call follows, and shows whether it is there.
     sendAndWait: {
       send: async (raw, waitMs) => preferred().sendAndWait?.send(raw, waitMs),
-      works: () => preferred().sendAndWait?.works() ?? false,
+      isAsked: () => preferred().sendAndWait?.isAsked() ?? false,
     },
     roundTripMs: () => preferred().roundTripMs(),
     isLimited: () => preferred().isLimited(),

@@ -1,7 +1,6 @@
 import type { Submitted } from '../ports.ts'
 import type { Hex } from '../protocol/hex.ts'
 import type { RpcAnswer, RpcFailure } from './rpc-answer.ts'
-import { toQuantity } from './rpc-values.ts'
 import { submittedOf } from './submitted.ts'
 
 export const SEND_AND_WAIT = 'eth_sendRawTransactionSync'
@@ -13,25 +12,24 @@ export const SEND_AND_WAIT = 'eth_sendRawTransactionSync'
  */
 export interface SendAndWait {
   send(raw: Hex, waitMs: number): Promise<{ is: Submitted } | { is: 'mined'; hash: unknown } | undefined>
-  /** It has answered with a block before, and nothing says that it will not again. */
-  works(): boolean
+  /** Will the node be asked this way, as far as is known? */
+  isAsked(): boolean
 }
 
 /** The node answers at the latest when its own time is up; one that does not is cut off this much later. */
 const GRACE_MS = 1_000
 /** A node that gave no answer is not asked this way again for so long. */
-const REST_MS = 60_000
+const REST_MS = 600_000
 const INVALID_PARAMS = -32602
 const TIMED_OUT = 4
 const NOT_READY = 5
 
 /**
- * How a node wants the time: by the standard as an integer, of which earlier nodes know other forms, or none at all. The
- * first that is not refused is kept.
+ * The standard's integer for the time came late: earlier nodes want it in another form, or none. The first that is not
+ * refused is kept; without it the node's own time counts, and ours.
  */
 const FORMS: ReadonlyArray<(raw: Hex, waitMs: number) => unknown[]> = [
   (raw, waitMs) => [raw, waitMs],
-  (raw, waitMs) => [raw, toQuantity(waitMs)],
   (raw) => [raw],
 ]
 
@@ -44,18 +42,16 @@ export function createSendAndWait(
 ): SendAndWait {
   let form = 0
   let lacking = false
-  let worked = false
   let restsUntilMs = 0
 
   const isAsked = (): boolean => !lacking && form < FORMS.length && now() >= restsUntilMs
 
   function rest(): undefined {
-    worked = false
     restsUntilMs = now() + REST_MS
   }
 
   return {
-    works: () => worked && isAsked(),
+    isAsked,
     async send(raw, wantedMs) {
       const waitMs = Math.ceil(Math.min(wantedMs, limitMs / 2))
       while (isAsked()) {
@@ -69,7 +65,6 @@ export function createSendAndWait(
         if (answer.ok) {
           const { blockNumber, transactionHash } = (answer.result ?? {}) as Record<string, unknown>
           if (typeof blockNumber !== 'string') return rest()
-          worked = true
           return { is: 'mined', hash: transactionHash }
         }
         if (answer.error.code === TIMED_OUT) return { is: 'accepted' }

@@ -26,7 +26,7 @@ export interface Broadcaster {
 
 /** Gets every row that was stored as BROADCAST, and follows it until the chain has decided. */
 export interface AttemptTracker {
-  /** `awaitsBlock`: their send is likely to answer when they are in a block, so that no look is needed before. */
+  /** `awaitsBlock`: their send should answer when they are in a block, so that no look is needed before. */
   watch(rows: readonly AuthorizationRow[], awaitsBlock?: boolean): void
   /** The payment was refused, and certainly nothing was sent. */
   refused(row: AuthorizationRow, reason: string): Promise<void>
