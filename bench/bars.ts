@@ -38,10 +38,10 @@ const costOf = (unpaid: Results['unpaid'], name: string, further: number): numbe
 /** How often the chain's node is asked, which providers count; a run that did not count it has no figure. */
 function callBars({ paid }: Results): Bar[] {
   const callsOf = (of: PaidCase): number | undefined => paid[nameOf(of)]?.callsEach
-  const [alone, slow, load] = [callsOf(CASES.alone), callsOf(CASES.aloneSlow), callsOf(CASES.plans)]
-  if (alone === undefined || slow === undefined || load === undefined) return []
+  const [alone, load] = [callsOf(CASES.alone), callsOf(CASES.plans)]
+  if (alone === undefined || load === undefined) return []
   return [
-    atMost('calls to the RPC per purchase, alone, on both kinds of blocks', Math.max(alone, slow), 15, ''),
+    atMost('calls to the RPC per purchase, alone', alone, 15, ''),
     atMost('calls to the RPC per purchase, 64 at once', load, 2.5, ''),
   ]
 }

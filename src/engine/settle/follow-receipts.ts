@@ -26,9 +26,9 @@ export async function followReceipts(
   const payments = rows.filter(({ source }) => source.kind === 'payment')
   await Promise.all(transfers.map((receipt) => followTransfer(core, rail, receipt)))
   if (payments.length === 0) return
-  const { finalized } = await rail.chain.head()
-  const decided = await withoutWaiting(core, rail, payments, finalized)
-  await followPayments(core, rail, resolver, decided, finalized)
+  const head = await rail.chain.head()
+  const decided = await withoutWaiting(core, rail, payments, head)
+  await followPayments(core, rail, resolver, decided, head.finalized)
 }
 
 /**
@@ -40,17 +40,17 @@ async function withoutWaiting(
   core: Core,
   rail: OpenRail,
   rows: readonly ReceiptRow[],
-  finalized: Block,
+  { latest, finalized }: { latest: Block; finalized: Block },
 ): Promise<ReceiptRow[]> {
   const early = rows.filter(({ blockNumber }) => blockNumber > finalized.number)
   const mined =
     early.length > 0 ? await rail.chain.mined([...new Set(early.map(({ txHash }) => txHash))]) : []
   const minedIn = new Map(mined.filter(({ success }) => success).map((tx) => [tx.hash, tx.blockNumber]))
   const waiting = new Set(early.filter(({ txHash, blockNumber }) => minedIn.get(txHash) === blockNumber))
+  const perBlockMs = lackingMs(latest, finalized) / Math.max(1, latest.number - finalized.number)
   await Promise.all(
     [...waiting].map((row) => {
-      const blocks = row.blockNumber - finalized.number
-      const dueAt = core.clock.now() + untilNextLook(blocks * rail.network.blockMs)
+      const dueAt = core.clock.now() + untilNextLook((row.blockNumber - finalized.number) * perBlockMs)
       return commit(core, { puts: [{ table: 'receipts', row: { ...row, dueAt } }] })
     }),
   )
