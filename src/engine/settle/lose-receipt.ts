@@ -8,7 +8,8 @@ export const lackingMs = (block: Block, finalized: Block): number =>
   (block.timestamp - finalized.timestamp) * 1000
 
 /** As long as that, but short enough to notice a reorganisation. */
-export const untilNextLook = (lacking: number): number => Math.min(60_000, Math.max(1_000, lacking))
+export const untilNextLook = (lacking: number): number =>
+  Math.ceil(Math.min(60_000, Math.max(1_000, lacking)))
 
 /**
  * A reorganisation removed the transfer for good. If nothing was delivered, the challenge counts as never paid;
