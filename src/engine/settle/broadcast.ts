@@ -12,6 +12,7 @@ import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
 import { ALLOWANCE_REQUIRED, allowanceRequired, alreadyRedeemed, paymentFailed } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
+import type { AttemptTracker } from './attempt-tracker.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
 import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
@@ -22,18 +23,6 @@ import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
  */
 export interface Broadcaster {
   add(attempt: AuthorizationRow): Promise<ClaimOutcome>
-}
-
-/** Gets every row that was stored as BROADCAST, and follows it until the chain has decided. */
-export interface AttemptTracker {
-  /** `awaitsBlock`: their send should answer when they are in a block, so that no look is needed before. */
-  watch(rows: readonly AuthorizationRow[], awaitsBlock?: boolean): void
-  /** The payment was refused, and certainly nothing was sent. */
-  refused(row: AuthorizationRow, reason: string): Promise<void>
-  /** These were sent, so the chain should be looked at now. `mined`: a node says that they are in a block. */
-  noteSent(rows: readonly AuthorizationRow[], mined: boolean): void
-  /** Undefined while nothing is watched; otherwise resolves when one of the watched payments is decided. */
-  progress(): Promise<void> | undefined
 }
 
 const MAX_BATCH = 200
