@@ -16,6 +16,7 @@ test('what was saved of plans and routes survives the setup form, every member o
     ...{ routeId: 'chat', method: 'POST', path: '/chat', scheme: 'upto', maxAmount: '$0.02' },
     charge: { per: '/usage/total_tokens', unitAmount: '$0.000002' },
     chargeIfUnstated: 'nothing',
+    stream: { maxUnpaidPerPayer: '$0.10', maxUnpaid: '$5.00' },
   }
   const given = { routeId: 'cities', method: 'GET', path: '/cities', free: true, description: 'All cities' }
   expect(new Set(Object.keys(plan))).toEqual(new Set(Object.keys(PlanSchema.shape)))

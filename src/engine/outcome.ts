@@ -1,13 +1,9 @@
 import type { GatewayError } from '../errors.ts'
 import type {
-  AnswerStream,
   AuditEntry,
   AuthorizationRow,
   ChallengeRow,
   Claim,
-  Forwarded,
-  HandlerAnswer,
-  LetOut,
   ReceiptRow,
   RefundRow,
   RouteCall,
@@ -28,17 +24,8 @@ import type { Network } from '../protocol/network.ts'
 import type { CreditBalance, Reservation, Spender } from './credits/spender.ts'
 import type { EventsControl } from './events/events-api.ts'
 
-export type {
-  AnswerStream,
-  CreditBalance,
-  Forwarded,
-  HandlerAnswer,
-  LetOut,
-  Reservation,
-  RouteCall,
-  SignedReceipt,
-  Spender,
-}
+export type { AnswerStream, Forwarded, HandlerAnswer, LetOut } from '../ports.ts'
+export type { CreditBalance, Reservation, RouteCall, SignedReceipt, Spender }
 
 /** The ids of an offer, as a buyer repeats them. */
 export interface EchoedIds {
