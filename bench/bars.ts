@@ -35,6 +35,17 @@ function networkBars(
 const costOf = (unpaid: Results['unpaid'], name: string, further: number): number =>
   ((unpaid[OURS]!.perSecond / unpaid[name]!.perSecond - 1) * 100) / further
 
+/** How often the chain's node is asked, which providers count; a run that did not count it has no figure. */
+function callBars({ paid }: Results): Bar[] {
+  const callsOf = (of: PaidCase): number | undefined => paid[nameOf(of)]?.callsEach
+  const [alone, load] = [callsOf(CASES.alone), callsOf(CASES.plans)]
+  if (alone === undefined || load === undefined) return []
+  return [
+    atMost('calls to the RPC per purchase, alone', alone, 15, ''),
+    atMost('calls to the RPC per purchase, 64 at once', load, 2.5, ''),
+  ]
+}
+
 /** Judges a run by what issue and documents promise. */
 export function judge(results: Results): Bar[] {
   const { unpaid, overhead, stored, flood, prepaid } = results
@@ -69,6 +80,7 @@ export function judge(results: Results): Bar[] {
       0.65,
       '×',
     ),
+    ...callBars(results),
     own(overhead.plan, 'a plan'),
     own(overhead.call, 'a proxied call'),
     own(overhead.embedded, 'payPerRequest in Express'),

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import { startDevChain } from '../src/testing/dev-chain.ts'
 import type { ChildServer } from './child-server.ts'
 import { headerOf, openConnection, requestText } from './connection.ts'
-import { median, quantile, runLoad } from './load.ts'
+import { type Limit, median, quantile, runLoad } from './load.ts'
 import { type Asking, buy, PRICE_MICRO, preparePayments } from './payments.ts'
 import { sellerOf, type Target } from './targets.ts'
 
@@ -20,10 +21,19 @@ export interface Cell {
   /** Paid cells only. */
   gasEach?: number
   blocks?: number
+  /** Calls to the chain's RPC per purchase; absent where they are not counted. */
+  callsEach?: number
+  /** How long the purchases before the measurement took. */
+  warmUpSeconds?: number
 }
 
 const MIB = 2 ** 20
 const WARM_UP_REQUESTS = 20_000
+/** Purchases of ours before a paid cell is measured: a server that has just started runs code that is not compiled yet. */
+export const WARM_UP_PURCHASES = 1000
+/** What follows from a purchase (a look whether it is final, the end of its transaction) comes within this time. */
+const QUIET_MS = 8_000
+const LONGEST_QUIET_MS = 30_000
 /** As many as ever pay at once. */
 const PAYERS = 256
 
@@ -67,39 +77,63 @@ export interface PaidSettings {
   count: number
   /** Default: a block per transaction. */
   blockTimeSeconds?: number
+  /** What is bought before, always with a block per transaction. Default: {@link WARM_UP_PURCHASES}. */
+  warmUp?: Limit & { count: number }
 }
 
 /** Purchases on a fresh chain: each asks for terms, and pays them with a signature made beforehand. */
 export async function measurePaid(
   start: (chain: DevChain) => Promise<Target>,
-  { concurrency, count, blockTimeSeconds }: PaidSettings,
+  { concurrency, count, blockTimeSeconds, warmUp = { count: WARM_UP_PURCHASES } }: PaidSettings,
 ): Promise<Cell> {
   const chain = await startDevChain()
   const seller = sellerOf(chain)
-  const warmUp = Math.min(concurrency, 16)
   let target: Target | undefined
   try {
-    const payments = await preparePayments(chain, seller, count + warmUp, PAYERS)
+    const payments = await preparePayments(chain, seller, count + warmUp.count, PAYERS)
     target = await start(chain)
     const { url, asking, usage } = target
     const work: Parameters<typeof runLoad>[3] = (connection, index) =>
       buy(connection, asking, payments[index]!)
-    const warm = await runLoad(url, warmUp, { count: warmUp }, (connection, index) => {
+    const warm = await runLoad(url, Math.max(16, Math.min(concurrency, 64)), warmUp, (connection, index) => {
       return work(connection, count + index)
     })
+    if (concurrency === 1) await untilQuiet(chain, usage)
+    const receivedBefore = await chain.balanceOf(seller)
     if (blockTimeSeconds) await chain.setIntervalMining(blockTimeSeconds)
     const fromBlock = await chain.client.getBlockNumber({ cacheTime: 0 })
     const before = await usage()
     const load = await runLoad(url, concurrency, { count }, work)
-    const cell = cellOf(load, before, await usage())
+    const after = await usage()
     const received = await chain.balanceOf(seller)
     // A failed answer may still be paid for; a good one that is not would be a false figure.
     const owed = BigInt(load.ok + warm.ok) * PRICE_MICRO
     if (received < owed) throw new Error(`${load.ok + warm.ok} were sold, but the seller has ${received}`)
-    return { ...cell, ...(await gasOf(chain, fromBlock, Number(received / PRICE_MICRO) - warm.ok)) }
+    const paid = Number((received - receivedBefore) / PRICE_MICRO)
+    const calls = after.calls.reduce((sum, one) => sum + one.count, 0)
+    return {
+      ...cellOf(load, before, after),
+      ...(await gasOf(chain, fromBlock, paid)),
+      ...(calls > 0 && { callsEach: calls / Math.max(1, load.ok + load.failed) }),
+      warmUpSeconds: warm.seconds,
+    }
   } finally {
     await target?.stop()
     await chain.stop()
+  }
+}
+
+/**
+ * Lets the chain make the purchases so far final, and waits until nobody asks about them any more: where few things are
+ * bought, what follows from the warm-up would be counted as theirs.
+ */
+async function untilQuiet(chain: DevChain, usage: ChildServer['usage']): Promise<void> {
+  await chain.mine(4)
+  const startedMs = performance.now()
+  let lastCallMs = startedMs
+  while (performance.now() - lastCallMs < QUIET_MS && performance.now() - startedMs < LONGEST_QUIET_MS) {
+    await sleep(250)
+    if ((await usage()).calls.length > 0) lastCallMs = performance.now()
   }
 }
 

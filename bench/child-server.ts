@@ -5,7 +5,7 @@ import { freePort } from '../src/testing/free-port.ts'
 export interface Usage {
   cpuSeconds: number
   rssBytes: number
-  /** Calls to the chain since the last time that this was asked. */
+  /** Requests to the chain since the last time that this was asked. */
   calls: ChainCall[]
 }
 
@@ -15,6 +15,8 @@ export interface ChainCall {
   toMs: number
   /** It sends a transaction. */
   sends: boolean
+  /** How many calls of JSON-RPC it carries: providers count each one of a batch. */
+  count: number
 }
 
 /** The same clock in every process of this machine. */
@@ -39,7 +41,10 @@ const reporter = `data:text/javascript,${encodeURIComponent(`
   let calls = []
   subscribe('undici:client:sendHeaders', ({ request }) => {
     if (String(request.origin) !== chain) return
-    underWay.set(request, { fromMs: nowMs(), sends: String(request.body).includes('eth_sendRawTransaction') })
+    // The body of fetch cannot be read here; the peer sends each call on its own.
+    const body = String(request.body)
+    const count = Math.max(1, body.split('"jsonrpc"').length - 1)
+    underWay.set(request, { fromMs: nowMs(), sends: body.includes('eth_sendRawTransaction'), count })
   })
   const end = ({ request }) => {
     if (underWay.has(request)) calls.push({ ...underWay.get(request), toMs: nowMs() })

@@ -13,19 +13,21 @@ export interface Load {
 /** One unit of work; what it returns is why it failed. */
 export type Work = (connection: Connection, index: number) => Promise<string | undefined>
 
-/** Keeps `concurrency` workers busy, each with its own connection, for so many units or so many seconds. */
+/** How much work: so many units, so many seconds, or whichever ends first. */
+export type Limit = { count: number; seconds?: number } | { seconds: number; count?: number }
+
+/** Keeps `concurrency` workers busy, each with its own connection. */
 export async function runLoad(
   url: string,
   concurrency: number,
-  limit: { count: number } | { seconds: number },
+  { count = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY }: Limit,
   work: Work,
 ): Promise<Load> {
   const connections = await Promise.all(Array.from({ length: concurrency }, () => openConnection(url)))
   const load: Load = { ok: 0, failed: 0, seconds: 0, latenciesMs: [], reasons: {} }
   const started = performance.now()
   let next = 0
-  const more = (): boolean =>
-    'count' in limit ? next < limit.count : performance.now() - started < limit.seconds * 1000
+  const more = (): boolean => next < count && performance.now() - started < seconds * 1000
 
   const drive = async (slot: number) => {
     while (more()) {

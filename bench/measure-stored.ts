@@ -2,7 +2,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startDevChain } from '../src/testing/dev-chain.ts'
-import { type Cell, measurePaid, medianCell } from './cells.ts'
+import { type Cell, measurePaid, medianCell, type PaidSettings } from './cells.ts'
 import { requestText } from './connection.ts'
 import { runLoad } from './load.ts'
 import { startOurs } from './targets.ts'
@@ -20,7 +20,7 @@ const ROUNDS = 5
 export async function measureStored(
   root: string,
   { few, many }: { few: number; many: number },
-  settings: { concurrency: number; count: number },
+  settings: PaidSettings,
 ): Promise<Stored> {
   const folder = await mkdtemp(join(tmpdir(), 'paystile-bench-stored-'))
   try {

@@ -13,13 +13,17 @@ export const briefCases: readonly Planned[] = [
   { ...CASES.shipped, count: 96, times: 1 },
   { ...CASES.crowd, count: 256, times: 3 },
   { ...CASES.peerCrowd, count: 256, times: 1 },
+  { ...CASES.alone, count: 60, times: 1 },
+  { ...CASES.aloneSlow, count: 10, times: 1 },
+  { ...CASES.peerAlone, count: 20, times: 1 },
+  { ...CASES.peerAloneSlow, count: 10, times: 1 },
 ]
 
 const LEVELS = [1, 16, 64, 256] as const
 /** Purchases per cell: a few seconds' worth. */
 const OURS_COUNT = { 1: 60, 16: 800, 64: 1500, 256: 2000 }
 const PEER_COUNT = { 1: 20, 16: 96, 64: 192, 256: 256 }
-const SLOW_COUNT = { 1: 3, 16: 48, 64: 192, 256: 512 }
+const SLOW_COUNT = { 1: 10, 16: 48, 64: 192, 256: 512 }
 
 const matrix = LEVELS.flatMap((concurrency) =>
   (['automine', '2 s blocks'] as const).flatMap((blocks): Planned[] => {

@@ -3,7 +3,17 @@ import type { Cell } from './cells.ts'
 import type { Bar } from './judge.ts'
 import type { Results } from './results.ts'
 
-const HEAD = ['', 'per second', 'failed', 'p50 ms', 'p99 ms', 'gas each', 'CPU ms each', 'RSS MiB']
+const HEAD = [
+  '',
+  'per second',
+  'failed',
+  'p50 ms',
+  'p99 ms',
+  'gas each',
+  'RPC calls each',
+  'CPU ms each',
+  'RSS MiB',
+]
 
 /** Enough digits to compare, no more. */
 export function figure(value: number): string {
@@ -20,6 +30,7 @@ function cellRow(name: string, cell: Cell): string[] {
     figure(cell.p50Ms),
     figure(cell.p99Ms),
     cell.gasEach === undefined ? '' : figure(cell.gasEach),
+    cell.callsEach === undefined ? '' : figure(cell.callsEach),
     figure(cell.cpuMsEach),
     figure(cell.rssMiB),
   ]
@@ -28,7 +39,7 @@ function cellRow(name: string, cell: Cell): string[] {
 /** Everything that was measured, as rows of one table. */
 export function tableOf({ unpaid, paid, stored, overhead, prepaid, flood }: Results): string[][] {
   const only = (name: string, perSecond: string, p50: string, p99 = '', failed = '0') => {
-    return [name, perSecond, failed, p50, p99, '', '', '']
+    return [name, perSecond, failed, p50, p99, '', '', '', '']
   }
   return [
     HEAD,

@@ -66,5 +66,9 @@ export const CASES = {
   kindest: { seller: 'peer, kindest form', sells: 'calls', concurrency: 64, blocks: 'automine' },
   shipped: { seller: 'peer, as shipped', sells: 'calls', concurrency: 64, blocks: 'automine' },
   crowd: { seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 256, blocks: '2 s blocks' },
+  alone: { seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 1, blocks: 'automine' },
+  aloneSlow: { seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 1, blocks: '2 s blocks' },
+  peerAlone: { seller: 'peer, kindest form', sells: 'calls', concurrency: 1, blocks: 'automine' },
+  peerAloneSlow: { seller: 'peer, kindest form', sells: 'calls', concurrency: 1, blocks: '2 s blocks' },
   peerCrowd: { seller: 'peer, kindest form', sells: 'calls', concurrency: 256, blocks: '2 s blocks' },
 } as const satisfies Record<string, PaidCase>

@@ -3,7 +3,14 @@ import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { startDevChain } from '../src/testing/dev-chain.ts'
 import { judge } from './bars.ts'
-import { type Cell, exampleOf, measureInTurns, measurePaid, measureUnpaid } from './cells.ts'
+import {
+  type Cell,
+  exampleOf,
+  measureInTurns,
+  measurePaid,
+  measureUnpaid,
+  WARM_UP_PURCHASES,
+} from './cells.ts'
 import { chartOf } from './chart.ts'
 import { median } from './load.ts'
 import { measureFlood } from './measure-flood.ts'
@@ -23,7 +30,11 @@ const quick = mode === '--quick'
 const TIMES = quick ? 1 : 3
 const OVERHEAD_CALLS = quick ? 10 : 150
 const STORED = { few: 100, many: quick ? 1000 : 100_000 }
-const STORED_LOAD = quick ? { concurrency: 16, count: 32 } : { concurrency: 64, count: 1000 }
+const WARM_UP = { count: quick ? 16 : WARM_UP_PURCHASES }
+const STORED_LOAD = {
+  ...(quick ? { concurrency: 16, count: 32 } : { concurrency: 64, count: 1000 }),
+  warmUp: WARM_UP,
+}
 const FLOOD_REQUESTS = 1_000_000
 const PREPAID_LOAD = quick
   ? { accounts: 100, seconds: 0.5, times: 1, warmUp: 200 }
@@ -98,19 +109,27 @@ function startSeller({ seller, sells, store, wallets = 1, networks = 1 }: Planne
   }
 }
 
+/** The longest warm-up of ours so far; the peer has as many seconds for its own. */
+let warmUpSeconds = 0
+
+async function measureWarm(one: Planned): Promise<Cell> {
+  const isPeer = one.seller !== 'paystile'
+  const cell = await measurePaid(startSeller(one), {
+    concurrency: one.concurrency,
+    count: quick ? Math.min(one.count, one.concurrency) : one.count,
+    ...(one.blocks === '2 s blocks' && { blockTimeSeconds: 2 }),
+    warmUp: { ...WARM_UP, ...(isPeer && warmUpSeconds > 0 && { seconds: warmUpSeconds }) },
+  })
+  if (!isPeer) warmUpSeconds = Math.max(warmUpSeconds, cell.warmUpSeconds ?? 0)
+  return cell
+}
+
 async function measurePaidAll(cases: readonly Planned[]): Promise<Record<string, Cell>> {
   const paid: Record<string, Cell> = {}
   for (const times of [3, 1] as const) {
     const measures = cases
       .filter((one) => one.times === times)
-      .map((one) => {
-        const settings = {
-          concurrency: one.concurrency,
-          count: quick ? Math.min(one.count, one.concurrency) : one.count,
-          ...(one.blocks === '2 s blocks' && { blockTimeSeconds: 2 }),
-        }
-        return [nameOf(one), () => measurePaid(startSeller(one), settings)] as const
-      })
+      .map((one) => [nameOf(one), () => measureWarm(one)] as const)
     Object.assign(paid, await measureInTurns(Math.min(times, TIMES), Object.fromEntries(measures), say))
   }
   // In the order of the plan, whatever was measured first.

@@ -135,6 +135,13 @@ export interface Chain {
   /** Which of these transactions are in a canonical block. */
   mined(hashes: readonly Hex[]): Promise<MinedTx[]>
   submit(raw: Hex): Promise<Submitted>
+  /**
+   * The same, but if the node can (EIP-7966), its answer comes with the transaction's block, or when it waited for long
+   * enough. `mined` is a hint: what is in a block is decided by looking at the chain. Absent: nodes cannot be asked so.
+   */
+  submitAndWait?(raw: Hex): Promise<Submitted | 'mined'>
+  /** May an answer of {@link submitAndWait} come with the block, as far as is known? */
+  awaitsBlocks?(): boolean
   wallet(address: Address): Promise<WalletState>
 }
 
@@ -178,7 +185,8 @@ export interface Sendable {
 }
 
 export type Sent =
-  | { kind: 'sent' }
+  /** `mined`: a node says that it is in a block by now. */
+  | { kind: 'sent'; mined?: true }
   | { kind: 'refused'; reason: string }
   /** `declined`: the words of a refusal that does not prove that nothing was sent. */
   | { kind: 'unknown'; declined?: string }
@@ -189,8 +197,13 @@ export interface Batch {
   keys: string[]
   puts: Array<{ table: 'walletTxs'; row: Tables['walletTxs'] }>
   walletTx: string | null
-  /** Called only after that step is committed. Its answer is a hint; the chain decides. */
-  send(): Promise<Sent>
+  /**
+   * Called only after that step is committed. Its answer is a hint; the chain decides. If it may wait, the answer comes
+   * with the block where the chain can do that.
+   */
+  send(mayWait?: boolean): Promise<Sent>
+  /** If it may wait, its answer comes with the block, as far as is known. */
+  awaitsBlock?(): boolean
   /** Called when that step was refused or will not be made. Frees what was reserved for it. */
   drop(): void
 }

@@ -37,6 +37,13 @@ describe('the benchmark', () => {
       'failures at that load: none',
     ])
     expect(failing(({ paid }) => Object.assign(paid[crowd]!, { gasEach: 66 }))).toHaveLength(1)
+    expect(failing(({ paid }) => Object.assign(paid[plans]!, { callsEach: 2.6 }))).toEqual([
+      'calls to the RPC per purchase, 64 at once: at most 2.5',
+    ])
+    const alone = 'paystile, plans, embedded, 1 at once, automine'
+    expect(failing(({ paid }) => Object.assign(paid[alone]!, { callsEach: 15.1 }))).toEqual([
+      'calls to the RPC per purchase, alone: at most 15',
+    ])
     expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.1 }))).toHaveLength(1)
     expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
     const further = ({ unpaid }: Results, perSecond: number) =>
@@ -64,9 +71,9 @@ const crowd = 'paystile, plans, embedded, 256 at once, 2 s blocks'
 
 /** A run in which every promise is kept. */
 const good: Results = (() => {
-  const cell = (perSecond: number, gasEach = 100) => ({
+  const cell = (perSecond: number, gasEach = 100, callsEach = 2.5) => ({
     ...{ perSecond, ok: 100, failed: 0, reasons: {}, p50Ms: 10, p99Ms: 20, maxMs: 5000 },
-    ...{ cpuMsEach: 1, rssMiB: 100, gasEach },
+    ...{ cpuMsEach: 1, rssMiB: 100, gasEach, callsEach },
   })
   const overhead = () => ({
     ...{ totalP50Ms: 10, chainP50Ms: 6, bareP50Ms: 0, ownP50Ms: 4, ownP99Ms: 8, failed: 0 },
@@ -89,6 +96,7 @@ const good: Results = (() => {
       [ours('postgres')]: cell(500),
       'peer, kindest form, calls, 64 at once, automine': cell(100),
       [crowd]: cell(100, 60),
+      'paystile, plans, embedded, 1 at once, automine': cell(10, 80, 15),
       'peer, kindest form, calls, 256 at once, 2 s blocks': cell(10),
     },
     overhead: { plan: overhead(), call: overhead(), embedded: overhead() },

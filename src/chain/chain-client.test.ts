@@ -7,7 +7,8 @@ import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
 import { createWalletSigner } from '../schemes/wallet-signer.ts'
 import { type DevChain, startDevChain } from '../testing/dev-chain.ts'
-import { type ChainClient, createChainClient, submittedOf } from './chain-client.ts'
+import { type ChainClient, createChainClient } from './chain-client.ts'
+import { submittedOf } from './submitted.ts'
 
 const network = findNetwork('testnet')!
 const SELLER: Address = '0x00000000000000000000000000000000000000aa'

@@ -1,5 +1,5 @@
 import type { Chain, Submitted, WalletState } from '../ports.ts'
-import type { Address } from '../protocol/hex.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { createBlockClock } from './block-clock.ts'
 import { encodeBalanceOf } from './erc20.ts'
@@ -11,6 +11,7 @@ import { minedOf, readReceipts } from './receipts.ts'
 import { onOneNode, type Rpc, type RpcState } from './rpc.ts'
 import { type RpcSource, rpcOf } from './rpc-pool.ts'
 import { readBig } from './rpc-values.ts'
+import { submittedOf } from './submitted.ts'
 
 /** The chain, with the parts that schemes use for their own calls. */
 export interface ChainClient extends Chain {
@@ -25,6 +26,9 @@ export interface ChainClient extends Chain {
 
 /** A node that takes at least this long to answer is remote, and its calls may be counted. */
 const FAR_MS = 20
+/** Waiting for a block holds a connection: it is done where blocks come at least this often, and not for much longer. */
+const SLOWEST_AWAITED_MS = 3_000
+const BESIDE_BLOCK_MS = 1_000
 
 /**
  * The chain over JSON-RPC, by one node or a pool of them. Rejects with UnavailableError whenever it cannot be asked,
@@ -45,11 +49,18 @@ export function createChainClient({
   const blocks = createBlockClock(() => rpc.isLimited() || rpc.roundTripMs() >= FAR_MS, network.blockMs, now)
   const searchMined = createMinedSearch(rpc, blocks, now)
   const lastStates = new Map<Address, WalletState>()
+  const sendAndWait = network.blockMs <= SLOWEST_AWAITED_MS ? rpc.sendAndWait : undefined
 
   async function walletState(address: Address): Promise<WalletState> {
     const state = await onOneNode(rpc, (node) => readWalletState(node, address, network.fees))
     lastStates.set(address, state)
     return state
+  }
+
+  async function submit(raw: Hex): Promise<Submitted> {
+    const answer = await rpc.attempt('eth_sendRawTransaction', [raw])
+    if (answer.ok) searchMined.sent(answer.result)
+    return answer.ok ? 'accepted' : submittedOf(answer.error.message)
   }
 
   return {
@@ -69,11 +80,16 @@ export function createChainClient({
 
     mined: async (hashes) => (await readReceipts(rpc, hashes)).map(minedOf),
 
-    async submit(raw) {
-      const answer = await rpc.attempt('eth_sendRawTransaction', [raw])
-      if (answer.ok) searchMined.sent(answer.result)
-      return answer.ok ? 'accepted' : submittedOf(answer.error.message)
+    submit,
+
+    async submitAndWait(raw) {
+      const sent = await sendAndWait?.send(raw, network.blockMs + BESIDE_BLOCK_MS)
+      if (sent === undefined) return submit(raw)
+      if (sent.is === 'mined') searchMined.reported(sent.hash)
+      return sent.is
     },
+
+    awaitsBlocks: () => sendAndWait?.isAsked() ?? false,
 
     wallet: walletState,
 
@@ -84,13 +100,4 @@ export function createChainClient({
 
     domain: () => onOneNode(rpc, (node) => readDomain(node, asset)),
   }
-}
-
-/** The meaning of a node's refusal of a raw transaction. Every node software has its own words. */
-export function submittedOf(message: string): Submitted {
-  if (/already ?known|already imported|already exists|known transaction/i.test(message)) return 'known'
-  if (/nonce (is )?too low|old ?nonce|nonce has already been used/i.test(message)) return 'nonce-low'
-  if (/underpriced|fee ?too ?low|less than block base fee|fee cap (less|below)/i.test(message))
-    return 'underpriced'
-  return 'unknown'
 }

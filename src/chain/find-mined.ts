@@ -11,6 +11,8 @@ const MAX_KNOWN = 10_000
 export function createMinedSearch(rpc: Rpc, blocks: BlockClock, now: () => number = Date.now) {
   /** For each transaction, the block up to which it is not mined. */
   const absent = new Map<Hex, number>()
+  /** Transactions that a node has just said to be in a block. */
+  const reported = new Set<unknown>()
 
   async function latest(node: Rpc): Promise<{ at: Block; transactions: ReadonlySet<unknown> }> {
     const askedAtMs = now()
@@ -42,7 +44,8 @@ export function createMinedSearch(rpc: Rpc, blocks: BlockClock, now: () => numbe
      * the latest one, or in one that we missed.
      */
     async lookIfLikely(hashes: readonly Hex[], node: Rpc = rpc): Promise<[Receipt[], Block]> {
-      if (!blocks.isWorthIt() || blocks.expectsNext()) return look(hashes, node)
+      const isReported = hashes.filter((hash) => reported.delete(hash)).length > 0
+      if (isReported || !blocks.isWorthIt() || blocks.expectsNext()) return look(hashes, node)
       const { at, transactions } = await latest(node)
       const missing = (hash: Hex) => !transactions.has(hash) && (absent.get(hash) ?? -1) >= at.number - 1
       const possible = hashes.filter((hash) => !missing(hash))
@@ -54,6 +57,11 @@ export function createMinedSearch(rpc: Rpc, blocks: BlockClock, now: () => numbe
         else if (!transactions.has(hash)) miss(hash, at.number)
       }
       return [receipts, at]
+    },
+    /** It may be in a block by now, so its receipt is read at the next look. */
+    reported(hash: unknown): void {
+      if (reported.size > MAX_KNOWN) reported.clear()
+      reported.add(hash)
     },
     /** The transaction is new, so it is in no earlier block. */
     sent(hash: unknown): void {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { findNetwork, NETWORKS } from '../protocol/networks.ts'
 import { gasPolicyOf, weiOf } from './gas-fees.ts'
 import { readWalletState } from './read-wallet.ts'
-import type { Rpc, RpcAnswer } from './rpc.ts'
+import type { Rpc } from './rpc.ts'
+import type { RpcAnswer } from './rpc-answer.ts'
 
 const GWEI = 1_000_000_000n
 const WALLET = `0x${'aa'.repeat(20)}` as const

@@ -1,6 +1,7 @@
 import type { Address, Hex } from '../protocol/hex.ts'
 import { DECIMALS_CALL, NAME_CALL, VERSION_CALL } from './erc20.ts'
-import type { Rpc, RpcAnswer } from './rpc.ts'
+import type { Rpc } from './rpc.ts'
+import type { RpcAnswer } from './rpc-answer.ts'
 import { readHex, readNumber } from './rpc-values.ts'
 
 /** The token as the chain reports it; compared with our table at boot. */

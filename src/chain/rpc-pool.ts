@@ -155,12 +155,17 @@ export function createRpcPool(
   }
 
   const attempt: Rpc['attempt'] = (method, params) => together((node) => node.attempt(method, params))
-  const preferred = (): RpcState => (inOrder()[0] ?? first).rpc
+  const preferred = (): Node['rpc'] => (inOrder()[0] ?? first).rpc
   return {
     nodes,
     attempt,
     call: async (method, params) => resultOf(method, await attempt(method, params)),
     together,
+    // A node that gives no answer here is not left out: the plain call follows, and shows whether it is there.
+    sendAndWait: {
+      send: async (raw, waitMs) => preferred().sendAndWait?.send(raw, waitMs),
+      isAsked: () => preferred().sendAndWait?.isAsked() ?? false,
+    },
     roundTripMs: () => preferred().roundTripMs(),
     isLimited: () => preferred().isLimited(),
     compare,

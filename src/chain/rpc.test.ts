@@ -165,3 +165,30 @@ test('a revert with the words of a rate limit is a revert, and does not slow oth
   expect(await rpc.attempt('eth_call', [])).toMatchObject({ ok: false, error: { code: 3 } })
   expect(rpc.isLimited()).toBe(false)
 })
+
+test('a send that waits for its block travels alone, so that nothing else waits with it', async () => {
+  const { rpc, bodies } = await serve((calls, response) => {
+    if (Array.isArray(calls)) return void response.end(JSON.stringify(calls.map(echo)))
+    const result = { transactionHash: '0xab', blockNumber: '0x1' }
+    // Its answer comes after those of the others.
+    if (bodies.length === 3) response.end(JSON.stringify({ jsonrpc: '2.0', id: calls.id, result }))
+    else held.push(() => response.end(JSON.stringify({ jsonrpc: '2.0', id: calls.id, result })))
+  })
+  const held: Array<() => void> = []
+  const before = Promise.all([rpc.call('a', []), rpc.call('b', [])])
+  const sent = rpc.sendAndWait!.send('0x02', 500)
+  const after = Promise.all([rpc.call('c', []), rpc.call('d', [])])
+  expect(await before).toEqual(['a', 'b'])
+  expect(await after).toEqual(['c', 'd'])
+  for (const answer of held) answer()
+  expect(await sent).toEqual({ is: 'mined', hash: '0xab' })
+  expect(bodies).toHaveLength(3)
+  expect(rpc.roundTripMs()).toBeLessThan(500)
+})
+
+test('a send that waits for its block is cut off before an ordinary answer would be, and does not reject', async () => {
+  const { rpc } = await serve(() => {}, { timeoutMs: 60_000, maxBytes: 10_000 })
+  const startedMs = performance.now()
+  expect(await rpc.sendAndWait!.send('0x02', 50)).toBeUndefined()
+  expect(performance.now() - startedMs).toBeLessThan(30_000)
+})

@@ -3,17 +3,9 @@ import { UnavailableError } from '../errors.ts'
 import type { ExchangeLimits } from '../exchange.ts'
 import { fetchText } from './http-text.ts'
 import { createLearnedLimit } from './learned-limit.ts'
+import type { RpcAnswer, RpcFailure } from './rpc-answer.ts'
 import { createRpcPace, type RpcPace, readRetryAfter, saysTooFast } from './rpc-pace.ts'
-
-/** A JSON-RPC error: the node answered with an error. */
-export interface RpcFailure {
-  code: number
-  message: string
-  /** Revert data, where the node gives any. */
-  data?: string
-}
-
-export type RpcAnswer = { ok: true; result: unknown } | { ok: false; error: RpcFailure }
+import { createSendAndWait, type SendAndWait } from './send-and-wait.ts'
 
 export interface Rpc {
   /** The node's answer, which may be an error. Rejects with UnavailableError if there was no answer. */
@@ -22,6 +14,8 @@ export interface Rpc {
    * The result. Rejects with UnavailableError on an error answer too, because the node did not answer the question.
    */
   call(method: string, params: readonly unknown[]): Promise<unknown>
+  /** Sends a transaction and waits for its block. */
+  readonly sendAndWait?: SendAndWait
   /** Present where there are several nodes; see {@link onOneNode}. */
   together?<T>(work: (node: Rpc) => Promise<T>): Promise<T>
 }
@@ -51,6 +45,8 @@ interface Pending {
   /** The callers that made the same call before it was sent. */
   waiters: Waiter[]
   givenUpAtMs: number
+  /** It travels in a request of its own, whose answer may take this long. */
+  aloneMs?: number
 }
 
 const MAX_BATCH = 50
@@ -88,11 +84,17 @@ export function createRpc(
   async function drain(): Promise<void> {
     while (queue.length > 0) {
       giveUp()
-      const size = pace.admit(Math.min(queue.length, batchLimit.current()))
+      const size = pace.admit(Math.min(together(), batchLimit.current()))
       if (size > 0) void send(take(size))
       else if (queue.length > 0) await sleep(Math.min(pace.waitMs(), queue[0]!.givenUpAtMs - Date.now()))
     }
     draining = false
+  }
+
+  /** How many of the first calls may travel as one batch. */
+  function together(): number {
+    const first = queue.findIndex(({ aloneMs }) => aloneMs !== undefined)
+    return first < 0 ? queue.length : Math.max(1, first)
   }
 
   function startDraining(): void {
@@ -128,8 +130,13 @@ export function createRpc(
   async function send(batch: Pending[]): Promise<void> {
     try {
       const sentAtMs = performance.now()
-      const answer = await post(url, batch, limits)
-      latencies.push(performance.now() - sentAtMs)
+      const { aloneMs } = batch[0]!
+      const answer = await post(
+        url,
+        batch,
+        aloneMs === undefined ? limits : { ...limits, timeoutMs: aloneMs },
+      )
+      if (aloneMs === undefined) latencies.push(performance.now() - sentAtMs)
       if (latencies.length > LATENCIES) latencies.shift()
       if ('tooFast' in answer) {
         pace.refused(batch.length, answer.retryAfterMs)
@@ -182,8 +189,23 @@ export function createRpc(
     })
   }
 
+  function attemptAlone(method: string, params: readonly unknown[], aloneMs: number): Promise<RpcAnswer> {
+    return new Promise((resolve, reject) => {
+      const givenUpAtMs = Date.now() + aloneMs
+      queue.push({
+        method,
+        params: JSON.stringify(params),
+        waiters: [{ resolve, reject }],
+        givenUpAtMs,
+        aloneMs,
+      })
+      startDraining()
+    })
+  }
+
   return {
     attempt,
+    sendAndWait: createSendAndWait(attemptAlone, limits.timeoutMs),
     call: async (method, params) => resultOf(method, await attempt(method, params)),
     roundTripMs: () => Math.min(...latencies),
     isLimited: pace.isLimited,

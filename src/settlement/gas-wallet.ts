@@ -137,15 +137,18 @@ export function createGasWallet({
       keys: members.map(({ key }) => key),
       puts: [{ table: 'walletTxs', row }],
       walletTx: row.key,
-      send: () => send(lane, { ...row, version: 1 }),
+      send: (mayWait = false) => send(lane, { ...row, version: 1 }, mayWait),
+      awaitsBlock: () => chain.awaitsBlocks?.() ?? false,
       drop: () => lane.release(nonce),
     }
   }
 
-  async function send(lane: Lane, row: WalletTxRow): Promise<Sent> {
+  async function send(lane: Lane, row: WalletTxRow, mayWait: boolean): Promise<Sent> {
     lane.confirm(row.nonce)
     try {
-      let answer = await chain.submit(row.raw)
+      let answer = await (mayWait && chain.submitAndWait
+        ? chain.submitAndWait(row.raw)
+        : chain.submit(row.raw))
       if (answer === 'underpriced') {
         lane.distrust()
         const raised = await keeper.raise(lane, row, await lane.state())
@@ -153,6 +156,7 @@ export function createGasWallet({
       }
       // Another sender used this nonce: the cached state is out of date.
       if (answer === 'nonce-low') lane.distrust()
+      if (answer === 'mined') return { kind: 'sent', mined: true }
       return answer === 'accepted' || answer === 'known' ? { kind: 'sent' } : { kind: 'unknown' }
     } catch {
       return { kind: 'unknown' }

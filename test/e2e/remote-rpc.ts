@@ -32,6 +32,10 @@ export interface RemoteRpc {
   lie: ((method: string, params: readonly unknown[], result: unknown) => unknown) | undefined
   /** The error that the node answers to a call although it has done what was asked. */
   fail: ((method: string) => { code: number; message: string } | undefined) | undefined
+  /** Methods that the node does not have. */
+  lacks: readonly string[]
+  /** Methods that the node carries out without ever answering. */
+  withholds: readonly string[]
   /** Calls that came, by method, since the last reset. */
   calls: Record<string, number>
   /** All of them. */
@@ -43,7 +47,9 @@ export interface RemoteRpc {
 
 export async function startRemoteRpc(
   target: string,
-  settings: Partial<Pick<RemoteRpc, 'latencyMs' | 'callsPerSecond' | 'refusal' | 'lie'>> = {},
+  settings: Partial<
+    Pick<RemoteRpc, 'latencyMs' | 'callsPerSecond' | 'refusal' | 'lie' | 'lacks' | 'withholds'>
+  > = {},
 ): Promise<RemoteRpc> {
   /** When each call of the last second was taken. */
   let taken: number[] = []
@@ -77,6 +83,16 @@ export async function startRemoteRpc(
     })
   }
 
+  async function askWhatIsThere(calls: readonly Call[]): Promise<unknown[]> {
+    const lacking = calls.filter(({ method }) => rpc.lacks.includes(method))
+    const faults = lacking.map(({ id, method }) => ({
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32601, message: `the method ${method} does not exist/is not available` },
+    }))
+    return [...(await ask(calls.filter((call) => !lacking.includes(call)))), ...faults]
+  }
+
   const tooMany = (id: unknown, code: number) => ({
     jsonrpc: '2.0',
     id,
@@ -100,7 +116,8 @@ export async function startRemoteRpc(
       const code = typeof refusal === 'number' ? refusal : -32000
       const refused = calls.slice(admitted).map(({ id }) => tooMany(id, code))
       const whole = admitted === 0 && typeof refusal === 'number' && Array.isArray(sent)
-      const answers = whole ? [] : [...(await ask(calls.slice(0, admitted))), ...refused]
+      const answers = whole ? [] : [...(await askWhatIsThere(calls.slice(0, admitted))), ...refused]
+      if (calls.some(({ method }) => rpc.withholds.includes(method))) return
       const body = whole ? tooMany(null, code) : Array.isArray(sent) ? answers : answers[0]
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     } catch {
@@ -116,6 +133,8 @@ export async function startRemoteRpc(
     refusal: 'status',
     lie: undefined,
     fail: undefined,
+    lacks: [],
+    withholds: [],
     ...settings,
     calls: {},
     refused: 0,

@@ -29,6 +29,8 @@ export interface Streams {
   meterDice: Dice
   /** For answers that go out before they are paid, likewise. */
   streamDice: Dice
+  /** For sends that wait for their block, likewise. */
+  sendDice: Dice
 }
 
 /** mulberry32: 32 bits of state, plenty for one history, and fast. */

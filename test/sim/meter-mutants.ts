@@ -115,8 +115,8 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'streams: to payers whose charge may still go away',
     storm: streamed,
     file: 'engine/settle/follow-receipts',
-    from: 'if (final)',
-    to: 'if (final !== undefined)',
+    from: "return commit(core, { puts: [{ table: 'receipts', row: { ...row, dueAt } }] })",
+    to: 'return rememberPaid(core, rail, row.payer)',
   },
   {
     name: 'streams: more goes out to a payer than its limit',

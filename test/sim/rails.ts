@@ -24,6 +24,7 @@ import { createSimRefundSigner, createSimTxSigner, isSigned, signPermit, signTex
 import type { Outside } from './outside.ts'
 import { faultyCall, type Host, never } from './ports/faulty-call.ts'
 import { createSimFacilitator } from './ports/sim-facilitator.ts'
+import { waitingSends } from './ports/waiting-sends.ts'
 import { withPrivateKey } from './secrets.ts'
 import { sellsMetered, type Weather } from './weather.ts'
 import { address, gasPriceOn, PAY_TO, REFUND_WALLET, type World } from './world.ts'
@@ -192,7 +193,7 @@ function createFaultyPort(outside: Outside, chain: SimChain, host: Host) {
     submit: (raw) => call('submit', () => direct.submit(raw)),
     wallet: (wallet) => call('wallet', () => direct.wallet(wallet)),
   }
-  return { ...port, call }
+  return { ...port, ...waitingSends(world, host, port.submit), call }
 }
 
 function refundSigner({ world, mutation }: Outside, { network, scheme }: SimChain): RefundSigner | undefined {

@@ -7,7 +7,8 @@ import type { AuthorizationRow, SimResult, Store } from '../../ports.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { withResolvers } from '../signals.ts'
-import { type AttemptTracker, broadcast, createBroadcaster } from './broadcast.ts'
+import type { AttemptTracker } from './attempt-tracker.ts'
+import { broadcast, createBroadcaster } from './broadcast.ts'
 
 const OK: SimResult = { kind: 'ok', alone: false }
 const POOR: SimResult = { kind: 'fails', reason: 'ERC20: transfer amount exceeds balance' }

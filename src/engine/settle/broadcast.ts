@@ -12,6 +12,7 @@ import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
 import { ALLOWANCE_REQUIRED, allowanceRequired, alreadyRedeemed, paymentFailed } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
+import type { AttemptTracker } from './attempt-tracker.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
 import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
@@ -22,17 +23,6 @@ import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
  */
 export interface Broadcaster {
   add(attempt: AuthorizationRow): Promise<ClaimOutcome>
-}
-
-/** Gets every row that was stored as BROADCAST, and follows it until the chain has decided. */
-export interface AttemptTracker {
-  watch(rows: readonly AuthorizationRow[]): void
-  /** The payment was refused, and certainly nothing was sent. */
-  refused(row: AuthorizationRow, reason: string): Promise<void>
-  /** Something was sent, so the chain should be looked at now. */
-  noteSent(): void
-  /** Undefined while nothing is watched; otherwise resolves when one of the watched payments is decided. */
-  progress(): Promise<void> | undefined
 }
 
 const MAX_BATCH = 200
@@ -289,7 +279,7 @@ async function sendAll(
         if (result.kind === 'applied') {
           for (const row of rows) outcomes.set(row.key, { kind: 'broadcast' })
           const sent = rows.map(afterCommit)
-          tracker.watch(sent)
+          tracker.watch(sent, batch.awaitsBlock?.())
           void sendBatch(core, tracker, batch, sent)
           return
         }
@@ -336,8 +326,10 @@ async function sendBatch(
   batch: Batch,
   rows: readonly AuthorizationRow[],
 ): Promise<void> {
+  let mined = false
   try {
-    const sent = await batch.send()
+    const sent = await batch.send(true)
+    mined = sent.kind === 'sent' && sent.mined === true
     // Only a refusal of the first send is certain: an earlier send may still be under way.
     if (sent.kind === 'refused') {
       for (const row of rows) if (row.sends === 1) await tracker.refused(row, sent.reason)
@@ -345,5 +337,5 @@ async function sendBatch(
   } catch (cause) {
     core.alerts.raise('job-failed', `send: ${cause instanceof Error ? cause.message : 'unknown'}`)
   }
-  tracker.noteSent()
+  tracker.noteSent(rows, mined)
 }

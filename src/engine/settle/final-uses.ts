@@ -15,8 +15,10 @@ export async function finalUses(
   keys: readonly string[],
   fromHeight: number,
   hashes?: readonly Hex[],
+  /** Where it is known already. */
+  known?: Block,
 ): Promise<FoundUses & { finalized: Block }> {
-  const { finalized } = await rail.chain.head()
+  const finalized = known ?? (await rail.chain.head()).finalized
   const seen = await rail.scheme.uses(keys, fromHeight, hashes)
   refuseOlderView(seen.at, finalized)
   await refuseDoubtful(core, rail, seen.at)

@@ -8,7 +8,7 @@ import type { OpenRail } from '../rails.ts'
 import { confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
 import { followTransfer } from './follow-transfer.ts'
-import { loseReceipt, untilNextLook } from './lose-receipt.ts'
+import { lackingMs, loseReceipt, untilNextLook } from './lose-receipt.ts'
 import type { Resolver } from './resolve.ts'
 
 /**
@@ -25,7 +25,36 @@ export async function followReceipts(
   const transfers = rows.filter(({ source }) => source.kind === 'transfer')
   const payments = rows.filter(({ source }) => source.kind === 'payment')
   await Promise.all(transfers.map((receipt) => followTransfer(core, rail, receipt)))
-  await followPayments(core, rail, resolver, payments)
+  if (payments.length === 0) return
+  const head = await rail.chain.head()
+  const decided = await withoutWaiting(core, rail, payments, head)
+  await followPayments(core, rail, resolver, decided, head.finalized)
+}
+
+/**
+ * Leaves out the payments whose block is not final yet and whose transaction is still in it: only their next look is
+ * stored. That takes one call per transaction; a search would take several. Whether a payment is final, moved or gone
+ * is always decided by the search.
+ */
+async function withoutWaiting(
+  core: Core,
+  rail: OpenRail,
+  rows: readonly ReceiptRow[],
+  { latest, finalized }: { latest: Block; finalized: Block },
+): Promise<ReceiptRow[]> {
+  const early = rows.filter(({ blockNumber }) => blockNumber > finalized.number)
+  const mined =
+    early.length > 0 ? await rail.chain.mined([...new Set(early.map(({ txHash }) => txHash))]) : []
+  const minedIn = new Map(mined.filter(({ success }) => success).map((tx) => [tx.hash, tx.blockNumber]))
+  const waiting = new Set(early.filter(({ txHash, blockNumber }) => minedIn.get(txHash) === blockNumber))
+  const perBlockMs = lackingMs(latest, finalized) / Math.max(1, latest.number - finalized.number)
+  await Promise.all(
+    [...waiting].map((row) => {
+      const dueAt = core.clock.now() + untilNextLook((row.blockNumber - finalized.number) * perBlockMs)
+      return commit(core, { puts: [{ table: 'receipts', row: { ...row, dueAt } }] })
+    }),
+  )
+  return rows.filter((row) => !waiting.has(row))
 }
 
 async function followPayments(
@@ -33,14 +62,18 @@ async function followPayments(
   rail: OpenRail,
   resolver: Resolver,
   rows: readonly ReceiptRow[],
+  finalized: Block,
 ): Promise<void> {
   if (rows.length === 0) return
   const keys = rows.map(({ key }) => key)
   const attempts = await core.store.get('authorizations', keys)
   const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
   const known = keys.filter((_, index) => attempts[index] !== undefined)
-  const hashes = rail.scheme.metered && (await hashesOf(core, rows, attempts))
-  const { found, finalized } = await finalUses(core, rail, known, fromHeight, hashes)
+  // What is still where it was is found in its own transaction, without a search.
+  const hashes = rail.scheme.metered
+    ? await hashesOf(core, rows, attempts)
+    : [...new Set(rows.map(({ txHash }) => txHash))]
+  const { found } = await finalUses(core, rail, known, fromHeight, hashes, finalized)
   const uses = new Map(found.map((use) => [use.key, use]))
   await Promise.all(
     rows.map(async (receipt, index) => {
@@ -81,7 +114,7 @@ async function followReceipt(
     if (moved) await confirmPayments(core, rail, [{ attempt, use }])
     else {
       const final = use.block.number <= finalized.number
-      const dueAt = final ? null : core.clock.now() + untilNextLook(use.block, finalized)
+      const dueAt = final ? null : core.clock.now() + untilNextLook(lackingMs(use.block, finalized))
       await commit(core, { puts: [{ table: 'receipts', row: { ...receipt, finalized: final, dueAt } }] })
       if (final) await rememberPaid(core, rail, receipt.payer)
     }

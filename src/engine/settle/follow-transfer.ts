@@ -2,7 +2,7 @@ import type { ReceiptRow } from '../../ports.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
 import { refuseOlderView } from './final-uses.ts'
-import { loseReceipt, untilNextLook } from './lose-receipt.ts'
+import { lackingMs, loseReceipt, untilNextLook } from './lose-receipt.ts'
 
 /**
  * A plain transfer that a reorganisation dropped may be mined again, and only its sender knows whether it will be. It
@@ -41,7 +41,7 @@ export async function followTransfer(core: Core, rail: OpenRail, receipt: Receip
     blockHash: block.hash,
     logIndex: transfer.logIndex,
     finalized: finalizedNow,
-    dueAt: finalizedNow ? null : now + untilNextLook(block, finalized),
+    dueAt: finalizedNow ? null : now + untilNextLook(lackingMs(block, finalized)),
   }
   await commit(core, { puts: [{ table: 'receipts', row }] })
 }

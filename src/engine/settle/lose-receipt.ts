@@ -3,13 +3,13 @@ import { nextState } from '../../rules/state-machine.ts'
 import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne } from '../core.ts'
 
-/**
- * The time until the block should be final, by the chain's own clock, but short enough to notice a reorganisation.
- */
-export function untilNextLook(block: Block, finalized: Block): number {
-  const lackingMs = (block.timestamp - finalized.timestamp) * 1000
-  return Math.min(60_000, Math.max(1_000, lackingMs))
-}
+/** The time until the block should be final, by the chain's own clock. */
+export const lackingMs = (block: Block, finalized: Block): number =>
+  (block.timestamp - finalized.timestamp) * 1000
+
+/** As long as that, but short enough to notice a reorganisation. */
+export const untilNextLook = (lacking: number): number =>
+  Math.ceil(Math.min(60_000, Math.max(1_000, lacking)))
 
 /**
  * A reorganisation removed the transfer for good. If nothing was delivered, the challenge counts as never paid;

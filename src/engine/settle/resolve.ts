@@ -8,7 +8,8 @@ import { carriersOf } from '../metered/carriers.ts'
 import { writeOffStream } from '../metered/stream-call.ts'
 import type { OpenRail } from '../rails.ts'
 import { withResolvers } from '../signals.ts'
-import { type AttemptTracker, broadcast } from './broadcast.ts'
+import type { AttemptTracker } from './attempt-tracker.ts'
+import { broadcast } from './broadcast.ts'
 import { type Confirmed, confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
 import { pollMsOn, refuseDoubtful } from './look-at-chain.ts'
@@ -22,6 +23,9 @@ const PATIENCE = 1 / 8
 /** A node that answers within this time is near, and is asked QUICK_LOOKS times without a pause. */
 const NEAR_MS = 1
 const QUICK_LOOKS = 20
+
+/** No send waits longer for its block; if one does, we look all the same. */
+const LONGEST_SEND_MS = 5_000
 
 /** While we look once per block, a look for uses by others as well is made this often. */
 const WHOLE_LOOK_MS = 5_000
@@ -43,10 +47,14 @@ export interface Resolver extends AttemptTracker {
 
 export function createResolver(core: Core, rail: OpenRail): Resolver {
   const watched = new Map<string, AuthorizationRow>()
+  /** Those of them whose send will tell when they are in a block. */
+  const awaited = new Set<string>()
   let running: Promise<void> | undefined
   let stopped = false
   let wake: (() => void) | undefined
   let justSent = false
+  let mined = false
+  let holding = false
   let progress: ReturnType<typeof withResolvers<void>> | undefined
 
   async function run(): Promise<void> {
@@ -59,20 +67,26 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
     let upTo = rail.head.number
     let floorMs = 0
     while (watched.size > 0 && !stopped) {
+      if ([...watched.keys()].every((key) => awaited.has(key))) {
+        holding = true
+        const called = await firstOf(LONGEST_SEND_MS)
+        holding = false
+        if (!called) awaited.clear()
+        continue
+      }
       // Our own transactions can only be in a later block than the last one we saw, so there is no point in looking
       // before that.
       const own = [...watched.values()].every((row) => row.walletTx !== null)
       const blockMs = own ? rail.chain.untilBlockAboveMs?.(upTo) : undefined
       // Something that was sent during the last look counts as well.
-      const atOnce = blockMs === undefined && (justSent || (quickestMs <= NEAR_MS && quickLooks-- > 0))
+      const atOnce =
+        mined || (blockMs === undefined && (justSent || (quickestMs <= NEAR_MS && quickLooks-- > 0)))
       if (!atOnce) {
-        const called = withResolvers()
-        wake = called.resolve
         const waitMs = blockMs === undefined ? pauseMs : Math.max(floorMs, Math.min(pollIntervalMs, blockMs))
         if (blockMs !== undefined) justSent = false
-        await Promise.race([core.clock.sleep(Math.max(1, waitMs)), called.promise])
+        await firstOf(Math.max(1, waitMs))
         // A send does not change when the next block comes.
-        if (justSent && blockMs !== undefined && !stopped) continue
+        if (justSent && !mined && blockMs !== undefined && !stopped) continue
       }
       const lookedAt = core.clock.now()
       // A clock that was put back must not make every look seem to follow the last one at once.
@@ -84,6 +98,7 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
         quickestMs = pollIntervalMs
       }
       justSent = false
+      mined = false
       const brief = lookedAt - wholeLookAt < (blockMs === undefined ? pollIntervalMs : WHOLE_LOOK_MS)
       if (!brief) wholeLookAt = lookedAt
       const rows = [...watched.values()]
@@ -114,12 +129,26 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
     running = undefined
   }
 
+  /** Waits until somebody calls, which is true, or for so long. */
+  async function firstOf(waitMs: number): Promise<boolean> {
+    const called = withResolvers()
+    wake = called.resolve
+    return Promise.race([core.clock.sleep(waitMs).then(() => false), called.promise.then(() => true)])
+  }
+
   const resolver: Resolver = {
-    watch(rows) {
-      for (const row of rows) watched.set(row.key, row)
+    watch(rows, awaitsBlock = false) {
+      for (const row of rows) {
+        watched.set(row.key, row)
+        if (awaitsBlock) awaited.add(row.key)
+        else awaited.delete(row.key)
+      }
       if (!running && !stopped) running = run()
+      else if (holding && !awaitsBlock) wake?.()
     },
-    noteSent() {
+    noteSent(rows, isMined) {
+      for (const { key } of rows) awaited.delete(key)
+      mined ||= isMined
       justSent = true
       wake?.()
     },
