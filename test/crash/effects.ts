@@ -22,6 +22,7 @@ export type Effect =
 /** A batch of calls is named by the first of these that is in it. */
 const METHODS: Array<[string, string]> = [
   ['eth_sendRawTransaction', 'rpc-send'],
+  ['eth_sendRawTransactionSync', 'rpc-send'],
   ['eth_getLogs', 'rpc-logs'],
   ['eth_getTransactionReceipt', 'rpc-receipts'],
   ['eth_call', 'rpc-simulate'],

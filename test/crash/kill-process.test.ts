@@ -173,7 +173,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
 
   test('killed after the send and mined while no process was running: found by its event', async () => {
     const header = await signed()
-    const sending = rpc.hold('eth_getLogs')
+    const sending = rpc.hold('eth_getTransactionReceipt')
     const lost = access(header).catch(() => undefined)
     await sending
     const mined = () => chain.transfersTo(chain.account(0).address)
