@@ -33,7 +33,8 @@ test('a send waits for its block, and the chain is not asked in the meantime', a
   expect(calls).toMatchObject({ [SEND_AND_WAIT]: 1 })
   expect(calls).not.toHaveProperty(SEND)
   const total = Object.values(calls).reduce((sum, count) => sum + count, 0)
-  expect(total, JSON.stringify(calls)).toBeLessThanOrEqual(15)
+  // Jobs ask the chain too, some of them in this time; looking for the payment every 25 ms would take far more.
+  expect(total, JSON.stringify(calls)).toBeLessThanOrEqual(30)
 })
 
 test('a send whose answer never comes is unknown: the plain call follows, and the payment is charged once', async () => {
