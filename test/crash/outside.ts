@@ -11,7 +11,8 @@ export interface Outside {
   close(): Promise<void>
 }
 
-async function serve(
+/** A local server that reads each request whole before it is handled. */
+export async function serve(
   handle: (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>,
 ): Promise<Outside> {
   const server = createServer(async (request, response) => {

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
+import { serve } from '../crash/outside.ts'
 import { type Answer, answerOf, freePort } from '../e2e/world.ts'
 import { type Instance, startInstance } from './instance.ts'
 
@@ -95,23 +94,11 @@ export async function openShop(store: Record<string, string>): Promise<Shop> {
 }
 
 /** A token endpoint that keeps its promise: one token per idempotency key. One plan has none to give. */
-async function startTokenApi(secrets: readonly string[]): Promise<{ url: string; close(): Promise<void> }> {
-  const server = createServer(async (request, response) => {
-    let body = ''
-    for await (const chunk of request) body += chunk
-    const [, secret = ''] = request.headers.authorization?.split(' ') ?? []
-    if (secrets.length > 0 && !secrets.includes(secret)) return response.writeHead(401).end()
-    if (JSON.parse(body).planId === BROKEN_PLAN) return response.writeHead(422).end()
-    const token = `token-of-${request.headers['idempotency-key']}`
-    return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token }))
+const startTokenApi = (secrets: readonly string[]) =>
+  serve(async ({ headers }, body, response) => {
+    const [, secret = ''] = headers.authorization?.split(' ') ?? []
+    if (secrets.length > 0 && !secrets.includes(secret)) return void response.writeHead(401).end()
+    if (JSON.parse(body).planId === BROKEN_PLAN) return void response.writeHead(422).end()
+    const token = `token-of-${headers['idempotency-key']}`
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token }))
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => closed())
-        server.closeAllConnections()
-      }),
-  }
-}

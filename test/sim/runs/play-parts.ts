@@ -19,14 +19,16 @@ export async function playParts(seeds: Seeds, file: string, jobs: number): Promi
   const plan: Plan = { ...seeds, partSize: progress.plan?.partSize ?? PART_SIZE, build: hashOfBuild() }
   if (progress.plan) refuseOther(progress.plan, plan, file)
   else progress.begin(plan)
-  const left = partsOf(plan).filter(({ from }) => !progress.done.has(from))
+  const played = new Set(progress.done.map(({ from }) => from))
+  const left = partsOf(plan).filter(({ from }) => !played.has(from))
   console.log(
     `${partsOf(plan).length} parts of ${plan.partSize} histories, ${left.length} to play; progress in ${file}`,
   )
   const workers = Array.from({ length: Math.min(jobs, left.length) }, () => playQueue(left, plan, progress))
   await Promise.all(workers)
   const sum = emptyTally()
-  for (const { from } of partsOf(plan)) addTally(sum, progress.done.get(from)!)
+  const inOrder = [...progress.done].sort((one, other) => one.from - other.from)
+  for (const { tally } of inOrder) addTally(sum, tally)
   return sum
 }
 
@@ -53,7 +55,7 @@ async function playQueue(left: Seeds[], plan: Plan, progress: Progress): Promise
   try {
     for (let part = left.shift(); part; part = left.shift()) {
       const tally = await playPart(worker, part)
-      progress.add(part.from, tally)
+      progress.add({ from: part.from, tally })
       tell(plan, progress, tally)
     }
   } finally {
@@ -74,7 +76,7 @@ function playPart(worker: ChildProcess, part: Seeds): Promise<Tally> {
 }
 
 function tell({ from, to }: Plan, { done }: Progress, { failures }: Tally): void {
-  const tallies = [...done.values()]
+  const tallies = done.map(({ tally }) => tally)
   const histories = tallies.reduce((sum, tally) => sum + tally.histories, 0)
   const failing = tallies.reduce((sum, tally) => sum + tally.failures.length, 0)
   console.log(`${histories} of ${to - from + 1} histories, ${failing} with violations`)

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openRunFile, type RunFile } from '../../run-file.ts'
 import type { Seeds } from './play-seeds.ts'
 import type { Tally } from './tally.ts'
 
@@ -11,39 +12,16 @@ export interface Plan extends Seeds {
   build: string
 }
 
-/** A run's file: its plan on the first line, then a line per part that was played. A run that was cut off goes on from it. */
-export interface Progress {
-  plan: Plan | undefined
-  /** By the first seed of the part. */
-  done: Map<number, Tally>
-  begin(plan: Plan): void
-  add(from: number, tally: Tally): void
+/** A part of a run that was played. */
+export interface PlayedPart {
+  /** Its first seed. */
+  from: number
+  tally: Tally
 }
 
-export function openProgress(file: string): Progress {
-  // A line that was cut off while it was written is played again.
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
-  const [first, ...rest] = lines
-  if (lines.length > 0) writeFileSync(file, `${lines.join('\n')}\n`)
-  const progress: Progress = {
-    plan: first === undefined ? undefined : JSON.parse(first),
-    done: new Map(
-      rest.map((line) => {
-        const { from, tally } = JSON.parse(line) as { from: number; tally: Tally }
-        return [from, tally]
-      }),
-    ),
-    begin(plan) {
-      progress.plan = plan
-      writeFileSync(file, `${JSON.stringify(plan)}\n`)
-    },
-    add(from, tally) {
-      progress.done.set(from, tally)
-      appendFileSync(file, `${JSON.stringify({ from, tally })}\n`)
-    },
-  }
-  return progress
-}
+export type Progress = RunFile<Plan, PlayedPart>
+
+export const openProgress: (file: string) => Progress = openRunFile
 
 /** A hash of the compiled engine and simulator that this file is part of: `<build>/test/sim/runs/progress.js`. */
 export function hashOfBuild(): string {
