@@ -7,7 +7,7 @@ import { syncFolder } from '../../sync-folder.ts'
 import { migrate } from './migrate.ts'
 import { createSqlStore } from './sql-store.ts'
 import { createSqliteDriver, type Disk } from './sqlite-driver.ts'
-import { createSnapshots } from './sqlite-snapshot.ts'
+import { CHECKPOINT_PAGES, createSnapshots } from './sqlite-snapshot.ts'
 
 /** Long enough for a previous process to finish its shutdown. */
 const LOCK_WAIT_MS = 1000
@@ -34,6 +34,7 @@ export function openSqliteStore({ path }: { path: string }): Store {
       // SQLite flushes only before a checkpoint; for every durable commit the driver flushes the log itself (see logOf).
       database.exec('PRAGMA synchronous = NORMAL')
       database.exec('PRAGMA fullfsync = ON')
+      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       // Opens the log.
       database.exec('BEGIN IMMEDIATE; COMMIT')
       disk = { ...logOf(path), snapshots: createSnapshots(path, database) }
