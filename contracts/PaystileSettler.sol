@@ -20,8 +20,8 @@ pragma solidity 0.8.37;
 ///       validAfter    5
 ///       validBefore   5
 ///       nonce        32
-///       r, s         32 each
 ///       v             1
+///       r, s         32 each
 ///
 /// Input of any other shape reverts before anything is called: cut short, with bytes left over, without a member.
 ///
@@ -57,7 +57,8 @@ contract PaystileSettler {
             }
 
             // The call: transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32), its
-            // selector at 28 and an argument in each word from 32 on. Solidity's own memory is overwritten: it is not used again.
+            // selector at 28 and an argument in each word from 32 on. All of that is zero before; a field is copied to the end of its
+            // word, over the same bytes for every member. Solidity's own memory is overwritten, as it is not used again.
             let token := shr(96, calldataload(0))
             mstore(0, 0xe3ee160e)
             at := 20
@@ -65,13 +66,12 @@ contract PaystileSettler {
                 mstore(64, shr(96, calldataload(at)))
                 let last := add(at, add(22, mul(shr(240, calldataload(add(at, 20))), 139)))
                 for { at := add(at, 22) } lt(at, last) { at := add(at, 139) } {
-                    mstore(32, shr(96, calldataload(at)))
-                    mstore(96, shr(160, calldataload(add(at, 20))))
-                    mstore(128, shr(216, calldataload(add(at, 32))))
-                    mstore(160, shr(216, calldataload(add(at, 37))))
-                    mstore(192, calldataload(add(at, 42)))
-                    mstore(224, byte(0, calldataload(add(at, 138))))
-                    calldatacopy(256, add(at, 74), 64)
+                    calldatacopy(44, at, 20) // from
+                    calldatacopy(116, add(at, 20), 12) // value
+                    calldatacopy(155, add(at, 32), 5) // validAfter
+                    calldatacopy(187, add(at, 37), 5) // validBefore
+                    calldatacopy(192, add(at, 42), 32) // nonce
+                    calldatacopy(255, add(at, 74), 65) // v, r, s
                     pop(call(div(gas(), left), token, 0, 28, 292, 0, 0))
                     left := sub(left, 1)
                 }

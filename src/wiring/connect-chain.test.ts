@@ -61,6 +61,7 @@ function connect(rpcUrls: string[]) {
       walletAddress: 'SVC_WALLET_ADDRESS',
       gasWalletPrivateKey: 'GAS_WALLET_PRIVATE_KEY',
       facilitatorUrl: 'FACILITATOR_URL_137',
+      settlerContract: 'SETTLER_CONTRACT',
     },
   }
   const raise = (kind: string, message: string) => void alerts.push([kind, message])

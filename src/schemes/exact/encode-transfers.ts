@@ -15,7 +15,7 @@ export function encodeTransfers(
   by: BatchContract = 'multicall3',
 ): Call {
   const [only] = auths
-  // A batch of one costs more than a direct call: 7% by Multicall3, 3% by the settler.
+  // A batch of one costs more than a direct call: 7% by Multicall3, 4% by the settler.
   if (only && auths.length === 1) return { to: token, data: encodeTransfer(only) }
   if (by === 'settler' && auths.every(isPackable)) return { to: SETTLER, data: encodePacked(token, auths) }
   const inner = auths.map((auth) => ({ to: token, data: encodeTransfer(auth) }))

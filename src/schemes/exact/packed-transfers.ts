@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../../protocol/hex.ts'
 import type { SignedAuthorization } from './authorization.ts'
 
-/** A member of a group, in hex digits: from, value, validAfter, validBefore, nonce, r, s and v; see contracts/PaystileSettler.sol. */
+/** A member of a group, in hex digits: from, value, validAfter, validBefore, nonce, v, r and s; see contracts/PaystileSettler.sol. */
 const MEMBER_DIGITS = 2 * 139
 const GROUP_DIGITS = 2 * 22
 const MAX_VALUE = 1n << 96n
@@ -34,7 +34,8 @@ export function encodePacked(token: Address, auths: readonly SignedAuthorization
   }
   let data: Hex = `0x${digitsOf(token)}`
   for (const [to, members] of groups) {
-    if (members.length > MAX_COUNT) throw new RangeError(`${members.length} payments are too many for a group`)
+    if (members.length > MAX_COUNT)
+      throw new RangeError(`${members.length} payments are too many for a group`)
     data += to + number(members.length, 2) + members.join('')
   }
   return data as Hex
@@ -47,7 +48,8 @@ function memberOf(auth: SignedAuthorization): string {
     number(BigInt(auth.validAfter), 5) +
     number(BigInt(auth.validBefore), 5) +
     auth.nonce.slice(2) +
-    auth.signature.slice(2)
+    auth.signature.slice(130) +
+    auth.signature.slice(2, 130)
   )
 }
 
@@ -77,7 +79,7 @@ function memberIn(digits: string): Omit<SignedAuthorization, 'to'> {
     validAfter: decimal(64, 74),
     validBefore: decimal(74, 84),
     nonce: `0x${digits.slice(84, 148)}`,
-    signature: `0x${digits.slice(148)}`,
+    signature: `0x${digits.slice(150)}${digits.slice(148, 150)}`,
   }
 }
 
