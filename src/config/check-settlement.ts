@@ -13,6 +13,7 @@ export function readSettlement({
   network,
   named,
   isOwn,
+  ownLabel,
 }: NetworkPlace): SettlementConfig | undefined {
   const keys = readGasKeys(reader)
   const url = reader.url('facilitatorUrl', 'https://x402.org/facilitator')?.replace(/\/+$/, '')
@@ -29,7 +30,7 @@ export function readSettlement({
   if (settler)
     reader.fault(
       'settlerContract',
-      `is for gas wallets, and payments${named && ` on ${named}`} are settled by a facilitator; set ${reader.label('gasWalletPrivateKey')} to settle with your own wallet, or ${reader.label('settlerContract')} to false.`,
+      `is for gas wallets, and payments${named && ` on ${named}`} are settled by a facilitator; set ${reader.label('gasWalletPrivateKey')} to settle with your own wallet, or ${ownLabel('settlerContract')} to false.`,
     )
   if (!network) return undefined
   const used = url ?? network.facilitatorUrl
