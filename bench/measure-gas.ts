@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createWalletClient, http, publicActions } from 'viem'
 import type { Call } from '../src/chain/multicall.ts'
 import { CREATE2_DEPLOYER, SETTLER, SETTLER_DEPLOY_DATA } from '../src/chain/settler.ts'
@@ -92,17 +93,25 @@ function sender(chain: DevChain) {
 }
 
 async function sentIn(chain: DevChain, hash: `0x${string}`): Promise<Sent> {
-  const { gasUsed, status } = await chain.client.waitForTransactionReceipt({ hash })
+  // viem's own wait looks again only when a block comes, and where each block has one transaction there may be none.
+  let receipt = await receiptOf(chain, hash)
+  for (; !receipt; receipt = await receiptOf(chain, hash)) await sleep(10)
+  const { gasUsed, status } = receipt
   if (status !== 'success') throw new Error(`${hash} was reverted`)
   const { input } = await chain.client.getTransaction({ hash })
   return { gas: Number(gasUsed), bytes: (input.length - 2) / 2 }
 }
 
+const receiptOf = (chain: DevChain, hash: `0x${string}`) =>
+  chain.client.getTransactionReceipt({ hash }).catch((error: Error) => {
+    if (error.name === 'TransactionReceiptNotFoundError') return undefined
+    throw error
+  })
+
 async function settleByPeer(chain: DevChain, payments: readonly Payment[]): Promise<Sent[]> {
   const facilitator = createOfficialFacilitator(chain.rpcUrl, chain.account(3).privateKey, true)
   const network = NETWORKS.find(({ chainId }) => chainId === chain.chainId)!
-  const sent: Sent[] = []
-  for (const { authorization, signature } of payments) {
+  const settle = async ({ authorization, signature }: Payment): Promise<Sent> => {
     const requirements = {
       scheme: 'exact',
       network: network.id as `${string}:${string}`,
@@ -115,7 +124,14 @@ async function settleByPeer(chain: DevChain, payments: readonly Payment[]): Prom
     const payload = { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
     const answer = await facilitator.settle(payload, requirements)
     if (!answer.success) throw new Error(`the peer's facilitator: ${answer.errorReason}`)
-    sent.push(await sentIn(chain, answer.transaction as `0x${string}`))
+    return sentIn(chain, answer.transaction as `0x${string}`)
   }
-  return sent
+  // It waits as viem does: blocks have to come.
+  await chain.setIntervalMining(1)
+  try {
+    return await Promise.all(payments.map(settle))
+  } finally {
+    await chain.setIntervalMining(0)
+    await chain.setAutomine(true)
+  }
 }

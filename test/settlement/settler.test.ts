@@ -19,9 +19,17 @@ beforeAll(async () => {
     to: CREATE2_DEPLOYER,
     data: SETTLER_DEPLOY_DATA,
   })
-  await dev.client.waitForTransactionReceipt({ hash })
+  await mined(hash)
 })
 afterAll(() => dev.stop())
+
+/** Asks again and again: viem's own wait does so only when another block comes, and here none does. */
+async function mined(hash: Hex) {
+  for (;;) {
+    const receipt = await dev.client.getTransactionReceipt({ hash }).catch(() => undefined)
+    if (receipt) return receipt
+  }
+}
 
 async function settle(data: Hex, gas = 2_000_000n) {
   const hash = await dev.client.sendTransaction({
@@ -30,7 +38,7 @@ async function settle(data: Hex, gas = 2_000_000n) {
     data,
     gas,
   })
-  return dev.client.waitForTransactionReceipt({ hash })
+  return mined(hash)
 }
 
 const good = async (overrides?: Parameters<typeof signTransfer>[1]) =>
