@@ -89,6 +89,8 @@ const mayImport = {
     'server',
     'checks',
     'reconcile',
+    'chain',
+    'settlement',
     'stores',
     'config',
     'protocol',

@@ -1,6 +1,7 @@
 import { judge } from './bars.ts'
 import type { Cell } from './cells.ts'
 import type { Bar } from './judge.ts'
+import type { GasCell } from './measure-gas.ts'
 import type { Results } from './results.ts'
 
 const HEAD = [
@@ -84,6 +85,20 @@ const prepaidRows = (cells: Record<string, Cell>): string[][] =>
 
 /** The table of the prepaid part alone. */
 export const prepaidTable = (cells: Record<string, Cell>): string[][] => [HEAD, ...prepaidRows(cells)]
+
+/** What a payment costs on chain by each way to settle, beside the first of them. */
+export function gasTable(cells: Record<string, GasCell>): string[][] {
+  const [first] = Object.values(cells)
+  return [
+    ['', 'gas each', 'of the first', 'calldata bytes each'],
+    ...Object.entries(cells).map(([name, { gasEach, bytesEach }]) => [
+      name,
+      figure(gasEach),
+      (gasEach / first!.gasEach).toFixed(3),
+      figure(bytesEach),
+    ]),
+  ]
+}
 
 /** For a terminal. */
 export function plainTable(rows: string[][]): string {

@@ -14,12 +14,13 @@ import {
 import { chartOf } from './chart.ts'
 import { median } from './load.ts'
 import { measureFlood } from './measure-flood.ts'
+import { measureGas } from './measure-gas.ts'
 import { measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
 import { prepaidBars } from './prepaid-bars.ts'
-import { barLines, docsSection, figure, plainTable, prepaidTable, tableOf } from './report.ts'
+import { barLines, docsSection, figure, gasTable, plainTable, prepaidTable, tableOf } from './report.ts'
 import { CASES, nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
@@ -165,6 +166,12 @@ if (mode === '--prepaid') {
   const bars = prepaidBars(cells, recorded.paid[nameOf(CASES.kindest)]!.perSecond)
   console.log(`\n${plainTable(prepaidTable(cells))}\n\n${barLines(bars)}`)
   process.exit(bars.every(({ pass }) => pass) ? 0 : 1)
+}
+
+// Gas and calldata of the ways to settle. It depends on no machine and on no other cell, so it stands apart from the table.
+if (mode === '--gas') {
+  console.log(plainTable(gasTable(await measureGas())))
+  process.exit(0)
 }
 
 const unpaid = await measureUnpaidAll()

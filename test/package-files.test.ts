@@ -31,6 +31,7 @@ describe('the package that npm packs', () => {
       /^dist\/.*(\.js|\.d\.ts|\.json|\.sql|\.lua|\.wasm)$/,
       /^dist\/ui\/.*\.(html|js|css|svg)$/,
       /^docs\/[a-z0-9-]+\.md$/,
+      /^contracts\/(PaystileSettler\.sol|settler-input\.json)$/,
       /^deploy\/[a-z]+\/[a-z-]+\.(yaml|json|conf)$/,
       /^(package\.json|README\.md|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|LICENSE)$/,
     ]

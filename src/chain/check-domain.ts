@@ -9,13 +9,15 @@ type Checked = { kind: 'good'; node: Rpc } | { kind: 'mismatch'; faults: string[
 
 /**
  * A token whose domain differs from our table would refuse every signature, so this is checked before the first
- * settlement. One good node is enough; the pool leaves out those of another chain. `label` is what the seller calls
+ * settlement, with what else the chain must have. One good node is enough; the pool leaves out those of another chain. `label` is what the seller calls
  * the RPC of this network.
  */
 export function createDomainCheck(
   network: Network,
   label: string,
   { nodes, leaveOut }: Pick<RpcPool, 'nodes' | 'leaveOut'>,
+  /** What else the chain must have; rejects if it cannot be asked. */
+  lacks: (node: Rpc) => Promise<string[]> = async () => [],
 ) {
   let good: Checked | undefined
 
@@ -31,7 +33,11 @@ export function createDomainCheck(
         (field) =>
           `${which} answers ${field} ${found[field] ?? 'nothing'}; ${network.id} has ${expected[field]}. Use an RPC of ${network.id}.`,
       )
-    if (faults.length === 0) return { kind: 'good', node: rpc }
+    if (faults.length === 0) {
+      const lacking = await lacks(rpc).catch(() => undefined)
+      if (!lacking) return { kind: 'unreachable' }
+      return lacking.length > 0 ? { kind: 'mismatch', faults: lacking } : { kind: 'good', node: rpc }
+    }
     leaveOut(index, `is not a node of ${network.id} with its token`)
     return { kind: 'mismatch', faults }
   }

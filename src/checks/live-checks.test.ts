@@ -104,6 +104,7 @@ describe('liveChecks', () => {
       walletAddress: '',
       gasWalletPrivateKey: '',
       facilitatorUrl: '',
+      settlerContract: 'SETTLER_CONTRACT',
       refundWalletPrivateKey: '',
     }
     const place = { network: findNetwork('testnet')!, labels, several: false }

@@ -10,6 +10,7 @@ import type { Network } from '../protocol/network.ts'
 import { checkChain } from './check-chain.ts'
 import { checkFacilitator, checkReachable } from './check-endpoints.ts'
 import type { CheckPlace } from './check-place.ts'
+import { checkSettler } from './check-settler.ts'
 import { checkDataDir, checkPostgres, checkRedis } from './check-stores.ts'
 import { checkWalletCode } from './check-wallet-code.ts'
 import { checkGasWallets, checkRefundWallet, checkSellerWallet } from './check-wallets.ts'
@@ -61,6 +62,7 @@ function placeOf(given: NetworkPlace, several: boolean): CheckPlace | undefined 
       walletAddress: label('walletAddress'),
       gasWalletPrivateKey: label('gasWalletPrivateKey'),
       facilitatorUrl: label('facilitatorUrl'),
+      settlerContract: label('settlerContract'),
       refundWalletPrivateKey: label('refundWalletPrivateKey'),
     },
   }
@@ -77,6 +79,7 @@ function networkChecks(given: NetworkPlace, place: CheckPlace, payTo: Address | 
           ...rpcUrls.map((rpcUrl) => checkChain(rpcUrl, place)),
           ...(payTo ? [checkSellerWallet(payTo, place)] : []),
           ...(settlement?.kind === 'gas-wallet' ? [checkGasWallets(settlement.privateKeys, place)] : []),
+          ...(settlement?.kind === 'gas-wallet' && settlement.settler ? [checkSettler(place)] : []),
           ...(refundKey ? [checkRefundWallet(refundKey, payTo, place)] : []),
         ]
   return [...onChain, ...(settlement?.kind === 'facilitator' ? [checkFacilitator(settlement, place)] : [])]

@@ -8,6 +8,7 @@ import { json, optional } from './command-args.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
 import { sandboxCommand } from './sandbox-command.ts'
+import { settlerCommand } from './settler-command.ts'
 import { type Report, type Terminal, tell } from './terminal.ts'
 import { webhooksCommand } from './webhooks-command.ts'
 
@@ -236,6 +237,7 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       backup,
       restore,
       keys,
+      'deploy-settler': settlerCommand(terminal, run),
       buy: buyCommand(terminal, run),
       bridge: bridgeCommand(terminal, run),
       sandbox: sandboxCommand(run),

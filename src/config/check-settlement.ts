@@ -13,18 +13,25 @@ export function readSettlement({
   network,
   named,
   isOwn,
+  ownLabel,
 }: NetworkPlace): SettlementConfig | undefined {
   const keys = readGasKeys(reader)
   const url = reader.url('facilitatorUrl', 'https://x402.org/facilitator')?.replace(/\/+$/, '')
   const auth = readAuth(reader)
+  const settler = reader.flag('settlerContract')
   if (keys !== undefined) {
     if (reader.value('facilitatorUrl') !== undefined) {
       const both = `${reader.label('facilitatorUrl')} and ${reader.label('gasWalletPrivateKey')}`
       reader.faults.push(`${both} are both set; keep one way to settle.`)
     }
     const [first, ...others] = keys
-    return first && { kind: 'gas-wallet', privateKeys: [first, ...others] }
+    return first && { kind: 'gas-wallet', privateKeys: [first, ...others], ...(settler && { settler }) }
   }
+  if (settler)
+    reader.fault(
+      'settlerContract',
+      `is for gas wallets, and payments${named && ` on ${named}`} are settled by a facilitator; set ${reader.label('gasWalletPrivateKey')} to settle with your own wallet, or ${ownLabel('settlerContract')} to false.`,
+    )
   if (!network) return undefined
   const used = url ?? network.facilitatorUrl
   if (!used) {

@@ -41,6 +41,7 @@ export const VARIABLES: Record<string, { option: OptionName; kind: Kind; member?
   CDP_API_KEY_ID: { option: 'cdpApiKeyId', kind: 'text' },
   CDP_API_KEY_SECRET: { option: 'cdpApiKeySecret', kind: 'text' },
   GAS_WALLET_PRIVATE_KEY: { option: 'gasWalletPrivateKey', kind: 'text' },
+  SETTLER_CONTRACT: { option: 'settlerContract', kind: 'flag' },
   REFUND_WALLET_PRIVATE_KEY: { option: 'refundWalletPrivateKey', kind: 'text' },
   ALLOWED_WALLET_FACTORIES: { option: 'allowedWalletFactories', kind: 'text' },
   RPC_URL: { option: 'rpcUrl', kind: 'text' },

@@ -8,11 +8,12 @@ export type NetworkOptionName = keyof NetworkOptions
  */
 export const NETWORK_VARIABLES: Record<
   NetworkOptionName,
-  { variable: string; kind: 'text' | 'whole number' | 'number' }
+  { variable: string; kind: 'text' | 'whole number' | 'number' | 'flag' }
 > = {
   walletAddress: { variable: 'SVC_WALLET_ADDRESS', kind: 'text' },
   facilitatorUrl: { variable: 'FACILITATOR_URL', kind: 'text' },
   gasWalletPrivateKey: { variable: 'GAS_WALLET_PRIVATE_KEY', kind: 'text' },
+  settlerContract: { variable: 'SETTLER_CONTRACT', kind: 'flag' },
   refundWalletPrivateKey: { variable: 'REFUND_WALLET_PRIVATE_KEY', kind: 'text' },
   rpcUrl: { variable: 'RPC_URL', kind: 'text' },
   explorerTxUrl: { variable: 'EXPLORER_TX_URL', kind: 'text' },

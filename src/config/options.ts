@@ -38,6 +38,7 @@ export interface NetworkOptions {
   rpcUrl?: string | readonly string[] | undefined
   facilitatorUrl?: string | undefined
   gasWalletPrivateKey?: string | readonly string[] | undefined
+  settlerContract?: boolean | undefined
   walletAddress?: string | undefined
   refundWalletPrivateKey?: string | undefined
   explorerTxUrl?: string | undefined
@@ -109,6 +110,11 @@ interface Options {
   cdpApiKeySecret?: string
   /** Settles with gas wallets of your own: one key, or several (an array, or separated by commas) that share the work. */
   gasWalletPrivateKey?: string | readonly string[]
+  /**
+   * Gas wallets send batches to the settler contract (contracts/PaystileSettler.sol) instead of Multicall3: less gas and a third of
+   * the calldata. It must be on the chain already: `paystile deploy-settler` puts it there. Default false.
+   */
+  settlerContract?: boolean
   /** Signs refunds, and also sends them if no gas wallet can and it holds ETH; normally the key of `walletAddress`. Without it refunds wait. */
   refundWalletPrivateKey?: string
   /**
@@ -270,6 +276,7 @@ const KNOWN: Record<OptionName, true> = {
   cdpApiKeyId: true,
   cdpApiKeySecret: true,
   gasWalletPrivateKey: true,
+  settlerContract: true,
   refundWalletPrivateKey: true,
   allowedWalletFactories: true,
   rpcUrl: true,

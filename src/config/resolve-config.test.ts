@@ -50,6 +50,7 @@ describe('valid options', () => {
             walletAddress: 'walletAddress',
             gasWalletPrivateKey: 'gasWalletPrivateKey',
             facilitatorUrl: 'facilitatorUrl',
+            settlerContract: 'settlerContract',
           },
         },
       ],
@@ -132,6 +133,10 @@ describe('valid options', () => {
 
   test.each<[Record<string, unknown>, object]>([
     [{ gasWalletPrivateKey: key }, { kind: 'gas-wallet', privateKeys: [key] }],
+    [
+      { gasWalletPrivateKey: key, settlerContract: true },
+      { kind: 'gas-wallet', settler: true },
+    ],
     [{ facilitatorUrl: 'https://f.example' }, { kind: 'facilitator', auth: { kind: 'none' } }],
     [{ createAuthHeaders: nothing }, { auth: { kind: 'headers', createAuthHeaders: nothing } }],
     [{ cdpApiKeyId: 'i', cdpApiKeySecret: 's' }, { auth: { kind: 'cdp', apiKeyId: 'i', apiKeySecret: 's' } }],

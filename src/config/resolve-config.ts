@@ -154,6 +154,7 @@ function labelsOf(label: OptionReader['label']): NetworkConfig['labels'] {
     walletAddress: label('walletAddress'),
     gasWalletPrivateKey: label('gasWalletPrivateKey'),
     facilitatorUrl: label('facilitatorUrl'),
+    settlerContract: label('settlerContract'),
   }
 }
 

@@ -6,7 +6,12 @@ import type { WebhookConfig } from './check-webhooks.ts'
 import type { CreateAuthHeaders, GatewayOptions } from './options.ts'
 
 export type SettlementConfig =
-  | { kind: 'gas-wallet'; privateKeys: [Hex, ...Hex[]] }
+  | {
+      kind: 'gas-wallet'
+      privateKeys: [Hex, ...Hex[]]
+      /** Batches go to the settler contract; otherwise to Multicall3. */
+      settler?: true
+    }
   | {
       kind: 'facilitator'
       url: string
@@ -76,7 +81,12 @@ export interface NetworkConfig {
   labels: Record<NetworkSetting, string>
 }
 
-export type NetworkSetting = 'rpcUrl' | 'walletAddress' | 'gasWalletPrivateKey' | 'facilitatorUrl'
+export type NetworkSetting =
+  | 'rpcUrl'
+  | 'walletAddress'
+  | 'gasWalletPrivateKey'
+  | 'facilitatorUrl'
+  | 'settlerContract'
 
 /** Every option checked and every default filled in. URLs of gateway and facilitator have no slash at the end. */
 export interface ResolvedConfig extends Limits, AgentConfig, ReceiptConfig {

@@ -35,6 +35,23 @@ describe('several networks', () => {
     }
   })
 
+  test('the settler contract is for gas wallets, on all networks or on single ones', () => {
+    const both = { SVC_NETWORK: 'base,polygon', GAS_WALLET_PRIVATE_KEY: one }
+    const settlers = (more: Record<string, string>) =>
+      read({ ...both, ...more }).networks.map(({ settlement }) => 'settler' in settlement)
+    expect(settlers({})).toEqual([false, false])
+    expect(settlers({ SETTLER_CONTRACT: 'true' })).toEqual([true, true])
+    expect(settlers({ SETTLER_CONTRACT: 'true', SETTLER_CONTRACT_137: 'false' })).toEqual([true, false])
+    expect(settlers({ SETTLER_CONTRACT_137: 'on' })).toEqual([false, true])
+    const mixed = { ...both, FACILITATOR_URL_137: 'https://f.example' }
+    expect(() => read({ ...mixed, SETTLER_CONTRACT: 'true' })).toThrow(
+      'SETTLER_CONTRACT is for gas wallets, and payments on polygon are settled by a facilitator; set GAS_WALLET_PRIVATE_KEY_137 to settle with your own wallet, or SETTLER_CONTRACT_137 to false.',
+    )
+    expect(() => read({ ...both, SETTLER_CONTRACT_137: 'maybe' })).toThrow(
+      'SETTLER_CONTRACT_137 is "maybe"; it must be true or false.',
+    )
+  })
+
   test("a network's own settings win, and only there", () => {
     const { networks } = read({
       SVC_NETWORK: 'base,polygon',

@@ -1,5 +1,6 @@
 import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
 import { createDomainCheck } from '../chain/check-domain.ts'
+import { settlerFaults } from '../chain/check-settler.ts'
 import { gasPolicyOf } from '../chain/gas-fees.ts'
 import { hasCode } from '../chain/read-domain.ts'
 import type { Rpc } from '../chain/rpc.ts'
@@ -12,6 +13,7 @@ import type { Network } from '../protocol/network.ts'
 import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from '../protocol/permit2.ts'
 import { railId } from '../rules/rail-id.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
+import type { BatchContract } from '../schemes/exact/encode-transfers.ts'
 import { createTransferSearch } from '../schemes/exact/find-transfers.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
 import { createUptoScheme } from '../schemes/upto/create-upto-scheme.ts'
@@ -44,7 +46,7 @@ const CONNECT_MS = 3_000
  * cannot be asked now is asked again before anything is settled.
  */
 export async function connectChain(
-  { network, walletAddress, labels }: NetworkConfig,
+  { network, walletAddress, settlement, labels }: NetworkConfig,
   { alerts, clock }: Pick<Parts, 'alerts' | 'clock'>,
   isMetered = false,
 ) {
@@ -54,7 +56,9 @@ export async function connectChain(
       alerts.raise('chain-inconsistent', `${host} of ${network.name} is left out: it ${reason}`),
   })
   const client = createChainClient({ rpc, network, now: clock.now })
-  const domain = createDomainCheck(network, labels.rpcUrl, rpc)
+  const domain = createDomainCheck(network, labels.rpcUrl, rpc, async (node) =>
+    usesSettler(settlement) ? settlerFaults(node, network, labels.settlerContract) : [],
+  )
   const look = async () => {
     const checked = await domain.check()
     if (checked.kind !== 'good') return checked
@@ -80,6 +84,8 @@ export async function connectChain(
     hasCode: atBoot.kind === 'good' ? atBoot.hasCode : undefined,
   }
 }
+
+const usesSettler = (way: SettlementConfig): boolean => way.kind === 'gas-wallet' && way.settler === true
 
 /** Metered calls are settled by two contracts, which not every chain has. What cannot be asked now is no fault. */
 async function meteredFaults(node: Rpc, network: Network): Promise<string[]> {
@@ -175,9 +181,12 @@ async function buildSubmitters(
   parts: Parts & { chainId: number; chain: ChainClient },
 ) {
   const shared = { ...parts, gas: gasPolicyOf(network) }
-  const [refundWallet] = refundWalletPrivateKey ? await signersOf([refundWalletPrivateKey], network) : []
+  const batchesBy = usesSettler(settlement) ? 'settler' : 'multicall3'
+  const [refundWallet] = refundWalletPrivateKey
+    ? await signersOf([refundWalletPrivateKey], network, batchesBy)
+    : []
   if (settlement.kind === 'gas-wallet') {
-    const signers = await signersOf(settlement.privateKeys, network)
+    const signers = await signersOf(settlement.privateKeys, network, batchesBy)
     const built = createSubmitters(shared, { kind: 'gas-wallet', signers }, refundWallet)
     const ready = async () => {
       const fault = await built.settlement.unavailable()
@@ -193,9 +202,9 @@ async function buildSubmitters(
   }
 }
 
-async function signersOf(keys: readonly Hex[], network: Network) {
+async function signersOf(keys: readonly Hex[], network: Network, batchesBy: BatchContract) {
   const { createWalletSigner } = await import('../schemes/wallet-signer.ts')
-  return keys.map((key) => createWalletSigner(key, network))
+  return keys.map((key) => createWalletSigner(key, network, batchesBy))
 }
 
 async function buildRefundSigner({

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { encodeAbiParameters } from 'viem'
 import { afterEach, expect, test } from 'vitest'
+import { SETTLER, SETTLER_CODE } from '../chain/settler.ts'
 import type { NetworkConfig } from '../config/resolved-config.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
@@ -48,19 +49,22 @@ async function startNode(token?: typeof RIGHT): Promise<string> {
 
 const hostOf = (url: string) => new URL(url).host
 
-function connect(rpcUrls: string[]) {
+function connect(rpcUrls: string[], settler = false) {
   const alerts: Array<[kind: string, message: string]> = []
   const clock = createFakeClock()
   const on: NetworkConfig = {
     network: { ...network, rpcUrls },
     walletAddress: `0x${'5e'.repeat(20)}`,
-    settlement: { kind: 'facilitator', url: 'http://127.0.0.1:9', auth: { kind: 'none' } },
+    settlement: settler
+      ? { kind: 'gas-wallet', privateKeys: [`0x${'11'.repeat(32)}`], settler }
+      : { kind: 'facilitator', url: 'http://127.0.0.1:9', auth: { kind: 'none' } },
     refundWalletPrivateKey: null,
     labels: {
       rpcUrl: 'RPC_URL_137',
       walletAddress: 'SVC_WALLET_ADDRESS',
       gasWalletPrivateKey: 'GAS_WALLET_PRIVATE_KEY',
       facilitatorUrl: 'FACILITATOR_URL_137',
+      settlerContract: 'SETTLER_CONTRACT',
     },
   }
   const raise = (kind: string, message: string) => void alerts.push([kind, message])
@@ -120,4 +124,31 @@ test.each([
 ])('whether the wallet is a contract: %s', async (_, code, expected) => {
   const { connected } = connect([await startNode({ ...RIGHT, code })])
   expect((await connected).hasCode).toBe(expected)
+})
+
+test.each([
+  [
+    'nothing',
+    '0x',
+    `SETTLER_CONTRACT is set, but the settler contract is not on Polygon (eip155:137) at ${SETTLER}. Run: paystile deploy-settler --network polygon`,
+  ],
+  [
+    'another contract',
+    `${SETTLER_CODE}00`,
+    `SETTLER_CONTRACT is set, but ${SETTLER} on Polygon (eip155:137) has other code than the settler contract, and no payment is sent there. Check the RPC, and that \`paystile deploy-settler --network polygon\` finds the contract; or turn SETTLER_CONTRACT off.`,
+  ],
+])('%s where the settler contract should be stops the boot, if it is to be used', async (_, code, fault) => {
+  const url = await startNode({ ...RIGHT, code })
+  expect((await connect([url], true).connected).faults).toEqual([fault])
+  expect((await connect([url]).connected).faults).toEqual([])
+})
+
+test('the settler contract may be missing at one node that is behind, and is asked for until it was seen', async () => {
+  const there = await startNode({ ...RIGHT, code: SETTLER_CODE })
+  const missing = { ...RIGHT, code: '0x' }
+  const { faults, domain } = await connect([await startNode(missing), there], true).connected
+  expect(faults).toEqual([])
+  await domain.ready()
+  const late = (await connect([await startNode(missing)], true).connected).domain
+  await expect(late.ready()).rejects.toThrow('paystile deploy-settler --network polygon')
 })

@@ -7,7 +7,7 @@ const OTHER = `0x${'07'.repeat(20)}` as const
 
 const on = (word: string, hasCode: boolean | undefined, walletAddress: `0x${string}` = WALLET) => {
   const network = findNetwork(word)!
-  const rest = { rpcUrl: '', gasWalletPrivateKey: '', facilitatorUrl: '' }
+  const rest = { rpcUrl: '', gasWalletPrivateKey: '', facilitatorUrl: '', settlerContract: '' }
   const labels = { ...rest, walletAddress: 'SVC_WALLET_ADDRESS' }
   return { on: { network, walletAddress, labels }, hasCode }
 }

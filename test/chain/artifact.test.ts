@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { x402UptoPermit2ProxyABI } from '@x402/evm'
 import { type Abi, type AbiFunction, toEventSelector, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
+import settler from '../../src/chain/settler.json' with { type: 'json' }
 import multicall3 from '../../src/testing/test-multicall3.json' with { type: 'json' }
 import permit2 from '../../src/testing/test-permit2.json' with { type: 'json' }
 import uptoProxy from '../../src/testing/test-upto-proxy.json' with { type: 'json' }
@@ -19,6 +20,15 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 test('every artifact is what its source compiles to', { timeout: 60_000 }, async () => {
   // Rejects, with the name of the file, on any difference.
   await promisify(execFile)(process.execPath, [here('build.mjs'), '--check'])
+})
+
+test('the settler contract, its address and its input for explorers are what its source compiles to', {
+  timeout: 60_000,
+}, async () => {
+  await promisify(execFile)(process.execPath, [here('../../scripts/build-settler.mjs'), '--check'])
+  // Whoever verifies it may use another compiler setting than we think: the code must say nothing of a file or a comment.
+  expect(settler.deployedCode).not.toMatch(/a264697066735822|64736f6c63/)
+  expect(settler.deployedCode.length).toBeLessThan(2 + 2 * 400)
 })
 
 test.each([

@@ -9,6 +9,10 @@ const SPOTS = [
   ['fault 2: after the claim, before sending', 'facilitator/plan-jwt/t1-claim#1/after'],
   ['signed and stored, not sent', 'gas-wallet/plan-jwt/t1b-broadcast#1/after'],
   ['fault 3: sent with two others, before the answer', 'gas-wallet/three-at-once/rpc-send#1/after'],
+  [
+    'fault 3: sent to the settler contract, before the answer',
+    'gas-wallet/three-by-settler/rpc-send#1/after',
+  ],
   ['fault 4: settled by a facilitator, before PAID', 'facilitator/plan-api/facilitator-settle#1/after'],
   ['fault 5: PAID by a plain transfer, before the credential', 'facilitator/a2a-transfer/t2-paid#1/after'],
   [

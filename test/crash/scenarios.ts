@@ -82,4 +82,8 @@ export const SCENARIOS: Record<string, Scenario> = {
     },
   },
   'three-at-once': { ...plan, buyers: 3, sellerWorks: true, options: jwt },
+  'three-by-settler': {
+    ...{ ...plan, buyers: 3, sellerWorks: true, gasWalletOnly: true },
+    options: () => ({ ...jwt(), settlerContract: true }),
+  },
 }

@@ -8,6 +8,7 @@ import { migratePostgres } from '../../src/stores/sql/postgres.ts'
 import { type DevChain, startDevChain, startFacilitator } from '../../src/testing/index.ts'
 import { startPostgres } from '../../src/testing/postgres-server.ts'
 import { startRedis } from '../../src/testing/redis-server.ts'
+import { placeSettler } from '../settlement/place-settler.ts'
 import { type Outside, type Reach, rpcEffect, startBackend, startProxy, startTokenApi } from './outside.ts'
 
 export type StoreName = 'embedded' | 'redis' | 'postgres'
@@ -91,6 +92,7 @@ export interface Site {
 
 export async function startSite(lane: number): Promise<Site> {
   const chain = await startDevChain()
+  await placeSettler(chain)
   const facilitator = await startFacilitator({ chain })
   let used: { reach: Reach; sellerWorks: boolean } | undefined
   const reach: Reach = (effect, when) => used?.reach(effect, when) ?? Promise.resolve()

@@ -20,6 +20,7 @@ import {
   startFacilitator,
   type TestFacilitator,
 } from '../../src/testing/index.ts'
+import { placeSettler } from '../settlement/place-settler.ts'
 import { type RemoteRpc, startRemoteRpc } from './remote-rpc.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 import { type ServerProcess, startServerProcess } from './world-process.ts'
@@ -114,6 +115,8 @@ export async function answerOf(response: Response): Promise<Answer> {
 export async function startWorld(
   settings: {
     strategy?: Strategy
+    /** The chain has the settler contract, and batches go to it. */
+    settler?: boolean
     store?: 'memory' | 'embedded'
     blockTimeSeconds?: number
     /** The gateway alone reaches the chain through `world.proxy`, which can be cut. */
@@ -136,6 +139,7 @@ export async function startWorld(
 ): Promise<World> {
   const { strategy = 'gas-wallet', store = 'memory', blockTimeSeconds } = settings
   const chain = await startDevChain({ ...(blockTimeSeconds && { blockTimeSeconds }) })
+  if (settings.settler) await placeSettler(chain)
   const facilitator = strategy === 'facilitator' ? await startFacilitator({ chain }) : undefined
   const proxy = settings.proxied ? await startRpcProxy(chain.rpcUrl) : undefined
   const remote = settings.remote && (await startRemoteRpc(chain.rpcUrl, settings.remote))
@@ -156,6 +160,7 @@ export async function startWorld(
     ...(facilitator
       ? { facilitatorUrl: facilitator.url }
       : { gasWalletPrivateKey: chain.account(1).privateKey }),
+    ...(settings.settler && { settlerContract: true }),
     refundWalletPrivateKey: seller.privateKey,
     tokenSecret: TOKEN_SECRET,
     store: store === 'memory' ? 'memory' : { dataDir },

@@ -55,7 +55,7 @@ const SIDES: { [K in keyof Choices]: Record<Choices[K], readonly string[]> } = {
   },
   settlement: {
     facilitator: ['FACILITATOR_URL', 'CDP_API_KEY_ID', 'CDP_API_KEY_SECRET'],
-    gas: ['GAS_WALLET_PRIVATE_KEY'],
+    gas: ['GAS_WALLET_PRIVATE_KEY', 'SETTLER_CONTRACT'],
   },
   store: {
     embedded: [],

@@ -25,7 +25,7 @@ export function chosenNetworks(
 /** The setting of one network that a name means: `RPC_URL_137`. */
 export function ofOneNetwork(name: string): { plain: string; chainId: number } | undefined {
   const [, plain, chainId] =
-    /^(RPC_URL|FACILITATOR_URL|SVC_WALLET_ADDRESS|GAS_WALLET_PRIVATE_KEY|REFUND_WALLET_PRIVATE_KEY|EXPLORER_TX_URL|CONFIRMATIONS|NATIVE_USD)_([1-9]\d*)$/.exec(
+    /^(RPC_URL|FACILITATOR_URL|SVC_WALLET_ADDRESS|GAS_WALLET_PRIVATE_KEY|SETTLER_CONTRACT|REFUND_WALLET_PRIVATE_KEY|EXPLORER_TX_URL|CONFIRMATIONS|NATIVE_USD)_([1-9]\d*)$/.exec(
       name,
     ) ?? []
   return plain === undefined ? undefined : { plain, chainId: Number(chainId) }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { Choice } from '../choice.tsx'
-import { Field, More } from '../fields.tsx'
+import { Field, Flag, More } from '../fields.tsx'
 import { chosenNetworks } from '../networks.ts'
 import { useSetupContext } from '../use-setup.ts'
 import { Section } from './section.tsx'
@@ -48,12 +48,24 @@ export function SettlementSection(): JSX.Element {
           )}
         </>
       ) : (
-        <Field
-          name="GAS_WALLET_PRIVATE_KEY"
-          label="Private key of the gas wallet"
-          hint={`A wallet of its own with a little ${coins}. Several keys, separated by commas, share the work.`}
-          placeholder="0x…"
-        />
+        <>
+          <Field
+            name="GAS_WALLET_PRIVATE_KEY"
+            label="Private key of the gas wallet"
+            hint={`A wallet of its own with a little ${coins}. Several keys, separated by commas, share the work.`}
+            placeholder="0x…"
+          />
+          <Flag
+            name="SETTLER_CONTRACT"
+            byDefault={false}
+            label="Batches by the settler contract"
+            hint={
+              <>
+                Less gas under load. Deploy it first: <code>paystile deploy-settler</code>
+              </>
+            }
+          />
+        </>
       )}
       <More title="Timing">
         <Field name="CHALLENGE_TTL_SECONDS" label="An offer is good for" placeholder="15 minutes" optional />
