@@ -22,9 +22,11 @@ export function rowMessages(
   const missing = withMissing ? own(answer?.missing) : []
   const absent = missing.map((found) => ({ row: undefined, cell: undefined, text: missingWords(found) }))
   const faults = own(answer?.faults).map(({ message }) => {
-    const match = new RegExp(`^${name}(?:_FILE)?\\[(\\d+)\\](?:\\.(\\w+))? (.*)$`, 's').exec(message)
+    const match = new RegExp(`^${name}(?:_FILE)?\\[(\\d+)\\](?:\\.([\\w.]+))? (.*)$`, 's').exec(message)
     if (!match) return { row: undefined, cell: undefined, text: capitalise(message.replace(`${name} `, '')) }
     const [, index, cell, rest = ''] = match
+    const metered = cell === undefined ? meteredMessage(rest) : undefined
+    if (metered) return { row: keys[Number(index)], ...metered }
     const isNoTime = cell === 'tokenTtlSeconds' && rest.startsWith('is a text')
     return {
       row: keys[Number(index)],
@@ -33,6 +35,33 @@ export function rowMessages(
     }
   })
   return [...absent, ...faults]
+}
+
+/** Faults of metered routes that lie between two settings, at the box that mends them and without the members' names. */
+const METERED: ReadonlyArray<readonly [RegExp, string, string]> = [
+  [
+    /^has scheme "upto" without a maxAmount/,
+    'maxAmount',
+    'Say the most that a call costs, for example 0.02.',
+  ],
+  [
+    /^would never stream: stream\.maxUnpaidPerPayer is (\S+), less than the (\S+) of one call/,
+    'stream.maxUnpaidPerPayer',
+    '$1 is less than the $2 of one call, so that nothing would ever be streamed.',
+  ],
+  [
+    /^has a stream\.maxUnpaid of (\S+), less than the (\S+) of one payer/,
+    'stream.maxUnpaid',
+    '$1 is less than the $2 of one buyer.',
+  ],
+]
+
+function meteredMessage(rest: string): { cell: string; text: string } | undefined {
+  for (const [pattern, cell, words] of METERED) {
+    const found = pattern.exec(rest)
+    if (found) return { cell, text: words.replace(/\$(\d)/g, (_all, place) => found[Number(place)] ?? '') }
+  }
+  return undefined
 }
 
 const capitalise = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
