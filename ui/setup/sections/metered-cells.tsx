@@ -33,7 +33,7 @@ export function MeteredCells({
             <Cell
               id={id('chargePer')}
               cell="charge.per"
-              label="Counted in the answer at"
+              label="Count in the answer"
               placeholder="/usage/total_tokens"
               value={row.chargePer}
               messages={messages}
@@ -65,8 +65,8 @@ export function MeteredCells({
             </CellShell>
           </div>
           <p class="hint">
-            Leave the first two empty if your API says its charge in the header{' '}
-            <code>Settlement-Overrides</code>, which always comes first. Metered calls need a gas wallet of
+            Count × price is charged, up to the maximum. The header <code>Settlement-Overrides</code> of your
+            API goes before it; leave both empty if it always sends one. Metered calls need a gas wallet of
             your own.
           </p>
           <Streaming row={row} id={id} messages={messages} onChange={onChange} />
@@ -88,30 +88,35 @@ function Streaming({ row, id, messages, onChange }: Parameters<typeof MeteredCel
         Streamed: event streams go out as they come, to buyers who have paid before
       </label>
       {row.stream && (
-        <div class="row-cells metered-cells">
-          <Cell
-            id={id('streamPerPayer')}
-            cell="stream.maxUnpaidPerPayer"
-            label="Unpaid at once, one buyer"
-            prefix="$"
-            placeholder="0.10"
-            inputMode="decimal"
-            value={row.streamPerPayer}
-            messages={messages}
-            onInput={(streamPerPayer) => onChange({ streamPerPayer })}
-          />
-          <Cell
-            id={id('streamAll')}
-            cell="stream.maxUnpaid"
-            label="Unpaid at once, all buyers"
-            prefix="$"
-            placeholder="5.00"
-            inputMode="decimal"
-            value={row.streamAll}
-            messages={messages}
-            onInput={(streamAll) => onChange({ streamAll })}
-          />
-        </div>
+        <>
+          <div class="row-cells metered-cells">
+            <Cell
+              id={id('streamPerPayer')}
+              cell="stream.maxUnpaidPerPayer"
+              label="Unpaid, one buyer"
+              prefix="$"
+              placeholder="0.10"
+              inputMode="decimal"
+              value={row.streamPerPayer}
+              messages={messages}
+              onInput={(streamPerPayer) => onChange({ streamPerPayer })}
+            />
+            <Cell
+              id={id('streamAll')}
+              cell="stream.maxUnpaid"
+              label="Unpaid, all buyers"
+              prefix="$"
+              placeholder="5.00"
+              inputMode="decimal"
+              value={row.streamAll}
+              messages={messages}
+              onInput={(streamAll) => onChange({ streamAll })}
+            />
+          </div>
+          <p class="hint">
+            The most that is out unpaid, under way and lost today. Beyond it, answers wait for their payment.
+          </p>
+        </>
       )}
     </>
   )
@@ -119,8 +124,8 @@ function Streaming({ row, id, messages, onChange }: Parameters<typeof MeteredCel
 
 /** Where the server's messages about these boxes belong; a message about the whole rule stands at its first box. */
 export const meteredBoxes = (id: Id): Record<string, { id: string; label: string }> => ({
-  'charge.per': { id: id('chargePer'), label: 'Counted in the answer at' },
+  'charge.per': { id: id('chargePer'), label: 'Count in the answer' },
   'charge.unitAmount': { id: id('chargeUnit'), label: 'Price of one' },
-  'stream.maxUnpaidPerPayer': { id: id('streamPerPayer'), label: 'Unpaid at once, one buyer' },
-  'stream.maxUnpaid': { id: id('streamAll'), label: 'Unpaid at once, all buyers' },
+  'stream.maxUnpaidPerPayer': { id: id('streamPerPayer'), label: 'Unpaid, one buyer' },
+  'stream.maxUnpaid': { id: id('streamAll'), label: 'Unpaid, all buyers' },
 })
