@@ -305,7 +305,7 @@ test('a metered route keeps its maximum and its charge when its description is r
 
   const priced = plan('pet-store.yaml', {
     existing: [metered],
-    prices: [{ matches: routeMatcher('PUT /pet'), price: CENT }],
+    prices: [{ matches: routeMatcher('PUT /pet', '--price'), price: CENT }],
   })
   const fixed = routesOf(priced).find(({ routeId }) => routeId === 'updatePet')
   expect(fixed).toMatchObject({ unitAmount: '$0.01', raw: true })

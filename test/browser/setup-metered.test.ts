@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
@@ -13,13 +15,17 @@ import { type Standalone, startStandalone } from './standalone.ts'
 let chain: DevChain
 let browser: Browser
 let server: Standalone
+let backend: Server
 
 beforeAll(async () => {
+  backend = createServer((_request, response) => response.end('{}'))
+  await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
   ;[chain, browser] = await Promise.all([startDevChain(), launchBrowser()])
   server = await startStandalone({ POLL_INTERVAL_MS: '50', RPC_URL: chain.rpcUrl })
 })
 afterAll(async () => {
   await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+  backend?.close()
 })
 
 const routesSaved = (page: Page) =>
@@ -72,7 +78,9 @@ test('a metered route is typed, told its mistakes, saved, shown again, and kept 
   expect(await row.getByLabel('Raw').isDisabled()).toBe(true)
   expect(await row.getByLabel('Credits').isDisabled()).toBe(true)
 
-  await page.locator('#field-proxy-to-base-url').fill('http://127.0.0.1:9')
+  await page
+    .locator('#field-proxy-to-base-url')
+    .fill(`http://127.0.0.1:${(backend.address() as AddressInfo).port}`)
   // No facilitator settles metered calls.
   await page.getByText('The key of a gas wallet is not set, and route chat has scheme "upto"').waitFor()
   await page.getByLabel('My own gas wallet').check()
