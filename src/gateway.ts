@@ -47,6 +47,9 @@ import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { ClosedCredits } from './engine/outcome.ts'
 export { type Books, openBooks } from './wiring/open-books.ts'
+
+import { watchGas } from './wiring/watch-gas.ts'
+
 export type { Gateway }
 
 /** The version of this package. */
@@ -253,6 +256,7 @@ export async function createGateway(
     ...safeguards,
   })
   await engine.start()
+  const gasWatch = watchGas(built, clock)
   return {
     fetch: async (request, peer) => http.fetch(request, peer),
     handle: async (request, peer) => http.handle(request, peer),
@@ -298,6 +302,7 @@ export async function createGateway(
       watchAlerts: alerts.watch,
     },
     async close() {
+      gasWatch.stop()
       await idle()
       await engine.stop()
       await served?.close()

@@ -32,6 +32,7 @@ export interface Alerts {
 /** The kinds of alert that an operator may get. */
 export type AlertKind =
   | 'gas-wallet-empty'
+  | 'gas-wallet-refilled'
   | 'refund-key-missing'
   | 'refund-failed'
   | 'refund-refused'

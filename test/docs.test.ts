@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 type Manifest = Record<'dependencies' | 'devDependencies' | 'peerDependencies', Record<string, string>>
@@ -20,6 +20,39 @@ describe('docs/dependencies.md', () => {
     expect(entries.filter((line) => !/^- `[^`]+`: .{20,}$/.test(line))).toEqual([])
   })
 })
+
+const PAGES = ['../README.md', ...pagesIn('../docs/')]
+
+test.each(PAGES)('what %s shows as JSON is JSON, to be pasted as it stands', (name) => {
+  for (const [, text = ''] of read(name).matchAll(/^```json\n([\s\S]*?)^```/gm))
+    expect(() => JSON.parse(text), text).not.toThrow()
+})
+
+test('the entries of the bridge for assistants differ in nothing but their place and form', () => {
+  const blocks = [...read('../docs/bridge.md').matchAll(/^```json\n([\s\S]*?)^```/gm)]
+  const entries = blocks.flatMap(([, text = '']) => {
+    const { mcpServers, servers } = JSON.parse(text) as Record<string, Record<string, Entry>>
+    return Object.values(mcpServers ?? servers ?? {})
+  })
+  expect(entries).toHaveLength(2)
+  for (const { command, args } of entries) {
+    expect(command).toBe('npx')
+    expect(args.slice(0, 8)).toEqual([
+      ...['-y', 'paystile', 'bridge', 'https://api.example.com'],
+      ...['--max-amount', '$0.05', '--max-total', '$2.00'],
+    ])
+  }
+})
+
+interface Entry {
+  command: string
+  args: string[]
+}
+
+function pagesIn(folder: string): string[] {
+  const names = readdirSync(new URL(folder, import.meta.url))
+  return names.filter((name) => name.endsWith('.md')).map((name) => folder + name)
+}
 
 function read(path: string): string {
   return readFileSync(new URL(path, import.meta.url), 'utf8')

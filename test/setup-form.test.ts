@@ -17,6 +17,7 @@ test('what was saved of plans and routes survives the setup form, every member o
     charge: { per: '/usage/total_tokens', unitAmount: '$0.000002' },
     chargeIfUnstated: 'nothing',
     stream: { maxUnpaidPerPayer: '$0.10', maxUnpaid: '$5.00' },
+    raw: true,
   }
   const given = { routeId: 'cities', method: 'GET', path: '/cities', free: true, description: 'All cities' }
   expect(new Set(Object.keys(plan))).toEqual(new Set(Object.keys(PlanSchema.shape)))

@@ -117,9 +117,10 @@ export function createBridgeServer(parts: ServerParts): Server {
       parts.whenAnswered(context.mcpReq.id, made.handedOver)
       return made.result
     }
-    const { amountMicro, network } = made.offer
+    const { amountMicro, network, scheme } = made.offer
     const place = findNetwork(network.id)?.name ?? network.id
-    const price = `${microToDollars(amountMicro)} in USDC on ${place} to ${hostOf(purchase)} for ${describePurchase(purchase)}`
+    const most = `${scheme === 'upto' ? 'up to ' : ''}${microToDollars(amountMicro)}`
+    const price = `${most} in USDC on ${place} to ${hostOf(purchase)} for ${describePurchase(purchase)}`
     const quote = confirmations.ask({ name: parts.nameOf(purchase), purchase, amountMicro })
     if (canElicit(server, context)) {
       const message = `Pay ${price}?`

@@ -9,6 +9,7 @@ import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { checkChain } from './check-chain.ts'
 import { checkFacilitator, checkReachable } from './check-endpoints.ts'
+import { checkLogo } from './check-logo.ts'
 import type { CheckPlace } from './check-place.ts'
 import { checkSettler } from './check-settler.ts'
 import { checkDataDir, checkPostgres, checkRedis } from './check-stores.ts'
@@ -45,6 +46,10 @@ export function liveChecks(options: GatewayOptions): Check[] {
   if (backend) checks.push(checkReachable('PROXY_TO_BASE_URL', 'the backend', backend))
   const tokenApi = url(options.issueTokenApi)
   if (tokenApi) checks.push(checkReachable('ISSUE_TOKEN_API', 'the token API', tokenApi))
+  const { shopWindow } = options
+  const logo = typeof shopWindow === 'object' ? url(shopWindow.logoUrl) : undefined
+  // A path of this server can be asked for only once the server runs: the standing checks do.
+  if (logo?.startsWith('https:')) checks.push(checkLogo(logo))
   checks.push(...storeChecks(options, networks[0]?.testnet === false))
   return checks
 }

@@ -1,11 +1,13 @@
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { checkClock, checkFreshness } from './check-clock.ts'
 import { checkDisk, checkPostgresDurability, checkPrivacy } from './check-durability.ts'
+import { checkLogo } from './check-logo.ts'
 import type { Check } from './run-checks.ts'
 
 /** Checks of an installed server, in addition to the live checks that the setup page runs while one types. */
 export function standingChecks(config: ResolvedConfig, dataDir: string): Check[] {
-  const { networks, store } = config
+  const { networks, store, shopWindow, baseUrl } = config
+  const logo = shopWindow?.logoUrl?.startsWith('/') ? new URL(shopWindow.logoUrl, baseUrl).href : undefined
   const several = networks.length > 1
   const mainnet = !networks[0].network.testnet
   const clocks = networks.flatMap(({ network, settlement }) => [
@@ -20,6 +22,7 @@ export function standingChecks(config: ResolvedConfig, dataDir: string): Check[]
     ...(store.kind === 'postgres' ? [deferring(checkPostgresDurability(store.url, mainnet))] : []),
     ...(store.kind === 'embedded' ? [deferring(checkDisk(dataDir))] : []),
     checkPrivacy(dataDir),
+    ...(logo === undefined ? [] : [deferring(checkLogo(logo))]),
   ]
 }
 

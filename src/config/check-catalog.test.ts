@@ -20,3 +20,30 @@ test.each([
   const { faults } = checkConfig({ walletAddress, plans, tokenSecret: 's'.repeat(32) })
   expect(faults).toEqual([fault])
 })
+
+test.each([
+  [{ charge: 'tokens' }, '.charge is a text; it must be an object, for example charge: {"per":'],
+  [
+    { charge: { per: '/usage/total_tokens' } },
+    '.charge.unitAmount is missing; for example charge: {"per":"/usage/total_tokens","unitAmount":"$0.000002"}.',
+  ],
+  [
+    { charge: { per: 'usage', unitAmount: '$0.01' } },
+    '.charge.per "usage" must be a JSON pointer such as "/usage/total_tokens".',
+  ],
+  [{ charge: { per: 7, unitAmount: '$0.01' } }, '.charge.per is a number; it must be a text as in charge: {'],
+  [
+    { charge: { per: '/n', unitAmount: '$0.01', price: '$1' } },
+    '.charge has an unknown member "price"; it has per and unitAmount.',
+  ],
+  [
+    { raw: true, stream: { maxUnpaidPerPayer: '$0.10', maxUnpaid: '5 dollars' } },
+    '.stream.maxUnpaid "5 dollars" must start with "$", for example "$1.00".',
+  ],
+  [{ raw: true, stream: {} }, '.stream.maxUnpaidPerPayer is missing; for example stream: {'],
+])('a metered route with %j is told which part is wrong', (change, fault) => {
+  const chat = { routeId: 'chat', method: 'POST', path: '/chat', scheme: 'upto', maxAmount: '$0.02' }
+  const walletAddress = '0x1111111111111111111111111111111111111111'
+  const { faults } = checkConfig({ walletAddress, routes: [{ ...chat, ...change }] as never })
+  expect(faults.join('\n')).toContain(`routes[0]${fault}`)
+})

@@ -32,6 +32,8 @@ const KINDS: Record<string, string> = {
   free: 'true or false',
   raw: 'true or false',
   credits: 'a whole number from 1 to 1000000000',
+  charge: 'an object',
+  stream: 'an object',
   inputSchema: 'an object, a JSON Schema',
   outputSchema: 'an object, a JSON Schema',
 }
@@ -117,12 +119,14 @@ function describe(
   where: string,
   option: 'plans' | 'routes',
 ): string[] {
+  const [member, part] = issue.path
+  if (member !== undefined && (part !== undefined || issue.code === 'unrecognized_keys'))
+    return describePart(issue, item, `${where}.${String(member)}`)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map(
       (key) => `${where} has an unknown member ${JSON.stringify(key)}${suggestion(key, option)}`,
     )
   }
-  const member = issue.path[0]
   if (member === undefined) {
     return [
       issue.code === 'invalid_type'
@@ -144,6 +148,22 @@ function describe(
     ? issue.message
     : `${lowerFirst(issue.message)}, for example ${example}`
   return [`${where}.${name} ${quote(value)} ${told}.`]
+}
+
+/** A fault inside of a member that is an object itself: `charge` and `stream`. */
+function describePart(issue: z.core.$ZodIssue, item: unknown, where: string): string[] {
+  const [member, part] = issue.path.map(String)
+  const example = EXAMPLES[member ?? ''] ?? '{}'
+  if (issue.code === 'unrecognized_keys') {
+    const known = Object.keys(JSON.parse(example) as object).join(' and ')
+    return issue.keys.map((key) => `${where} has an unknown member ${JSON.stringify(key)}; it has ${known}.`)
+  }
+  const outer = (item as Record<string, Record<string, unknown>>)[member ?? '']
+  const value = outer?.[part ?? '']
+  if (value === undefined) return [`${where}.${part} is missing; for example ${member}: ${example}.`]
+  if (issue.code === 'invalid_type')
+    return [`${where}.${part} is ${kindOf(value)}; it must be a text as in ${member}: ${example}.`]
+  return [`${where}.${part} ${quote(value)} ${issue.message}.`]
 }
 
 function suggestion(key: string, option: 'plans' | 'routes'): string {

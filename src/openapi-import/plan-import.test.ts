@@ -290,3 +290,25 @@ describe('small ones', () => {
     expect(only!.route.inputSchema).toMatchObject({ properties: { body: { type: 'object' } } })
   })
 })
+
+test('a metered route keeps its maximum and its charge when its description is read again, until it gets a price', () => {
+  const metered: Route = {
+    ...{ routeId: 'updatePet', method: 'PUT', path: '/pet', scheme: 'upto', maxAmount: '$0.02', raw: true },
+    charge: { per: '/usage/total_tokens', unitAmount: '$0.000002' },
+    chargeIfUnstated: 'nothing',
+    stream: { maxUnpaidPerPayer: '$0.10', maxUnpaid: '$5.00' },
+  }
+  const again = plan('pet-store.yaml', { existing: [metered] })
+  const kept = routesOf(again).find(({ routeId }) => routeId === 'updatePet')
+  expect(kept).toMatchObject(metered)
+  expect(faultsOf(routesOf(again))).toEqual([])
+
+  const priced = plan('pet-store.yaml', {
+    existing: [metered],
+    prices: [{ matches: routeMatcher('PUT /pet', '--price'), price: CENT }],
+  })
+  const fixed = routesOf(priced).find(({ routeId }) => routeId === 'updatePet')
+  expect(fixed).toMatchObject({ unitAmount: '$0.01', raw: true })
+  expect(faultsOf(routesOf(priced))).toEqual([])
+  expect(priced.imported[0]?.changes[0]).toBe('price metered, at most $0.02 → $0.01')
+})

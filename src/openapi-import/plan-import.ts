@@ -112,6 +112,10 @@ function routeOf(
     unitAmount: _amount,
     priceFrom: _from,
     maxAmount: _most,
+    scheme: _scheme,
+    charge: _charge,
+    chargeIfUnstated: _unstated,
+    stream: _stream,
     ...others
   } = before ?? NOTHING
   const { credits, inputSchema: _in, outputSchema: _out, ...rest } = others

@@ -2,8 +2,13 @@ import { dollarsToMicro, microToDollars, priceFault } from '../protocol/amount.t
 import type { Route } from '../protocol/catalog.ts'
 import { isObject, type JsonObject } from './local-refs.ts'
 
-/** The last one is a price that the seller's own server says for each call. No description states it. */
-export type Price = { free: true } | { unitAmount: string } | { priceFrom: string; maxAmount: string }
+/** The last two differ from call to call: the seller's own server says the price, or the call is metered. No description states them. */
+export type Price =
+  | { free: true }
+  | { unitAmount: string }
+  | { priceFrom: string; maxAmount: string }
+  | ({ maxAmount: string } & Metering)
+type Metering = Pick<Route, 'scheme' | 'charge' | 'chargeIfUnstated' | 'stream'>
 export type PriceOrFault = Price | { fault: string }
 
 /** `"$0.01"`, `"0.01"` or `0.01`; zero and "free" cost nothing. */
@@ -52,18 +57,23 @@ export function microOf(price: Price): bigint {
 
 export function priceWords(price: Price): string {
   if ('free' in price) return 'free'
-  return 'maxAmount' in price ? `dynamic, at most ${price.maxAmount}` : price.unitAmount
+  if ('unitAmount' in price) return price.unitAmount
+  return `${'priceFrom' in price ? 'dynamic' : 'metered'}, at most ${price.maxAmount}`
 }
 
 /** The price of a route of a configuration; undefined: it has none yet. */
-export function priceOfRoute({
-  free,
-  unitAmount,
-  priceFrom,
-  maxAmount,
-}: Pick<Route, 'free' | 'unitAmount' | 'priceFrom' | 'maxAmount'>): Price | undefined {
+export function priceOfRoute(route: Omit<Route, 'delivered'>): Price | undefined {
+  const { free, unitAmount, priceFrom, maxAmount, scheme, charge, chargeIfUnstated, stream } = route
   if (free) return { free }
   // A configuration is JSON, which holds no function.
   if (typeof unitAmount === 'string') return { unitAmount }
-  return priceFrom === undefined || maxAmount === undefined ? undefined : { priceFrom, maxAmount }
+  if (maxAmount === undefined) return undefined
+  if (scheme === undefined) return priceFrom === undefined ? undefined : { priceFrom, maxAmount }
+  return {
+    maxAmount,
+    scheme,
+    ...(charge && { charge }),
+    ...(chargeIfUnstated && { chargeIfUnstated }),
+    ...(stream && { stream }),
+  }
 }

@@ -40,7 +40,11 @@ export function createOperatorHandler(parts: OperatorParts): OperatorHandler {
     if (/^\/(setup|admin)\/api(\/|$)|^\/admin\/mcp$/.test(path)) return operatorApi(request, path, peer)
     const answered = parts.pages(request, path)
     if (!answered || !/^\/(setup|admin)$/.test(path) || answered.status !== 200) return answered
-    if (parts.phase() === 'setup') return path === '/admin' ? redirect(`${parts.basePath()}/setup`) : answered
+    if (parts.phase() === 'setup') {
+      // With its query: the address that is printed for the next login has a token there.
+      const { search } = new URL(request.url)
+      return path === '/admin' ? redirect(`${parts.basePath()}/setup${search}`) : answered
+    }
     if (parts.auth.sessionOf(request)) return answered
     // Without a session the same page shows the login and nothing else.
     return new Response(answered.body, { status: 401, headers: answered.headers })

@@ -168,7 +168,7 @@ test('on a test network an empty wallet is told where its coin is free', async (
   )
 })
 
-test('an empty wallet is alerted once, and again after it was filled and emptied', async () => {
+test('an empty wallet is alerted once, its end too, and again after it was filled and emptied', async () => {
   const { wallet, fake, alerts, clock } = setUp()
   const balances = [10n ** 18n, 0n, 0n, 10n ** 18n, 0n]
   const answers: boolean[] = []
@@ -178,7 +178,7 @@ test('an empty wallet is alerted once, and again after it was filled and emptied
     answers.push((await wallet.unavailable()) !== undefined)
   }
   expect(answers).toEqual([false, true, true, false, true])
-  expect(alerts).toEqual(['gas-wallet-empty', 'gas-wallet-empty'])
+  expect(alerts).toEqual(['gas-wallet-empty', 'gas-wallet-refilled', 'gas-wallet-empty'])
   fake.reachable = false
   await clock.advance(5_000)
   expect(await wallet.unavailable()).toMatch(/cannot be reached/)

@@ -169,7 +169,14 @@ export function createGasWallet({
     gasWallet: signers[0]?.address,
     async unavailable() {
       const surveyed = await survey()
-      if (surveyed.some(({ funded }) => funded)) {
+      const able = surveyed.find(({ funded }) => funded)
+      if (able) {
+        const { lane, balanceWei } = able
+        if (alerted)
+          alerts.raise(
+            'gas-wallet-refilled',
+            `${lane.address} holds ${coins(balanceWei)} ${symbol}: payments are settled again`,
+          )
         alerted = false
         return undefined
       }

@@ -10,7 +10,7 @@ import { signedOffers } from '../transports/http/signed-offers.ts'
 
 /** What signs receipts, and what shows them and the keys that verify them. */
 export function buildReceipts(config: ResolvedConfig, secrets: SecretKeys) {
-  const { baseUrl, agentName } = config
+  const { baseUrl, agentName, shopWindow } = config
   const keys = receiptKeys(secrets.receipts, config.receiptPrivateKey)
   const signer = createReceiptSigner(keys, baseUrl)
   return {
@@ -23,7 +23,8 @@ export function buildReceipts(config: ResolvedConfig, secrets: SecretKeys) {
       didPaths: didDocumentPaths(baseUrl),
       page: createReceiptPage({
         baseUrl,
-        seller: agentName,
+        seller: shopWindow?.name ?? agentName,
+        logoUrl: shopWindow?.logoUrl ?? null,
         networks: config.networks.map(({ network }) => network),
         catalog,
         engine,

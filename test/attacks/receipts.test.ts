@@ -115,8 +115,11 @@ describe('the page', () => {
       receipt: evil,
       refundReceipt: evil,
     }
-    for (const html of [receiptHtml(view, evil), unknownHtml(evil)]) {
-      expect(html).not.toMatch(/<script|<img|href="javascript:|onerror=alert\(1\)>/)
+    const seller = { name: evil, logoUrl: `/logo.svg?${evil}` }
+    for (const html of [receiptHtml(view, evil, seller), unknownHtml(seller)]) {
+      expect(html).not.toMatch(
+        /<script|<img(?! src="\/logo\.svg\?[^"<>]*" alt="">)|href="javascript:|onerror=alert\(1\)>/,
+      )
     }
   })
 })

@@ -100,12 +100,20 @@ test.each([1280, 390])('a description is read, priced and put into the list, at 
   expect(route('uploadFile')).toMatchObject({ free: true })
   expect(route('updatePet')).toMatchObject({ unitAmount: '$0.01', inputSchema: { required: ['body'] } })
 
-  // Pasted again: what was set stays, and what was left out is new.
+  // Pasted again: what was set stays, a metered route too, and what was left out is new.
+  const metered = page.locator('#list-routes li').first()
+  await metered.getByLabel('Metered').check()
+  await metered.getByLabel('At most per call').fill('0.02')
   await page.getByLabel('Or paste it').fill(description('pet-store.json'))
   await page.getByRole('button', { name: 'Read the text' }).click()
   await page.getByRole('heading', { name: 'Pet Store: 7 routes' }).waitFor()
   expect(await page.getByLabel('Price of GET /pet/:petId').inputValue()).toBe('0.03')
   expect(await page.getByText('unchanged').count()).toBe(6)
+  expect(await page.getByLabel('Price of PUT /pet', { exact: true }).getAttribute('placeholder')).toBe(
+    'up to 0.02',
+  )
+  await page.getByLabel('DELETE /pet/:petId', { exact: false }).first().uncheck()
+  expect(await take.isDisabled(), 'a metered route needs no other price').toBe(false)
   await page.getByText('is no whole address ("/api/v3"); fill in the backend below').waitFor()
 
   await page.locator('input[type=file]').setInputFiles({

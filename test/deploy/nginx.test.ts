@@ -135,6 +135,24 @@ test('the client’s address is that of its connection, whatever it claims', asy
   expect(await ask('127.0.0.4', '127.0.0.3'), 'somebody else').toBe(402)
 })
 
+test('the operator’s pages are for the allowed network, and tries to log in are counted by the real address', async () => {
+  expect((await nginx.call('/admin', { from: '127.0.0.2' })).status).toBe(401)
+  expect((await nginx.call('/setup', { from: '127.0.0.9' })).status).toBe(403)
+  const body = JSON.stringify({ token: 'a token that somebody guessed' })
+  const statuses: number[] = []
+  for (let turn = 0; turn < 12; turn++) {
+    const headers = {
+      'content-type': 'application/json',
+      'x-forwarded-for': `10.0.1.${turn}`,
+      origin: nginx.url,
+    }
+    statuses.push(
+      (await nginx.call('/admin/api/login', { method: 'POST', headers, body, from: '127.0.0.2' })).status,
+    )
+  }
+  expect(statuses).toContain(429)
+})
+
 test('Prometheus reads the figures with its token', async () => {
   expect((await nginx.call('/metrics')).status).toBe(401)
   const { status, text } = await nginx.call('/metrics', {

@@ -9,6 +9,7 @@ import { openOrderBook } from '../../src/bridge/order-book.ts'
 import { fileStorage } from '../../src/buyer/index.ts'
 import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
+import { startAssistant } from './bridge-client.ts'
 import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 
 let shop: RoutesWorld
@@ -75,4 +76,17 @@ test('a wallet that has not let Permit2 move its money is told so, in words of t
   const said = await open(payer).call('1')
   expect(said).toMatch(/has not let Permit2 move \$0\.02.*call approve\(/)
   expect(said).not.toContain('approvePermit2')
+})
+
+test('who is asked first hears that a metered call costs up to its maximum', async () => {
+  const { chain, baseUrl } = shop.world
+  const buyer = await chain.newBuyer({ micro: 100_000n })
+  await approvePermit2(chain, buyer)
+  const flags = ['--max-amount', '$0.05', '--max-total', '$1.00', '--confirm']
+  const assistant = await startAssistant([baseUrl], { buyer, ledger: join(folder, 'asked'), flags })
+  const told = await assistant.call('chat', { body: { prompt: 'hello' } })
+  expect(told.text).toMatch(
+    /^This costs up to \$0\.02 in USDC on Base Sepolia to .*\. Nothing was paid yet\./,
+  )
+  await assistant.close()
 })

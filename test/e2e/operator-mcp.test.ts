@@ -107,9 +107,11 @@ test('the operator’s agent is told what sold, what waits and why, and changes 
   expect(await ask(client, 'list_credits')).toMatchObject({ isError: false })
   const { findings } = (await ask(client, 'doctor')) as { findings?: Array<{ level: string }> }
   expect(findings!.length).toBeGreaterThan(3)
-  await expect(client.callTool({ name: 'retry_refund', arguments: { challengeId } })).rejects.toThrow(
-    'There is no tool "retry_refund"',
-  )
+  for (const name of ['retry_refund', 'close_credits', 'cancel_challenge', 'resend_webhooks']) {
+    const error = expect.stringMatching(`^${name} changes something.*ADMIN_MCP_WRITES=on`)
+    expect(await ask(client, name, { challengeId })).toEqual({ isError: true, error })
+  }
+  await expect(client.callTool({ name: 'spend', arguments: {} })).rejects.toThrow('There is no tool "spend"')
   expect(await ask(client, 'list_sales', { stat: 'DELIVERED' })).toMatchObject({
     isError: true,
     error: expect.stringContaining('unknown "stat"'),
@@ -119,7 +121,11 @@ test('the operator’s agent is told what sold, what waits and why, and changes 
 })
 
 test('with writing allowed it may act, within the same rules as the operator’s pages', async () => {
-  await start({ ADMIN_MCP_WRITES: 'on' })
+  const nobody = '127.0.0.1:1'
+  await start({
+    ...{ ADMIN_MCP_WRITES: 'on', WEBHOOK_URL: `http://${nobody}/hooks`, WEBHOOK_ALLOW_HOSTS: nobody },
+    PLANS: '[{"planId":"basic","unitAmount":"$1.00","credits":4}]',
+  })
   const challengeId = await sell()
   const client = await agent(TOKEN)
   const { tools } = await client.listTools()
@@ -130,6 +136,27 @@ test('with writing allowed it may act, within the same rules as the operator’s
     isError: true,
     error: expect.stringContaining('with a refund is known'),
   })
+  expect(await ask(client, 'close_credits', { challengeId })).toMatchObject({
+    ...{ isError: false, status: 'closed', granted: 4, spent: 0 },
+    refund: { value: String(PRICE) },
+  })
+  const offer = await fetch(`${base}/x402/access`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ planId: 'basic', requestId: 'an-offer-to-cancel' }),
+  })
+  const { challengeId: open } = (await offer.json()) as { challengeId: string }
+  expect(await ask(client, 'cancel_challenge', { challengeId: open })).toMatchObject({
+    isError: false,
+    state: 'CANCELLED',
+  })
+  expect(await ask(client, 'resend_webhooks')).toMatchObject({
+    isError: true,
+    error: expect.stringContaining('or from (and to)'),
+  })
+  const range = { from: '2020-01-01T00:00:00Z', undelivered: true }
+  const again = (await ask(client, 'resend_webhooks', range)) as { resent?: number }
+  expect(again.resent).toBeGreaterThanOrEqual(2)
   await client.close()
 })
 

@@ -51,7 +51,11 @@ export const PURCHASES: Record<string, Dossier> = {
 }
 
 /** The gateway's HTTP side over these purchases; `unpaid` is a challenge that was issued and never stored. */
-export function sampleShop(baseUrl: string, options: Partial<HttpHandlerOptions> = {}) {
+export function sampleShop(
+  baseUrl: string,
+  options: Partial<HttpHandlerOptions> = {},
+  logoUrl: string | null = null,
+) {
   const engine = {
     inspect: async (id: string) => PURCHASES[id],
     status: async (id: string): Promise<ChallengeStatus | undefined> =>
@@ -68,7 +72,9 @@ export function sampleShop(baseUrl: string, options: Partial<HttpHandlerOptions>
       },
     ],
   )
-  const page = createReceiptPage({ engine, baseUrl, seller: 'Weather & Co', networks: [TESTNET], catalog })
+  const page = createReceiptPage({
+    ...{ engine, baseUrl, seller: 'Weather & Co', logoUrl, networks: [TESTNET], catalog },
+  })
   return createHttpHandler({
     engine: {
       ...engine,

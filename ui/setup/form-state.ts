@@ -1,5 +1,6 @@
 import type { Plan, Route, SettingValue, SetupInput, SetupState } from '../shared/wire.ts'
 import { durationFrom, secondsOf } from './duration.ts'
+import { dollars, type MeteredRow, meteredRow, meteringOf, unmetered, withoutSign } from './metered-row.ts'
 import { chosenNetworks, ofOneNetwork } from './networks.ts'
 
 /** What is typed, before it is checked: every cell of a row is text. */
@@ -12,7 +13,7 @@ export interface PlanRow {
   credits: string
 }
 
-export interface RouteRow {
+export interface RouteRow extends MeteredRow {
   key: number
   routeId: string
   method: string
@@ -21,12 +22,13 @@ export interface RouteRow {
   /** The price is asked at `priceFrom`, and `maxPrice` is the most. */
   computed: boolean
   priceFrom: string
+  /** Of computed and of metered calls. */
   maxPrice: string
   credits: string
   free: boolean
   raw: boolean
   description: string
-  /** What an import knows of its calls, and how a metered one is charged: not shown, but saved. */
+  /** What an import knows of its calls: not shown, but saved. */
   schemas: Record<string, unknown>
 }
 
@@ -94,6 +96,7 @@ export const blankRoute = (): RouteRow => ({
   raw: false,
   description: '',
   schemas: {},
+  ...unmetered(),
 })
 
 export function formFrom(state: SetupState): FormState {
@@ -117,7 +120,7 @@ function listOf(state: SetupState, name: string): ReadonlyArray<Record<string, u
 const planRow = (plan: Plan): PlanRow => ({
   key: nextKey(),
   planId: String(plan.planId ?? ''),
-  price: String(plan.unitAmount ?? '').replace(/^\$/, ''),
+  price: withoutSign(plan.unitAmount),
   description: plan.description ?? '',
   ttl: plan.tokenTtlSeconds === undefined ? '' : durationFrom(String(plan.tokenTtlSeconds)),
   credits: String(plan.credits ?? ''),
@@ -128,10 +131,10 @@ export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
   routeId: String(route.routeId ?? ''),
   method: String(route.method ?? 'GET'),
   path: String(route.path ?? ''),
-  price: String(route.unitAmount ?? '').replace(/^\$/, ''),
-  computed: route.priceFrom !== undefined || route.maxAmount !== undefined,
+  price: withoutSign(route.unitAmount),
+  computed: route.scheme === undefined && (route.priceFrom !== undefined || route.maxAmount !== undefined),
   priceFrom: String(route.priceFrom ?? ''),
-  maxPrice: String(route.maxAmount ?? '').replace(/^\$/, ''),
+  maxPrice: withoutSign(route.maxAmount),
   credits: String(route.credits ?? ''),
   free: route.free === true,
   raw: route.raw === true,
@@ -139,11 +142,8 @@ export const routeRow = (route: Omit<Route, 'delivered'>): RouteRow => ({
   schemas: {
     ...(route.inputSchema && { inputSchema: route.inputSchema }),
     ...(route.outputSchema && { outputSchema: route.outputSchema }),
-    ...(route.scheme && { scheme: route.scheme }),
-    ...(route.charge && { charge: route.charge }),
-    ...(route.chargeIfUnstated && { chargeIfUnstated: route.chargeIfUnstated }),
-    ...(route.stream && { stream: route.stream }),
   },
+  ...meteredRow(route),
 })
 
 function choicesOf(state: SetupState): Choices {
@@ -162,8 +162,8 @@ export const filledPlans = (rows: PlanRow[]): PlanRow[] =>
 
 export const filledRoutes = (rows: RouteRow[]): RouteRow[] =>
   rows.filter(
-    ({ routeId, path, price, priceFrom, maxPrice, credits, description }) =>
-      routeId + path + price + priceFrom + maxPrice + credits + description !== '',
+    ({ routeId, path, price, priceFrom, maxPrice, credits, description, chargePer, chargeUnit }) =>
+      routeId + path + price + priceFrom + maxPrice + credits + description + chargePer + chargeUnit !== '',
   )
 
 /** What is sent to the server to be checked or saved, without the settings of the environment. */
@@ -220,25 +220,28 @@ const planOf = ({ planId, price, description, ttl, credits }: PlanRow): Record<s
 })
 
 export const routeOf = (row: RouteRow): Record<string, unknown> => {
-  const { routeId, method, path, free, raw, credits, description, schemas } = row
+  const { routeId, method, path, free, description, schemas } = row
   return {
     ...(routeId.trim() !== '' && { routeId: routeId.trim() }),
     method,
     ...(path.trim() !== '' && { path: path.trim() }),
-    ...(free ? { free: true } : { ...priceOf(row), ...creditsOf(credits) }),
-    ...(raw && { raw: true }),
+    ...(free ? { free: true } : priceOf(row)),
+    ...((row.raw || streams(row)) && { raw: true }),
     ...(description.trim() !== '' && { description: description.trim() }),
     ...schemas,
   }
 }
 
-const priceOf = ({ price, computed, priceFrom, maxPrice }: RouteRow): Record<string, unknown> =>
-  computed
-    ? {
-        ...(priceFrom.trim() !== '' && { priceFrom: priceFrom.trim() }),
-        ...(maxPrice.trim() !== '' && { maxAmount: dollars(maxPrice) }),
-      }
-    : { ...(price.trim() !== '' && { unitAmount: dollars(price) }) }
+/** Only answers that are not wrapped can be streamed. */
+export const streams = ({ free, metered, stream }: RouteRow): boolean => !free && metered && stream
+
+function priceOf(row: RouteRow): Record<string, unknown> {
+  const most = row.maxPrice.trim() !== '' && { maxAmount: dollars(row.maxPrice) }
+  if (row.metered) return { ...most, ...meteringOf(row) }
+  const from = row.priceFrom.trim() !== '' && { priceFrom: row.priceFrom.trim() }
+  const price = row.price.trim() !== '' && { unitAmount: dollars(row.price) }
+  return { ...(row.computed ? { ...from, ...most } : price), ...creditsOf(row.credits) }
+}
 
 /** What is no number is sent as it was typed, so that the server says what is wrong with it. */
 function creditsOf(typed: string): Record<string, unknown> {
@@ -246,6 +249,3 @@ function creditsOf(typed: string): Record<string, unknown> {
   if (text === '') return {}
   return { credits: /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text }
 }
-
-/** The dollar sign is shown before the box; if it is typed too, the meaning is the same. */
-const dollars = (price: string): string => `$${price.trim().replace(/^\$/, '')}`

@@ -62,6 +62,7 @@ function Offer({
         <span>HTTP 402</span> Payment Required
       </p>
       <p class="offer-price">
+        {terms.scheme === 'upto' && <span>up to </span>}
         {formatMicro(terms.amount)} <span>USDC</span>
       </p>
       {terms.extra.description && <p class="offer-text">{terms.extra.description}</p>}

@@ -31,10 +31,12 @@ export function WebhookTest(): JSX.Element | null {
   }
   return (
     <ul class="webhook-tests">
-      {endpoints.map(({ id, host }) => (
+      {endpoints.map(({ id, host }, index) => (
         <li key={id}>
           <button type="button" class="button" onClick={() => void test(id)}>
             Send a test to {host}
+            {endpoints.filter((other) => other.host === host).length > 1 &&
+              ` (${index + 1} of ${endpoints.length})`}
           </button>
           <span role="status">{said[id] ?? ''}</span>
         </li>

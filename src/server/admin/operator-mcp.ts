@@ -63,7 +63,8 @@ export function createOperatorMcp({ api, agentName, writes, diagnose }: Operator
     listed,
     async ({ name, args }) => {
       const tool = byName.get(name)
-      if (!tool) return undefined
+      if (!tool)
+        return OPERATOR_TOOLS.some((one) => one.name === name && one.writes) ? onlyLooks(name) : undefined
       const checked = parseArguments(tool.name, tool.args, args)
       if (checked instanceof GatewayError) return shown(JSON.stringify({ error: checked.message }), true)
       return run(tool, checked)
@@ -99,6 +100,15 @@ function listingOf({ name, description, args, ...tool }: OperatorTool) {
   const annotations = { readOnlyHint: !writes, destructiveHint: writes, openWorldHint: false }
   return { name, description, inputSchema: inputSchema(args), annotations }
 }
+
+/** An agent that knows the tool from elsewhere is told why it is not here. */
+const onlyLooks = (name: string): CallToolResult =>
+  shown(
+    JSON.stringify({
+      error: `${name} changes something, and here the operator's agent may only look. The operator allows it by ADMIN_MCP_WRITES=on, or mcpWrites: true in an application.`,
+    }),
+    true,
+  )
 
 function shown(text: string, isError: boolean): CallToolResult {
   return { content: [{ type: 'text', text }], ...(isError && { isError }) }

@@ -105,8 +105,14 @@ export const OPERATOR_TOOLS: readonly OperatorTool[] = [
   },
   {
     name: 'resend_webhooks',
-    description: 'Sends one delivery again by its key, or all that are parked.',
-    args: z.strictObject({ key: z.string().max(200).optional(), parked: z.boolean().optional() }),
+    description: 'Sends one delivery again by its key, all that are parked, or those of a range of time.',
+    args: z.strictObject({
+      key: z.string().max(200).optional(),
+      parked: z.boolean().optional(),
+      from: z.string().max(40).optional().describe('Such as 2030-01-31T00:00:00Z.'),
+      to: z.string().max(40).optional().describe('Default: now.'),
+      undelivered: z.boolean().optional().describe('Of a range: only what did not arrive.'),
+    }),
     writes: true,
     call: (args) => ({ path: '/webhooks/resend', body: args }),
   },

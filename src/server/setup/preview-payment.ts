@@ -3,6 +3,7 @@ import { checkConfig } from '../../config/resolve-config.ts'
 import { paymentRequired } from '../../dialects/x402/render-offer.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { type PaymentRequired, SCHEME } from '../../protocol/payment.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { railId } from '../../rules/rail-id.ts'
 import { tokenUnits } from '../../rules/token-amount.ts'
@@ -34,6 +35,10 @@ export function previewPayment(options: GatewayOptions): PaymentRequired | null 
     : { kind: 'route' as const, itemId: route?.routeId ?? '', resource: route ?? null, item: route }
   if (!sold.item) return null
   const { kind, itemId, resource, item } = sold
+  // The gas wallet that a metered offer names is left out: its key may not be known yet.
+  const way = item.isMetered
+    ? { scheme: UPTO_SCHEME, extra: { assetTransferMethod: 'permit2' } }
+    : { scheme: SCHEME }
   return paymentRequired(
     {
       challengeId: `http-${ANEW}`,
@@ -45,7 +50,7 @@ export function previewPayment(options: GatewayOptions): PaymentRequired | null 
       description: item.description,
       rails: config.networks.map(({ network, walletAddress: payTo }) => {
         const amount = tokenUnits(network.token, item.amount)
-        return { id: railId(network, SCHEME), network, scheme: SCHEME, amount, payTo }
+        return { id: railId(network, way.scheme), network, ...way, amount, payTo }
       }),
       salt: ANEW,
       expiresAt: 0,

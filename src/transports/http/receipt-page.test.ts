@@ -43,6 +43,20 @@ describe('the page of a purchase', () => {
     },
   )
 
+  test.each([
+    ['/logo.svg', "'self'"],
+    ['https://cdn.example/logo.png', 'https://cdn.example'],
+  ])('shows the seller’s logo %s, and may load nothing else', async (logo, source) => {
+    const { fetch } = sampleShop(baseUrl, {}, logo)
+    for (const id of ['paid', 'unknown']) {
+      const answer = await fetch(new Request(`${baseUrl}/receipts/${id}`, { headers: { accept: HTML } }), {})
+      expect(await answer.text()).toContain(`<img src="${logo}" alt=""><span>Weather &amp; Co</span>`)
+      const policy = answer.headers.get('content-security-policy')
+      expect(policy).toContain("default-src 'none'")
+      expect(policy).toContain(`; img-src ${source};`)
+    }
+  })
+
   test('of a challenge that nobody has paid says so, and names no payer', async () => {
     const answer = await visit('/receipts/unpaid')
     expect(answer.status).toBe(200)

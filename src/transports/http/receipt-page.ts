@@ -2,7 +2,7 @@ import type { Engine } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { UNPAID_HEADERS } from './headers.ts'
 import { unpaidView, type ViewParts, viewOf } from './receipt-view.ts'
-import { PAGE_POLICY, receiptHtml, unknownHtml } from './render-receipt.ts'
+import { receiptHtml, receiptPolicy, unknownHtml } from './render-receipt.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 /** Answers `GET /receipts/:id`. */
@@ -19,7 +19,6 @@ const PRIVATE_HEADERS = {
 const HTML_HEADERS = {
   ...PRIVATE_HEADERS,
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': PAGE_POLICY,
   'x-frame-options': 'DENY',
   'cross-origin-opener-policy': 'same-origin',
 } as const
@@ -34,8 +33,15 @@ const wantsJson = (accept: string | null): boolean =>
 export function createReceiptPage({
   engine,
   baseUrl,
+  logoUrl,
   ...parts
-}: ViewParts & { engine: Pick<Engine, 'inspect' | 'status'>; baseUrl: string }): ReceiptPage {
+}: ViewParts & {
+  engine: Pick<Engine, 'inspect' | 'status'>
+  baseUrl: string
+  logoUrl: string | null
+}): ReceiptPage {
+  const seller = { name: parts.seller, logoUrl }
+  const htmlHeaders = { ...HTML_HEADERS, 'content-security-policy': receiptPolicy(seller) }
   async function find(challengeId: string) {
     const dossier = await engine.inspect(challengeId)
     if (dossier) return viewOf(dossier, parts)
@@ -54,7 +60,7 @@ export function createReceiptPage({
       )
       return jsonReply(404, { ...headers, 'x-svc-code': error.code }, error.toBody())
     }
-    const body = view ? receiptHtml(view, baseUrl) : unknownHtml(parts.seller)
-    return { status: view ? 200 : 404, headers: HTML_HEADERS, body }
+    const body = view ? receiptHtml(view, baseUrl, seller) : unknownHtml(seller)
+    return { status: view ? 200 : 404, headers: htmlHeaders, body }
   }
 }

@@ -9,7 +9,7 @@ const STYLE = `
 body { margin: 0; padding: 2rem 1rem; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif }
 main { max-width: 44rem; margin: 0 auto; padding: 2rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem }
 h1 { margin: 0; font-size: 1.5rem; line-height: 1.25 } h2 { margin: 2rem 0 .5rem; font-size: 1.05rem }
-p { margin: .5rem 0 } .soft { color: var(--soft) } .price { margin: 1rem 0 0; font-size: 2rem; font-weight: 600; line-height: 1.2 }
+p { margin: .5rem 0 } .soft { color: var(--soft) } .seller { display: flex; align-items: center; gap: .6rem } .seller img { height: 2.25rem; max-width: 9rem; object-fit: contain } .price { margin: 1rem 0 0; font-size: 2rem; font-weight: 600; line-height: 1.2 }
 .good { color: var(--good) } .wait { color: var(--wait) } .bad { color: var(--bad) } .state { font-weight: 600 }
 dl { display: grid; grid-template-columns: 9rem 1fr; align-items: baseline; gap: .6rem 1rem; margin: 1.5rem 0 0; padding: 1.5rem 0 0; border-top: 1px solid var(--line) }
 dt { color: var(--soft) } dd { margin: 0; min-width: 0; overflow-wrap: anywhere }
@@ -19,14 +19,25 @@ pre { margin: 0; padding: .75rem; border: 1px solid var(--line); border-radius: 
 @media print { :root { color-scheme: light; --back: #fff; --card: #fff; --text: #000; --soft: #444; --line: #bbb; --link: #000; --good: #000; --wait: #000; --bad: #000 } body { padding: 0; font-size: 11pt } main { border: 0; padding: 0; max-width: none } pre { font-size: 8pt } dl, h2 { break-inside: avoid } }
 `
 
-/** No script, no form, no frame, nothing from elsewhere: only this one style. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Who sold it, as the page shows it. */
+export interface ReceiptSeller {
+  name: string
+  /** An https URL, or a path on this host. */
+  logoUrl: string | null
+}
+
+/** No script, no form, no frame, nothing from elsewhere but the seller's logo: only this one style. */
+export function receiptPolicy({ logoUrl }: ReceiptSeller): string {
+  const logo = logoUrl?.startsWith('https:') ? new URL(logoUrl).origin : "'self'"
+  return [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    ...(logoUrl === null ? [] : [`img-src ${logo}`]),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
@@ -59,12 +70,12 @@ const STATES: Record<ChallengeState, [Tone, string]> = {
 /** Of a newer version. */
 const UNKNOWN_STATE: [Tone, string] = ['soft', 'In progress.']
 
-export function receiptHtml(view: ReceiptView, baseUrl: string): string {
+export function receiptHtml(view: ReceiptView, baseUrl: string, seller: ReceiptSeller): string {
   const [tone, said] = view.paymentLost
     ? (['bad', 'The chain dropped this payment after it was confirmed: no money has moved.'] as const)
     : (STATES[view.state] ?? UNKNOWN_STATE)
   const { item, price, token } = view
-  const head = `<p class="soft">${escapeHtml(view.seller)}</p>
+  const head = `${sellerLine(seller)}
 <h1>${item ? escapeHtml(item.description) : 'Purchase'}</h1>
 ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
 <p class="state ${tone}">${said}</p>`
@@ -83,17 +94,22 @@ ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
     row('Reference', view.challengeId, 'mono'),
   ]
   return page(
-    `${item ? item.description : 'Purchase'} · ${view.seller}`,
+    `${item ? item.description : 'Purchase'} · ${seller.name}`,
     `${head}\n<dl>${rows.join('')}</dl>\n${signed(view)}<p class="soft place">${escapeHtml(baseUrl)}</p>`,
   )
 }
 
-export function unknownHtml(seller: string): string {
+export function unknownHtml(seller: ReceiptSeller): string {
   return page(
-    `Not found · ${seller}`,
-    `<p class="soft">${escapeHtml(seller)}</p><h1>No such purchase</h1>
+    `Not found · ${seller.name}`,
+    `${sellerLine(seller)}<h1>No such purchase</h1>
 <p>No purchase has this address. Copy it whole: it ends with the reference of the purchase.</p>`,
   )
+}
+
+function sellerLine({ name, logoUrl }: ReceiptSeller): string {
+  const logo = logoUrl === null ? '' : `<img src="${escapeHtml(logoUrl)}" alt="">`
+  return `<p class="soft seller">${logo}<span>${escapeHtml(name)}</span></p>`
 }
 
 function signed({ receipt, refundReceipt }: ReceiptView): string {

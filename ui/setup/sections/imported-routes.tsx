@@ -6,6 +6,11 @@ import type { RouteRow } from '../form-state.ts'
 
 const isFree = (price: string): boolean => /^(free|0+(\.0*)?)$/i.test(price.trim())
 
+/** Its price differs from call to call, and stays so unless a price is typed. */
+const isByCall = ({ computed, metered }: RouteRow): boolean => computed || metered
+const isPriced = (row: RouteRow): boolean => row.free || isByCall(row) || row.price.trim() !== ''
+const fixed = { computed: false, metered: false }
+
 /** What would be imported: each route can be left out or priced, before all of them are taken over. */
 export function ImportedRoutes({
   preview,
@@ -20,7 +25,7 @@ export function ImportedRoutes({
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [all, setAll] = useState('')
   const chosen = rows.filter(({ routeId }) => !left.has(routeId))
-  const unpriced = chosen.filter(({ free, price }) => !free && price.trim() === '').length
+  const unpriced = chosen.filter((row) => !isPriced(row)).length
   const change = (routeId: string, part: Partial<RouteRow>): void =>
     setRows((old) => old.map((row) => (row.routeId === routeId ? { ...row, ...part } : row)))
   const { notImported, imported, notes, backendFault } = preview
@@ -54,11 +59,7 @@ export function ImportedRoutes({
             disabled={all.trim() === ''}
             onClick={() =>
               setRows((old) =>
-                old.map((row) =>
-                  row.free || row.price.trim() !== ''
-                    ? row
-                    : { ...row, price: all.trim(), free: isFree(all) },
-                ),
+                old.map((row) => (isPriced(row) ? row : { ...row, price: all.trim(), free: isFree(all) })),
               )
             }
           >
@@ -108,12 +109,12 @@ export function ImportedRoutes({
                   type="text"
                   inputMode="decimal"
                   aria-label={`Price of ${name}`}
-                  placeholder={row.free ? 'free' : ''}
+                  placeholder={row.free ? 'free' : isByCall(row) ? `up to ${row.maxPrice}` : ''}
                   autocomplete="off"
-                  value={row.price}
+                  value={isByCall(row) ? '' : row.price}
                   onInput={(event) => {
                     const price = event.currentTarget.value
-                    change(row.routeId, { price, free: isFree(price) })
+                    change(row.routeId, { price, free: isFree(price), ...fixed })
                   }}
                 />
               </div>

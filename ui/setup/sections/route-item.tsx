@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
 import { Icon } from '../../shared/icons.tsx'
-import type { RouteRow } from '../form-state.ts'
+import { type RouteRow, streams } from '../form-state.ts'
 import type { RowMessage } from '../row-messages.ts'
 import { Cell, CellShell, RowMessages } from './cell.tsx'
+import { MeteredCells, meteredBoxes } from './metered-cells.tsx'
 import { NotOffered } from './not-offered.tsx'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
@@ -57,7 +58,7 @@ export function RouteItem({
             mono
             onInput={(path) => onChange({ path })}
           />
-          {row.computed && !row.free ? (
+          {(row.computed || row.metered) && !row.free ? (
             <Cell
               id={id('max')}
               cell="maxAmount"
@@ -89,8 +90,8 @@ export function RouteItem({
             label="Credits"
             placeholder="none"
             inputMode="numeric"
-            value={row.free ? '' : row.credits}
-            disabled={row.free}
+            value={row.free || row.metered ? '' : row.credits}
+            disabled={row.free || row.metered}
             messages={messages}
             onInput={(credits) => onChange({ credits })}
           />
@@ -113,7 +114,7 @@ export function RouteItem({
           />
           Free of charge: passed on without payment
         </label>
-        {!row.free && (
+        {!row.free && !row.metered && (
           <label class="inline-check">
             <input
               type="checkbox"
@@ -123,7 +124,7 @@ export function RouteItem({
             Computed price: your server is asked what each call costs
           </label>
         )}
-        {row.computed && !row.free && (
+        {row.computed && !row.free && !row.metered && (
           <Cell
             id={id('priceFrom')}
             cell="priceFrom"
@@ -135,11 +136,15 @@ export function RouteItem({
             onInput={(priceFrom) => onChange({ priceFrom })}
           />
         )}
+        {!row.free && (row.metered || !row.computed) && (
+          <MeteredCells row={row} id={id} messages={messages} onChange={onChange} />
+        )}
         {!row.free && (
           <label class="inline-check">
             <input
               type="checkbox"
-              checked={row.raw}
+              checked={row.raw || streams(row)}
+              disabled={streams(row)}
               onChange={(event) => onChange({ raw: event.currentTarget.checked })}
             />
             Raw: buyers get your API’s own status, headers and body, not wrapped in JSON
@@ -155,6 +160,7 @@ export function RouteItem({
             maxAmount: { id: id('max'), label: 'At most per call' },
             priceFrom: { id: id('priceFrom'), label: 'Where the price is asked' },
             credits: { id: id('credits'), label: 'Credits' },
+            ...meteredBoxes(id),
             description: { id: id('description'), label: 'Description' },
           }}
         />

@@ -1,9 +1,22 @@
 import type { JSX } from 'preact'
+import type { FieldCheck } from '../../shared/wire.ts'
 import { Choice } from '../choice.tsx'
+import { FieldMessage, fieldId } from '../field-shell.tsx'
 import { Field, Flag, More } from '../fields.tsx'
 import { chosenNetworks } from '../networks.ts'
 import { useSetupContext } from '../use-setup.ts'
 import { Section } from './section.tsx'
+
+const GAS_KEY = 'GAS_WALLET_PRIVATE_KEY'
+
+/** The field that the message belongs to is not shown, so the message names it. */
+const namedMessage = (message: FieldCheck | undefined): FieldCheck | undefined =>
+  message?.level === 'error'
+    ? {
+        ...message,
+        message: `The key of a gas wallet ${message.message.charAt(0).toLowerCase()}${message.message.slice(1)}`,
+      }
+    : undefined
 
 const sidesOf = (coins: string) =>
   [
@@ -16,7 +29,7 @@ const sidesOf = (coins: string) =>
   ] as const
 
 export function SettlementSection(): JSX.Element {
-  const { form, state } = useSetupContext()
+  const { form, state, messageOf } = useSetupContext()
   const chosen = chosenNetworks(form.values, state.networks)
   const mainnet = chosen.some(({ network }) => network?.word === 'base')
   const coins = [...new Set(chosen.flatMap(({ network }) => network?.coin ?? []))].join(' and ') || 'ETH'
@@ -25,6 +38,8 @@ export function SettlementSection(): JSX.Element {
       <Choice group="settlement" legend="Settled by" sides={sidesOf(coins)} />
       {form.choices.settlement === 'facilitator' ? (
         <>
+          {/* What is sold may need a gas wallet: then it is said here, where one can be chosen. */}
+          <FieldMessage id={fieldId(GAS_KEY)} message={namedMessage(messageOf(GAS_KEY))} />
           <Field
             name="FACILITATOR_URL"
             label="Facilitator"
@@ -50,7 +65,7 @@ export function SettlementSection(): JSX.Element {
       ) : (
         <>
           <Field
-            name="GAS_WALLET_PRIVATE_KEY"
+            name={GAS_KEY}
             label="Private key of the gas wallet"
             hint={`A wallet of its own with a little ${coins}. Several keys, separated by commas, share the work.`}
             placeholder="0x…"
