@@ -34,6 +34,10 @@ export interface OurOptions {
   /** Further networks that it is paid on; everything is bought on `chain`. */
   alsoOn?: readonly DevChain[]
   wallets?: number
+  /** The account that is its first gas wallet: instances that share a store have one each. */
+  firstWallet?: number
+  /** Settings that name a store which runs already, and which others may share. */
+  runningStore?: Record<string, string>
   /** Default: the embedded one. The others are real servers, started for this target alone. */
   store?: 'embedded' | 'redis' | 'postgres'
   /** Of the embedded store; a fresh one by default. */
@@ -42,7 +46,7 @@ export interface OurOptions {
 
 /** Our gateway, as `paystile serve` runs it, with settings as near to the peer's kindest form as they go. */
 export async function startOurs(options: OurOptions): Promise<Target> {
-  const { chain, root, sells = 'plan', wallets = 1, alsoOn = [] } = options
+  const { chain, root, sells = 'plan', wallets = 1, firstWallet = FIRST_WALLET, alsoOn = [] } = options
   const store = await startStore(options)
   if (sells === 'embedded') {
     const server = await startServer(bench('embedded.js'), [], {
@@ -56,7 +60,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     sells === 'call'
       ? await startServer(bench('backend.js'), [], { BODY_BYTES: String(ANSWER_BYTES) })
       : undefined
-  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, FIRST_WALLET + index))
+  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, firstWallet + index))
   const server = await startServer(
     join(root, 'dist/cli/main.js'),
     ['serve'],
@@ -111,7 +115,12 @@ export function networksEnv(chains: readonly DevChain[]): Record<string, string>
 export async function startStore({
   store = 'embedded',
   dataDir,
-}: Pick<OurOptions, 'store' | 'dataDir'>): Promise<{ env: Record<string, string>; stop(): Promise<void> }> {
+  runningStore,
+}: Pick<OurOptions, 'store' | 'dataDir' | 'runningStore'>): Promise<{
+  env: Record<string, string>
+  stop(): Promise<void>
+}> {
+  if (runningStore) return { env: runningStore, stop: async () => {} }
   if (store === 'redis') {
     const redis = await startRedis()
     return { env: { REDIS_URL: redis.url }, stop: () => redis.stop() }
