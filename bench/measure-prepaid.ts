@@ -93,10 +93,13 @@ export interface PrepaidOptions {
   accounts: number
   /** A store that runs already, with the accounts that are in it. */
   running?: { env: Record<string, string>; filled: CreditAccounts }
+  /** Default: as often as the peer asks. */
+  pollMs?: string
 }
 
 /** Our gateway with one raw route, and with accounts in its store that can pay for it. */
-export async function startPrepaid({ chain, root, backendUrl, store, accounts, running }: PrepaidOptions) {
+export async function startPrepaid(options: PrepaidOptions) {
+  const { chain, root, backendUrl, store, accounts, running, pollMs = POLL_MS } = options
   const { env, stop } = await startStore({ store, ...(running && { runningStore: running.env }) })
   const filled = running?.filled ?? (await fillAccounts(choiceOf(env), accounts))
   const server = await startServer(
@@ -114,7 +117,7 @@ export async function startPrepaid({ chain, root, backendUrl, store, accounts, r
       PROXY_TO_BASE_URL: backendUrl,
       GAS_WALLET_PRIVATE_KEY: keyOf(chain),
       RATE_LIMIT_PER_MINUTE: '0',
-      POLL_INTERVAL_MS: POLL_MS,
+      POLL_INTERVAL_MS: pollMs,
       ...env,
     },
     '/ready',

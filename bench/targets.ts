@@ -34,19 +34,20 @@ export interface OurOptions {
   /** Further networks that it is paid on; everything is bought on `chain`. */
   alsoOn?: readonly DevChain[]
   wallets?: number
-  /** The account that is its first gas wallet: instances that share a store have one each. */
-  firstWallet?: number
+  /** The accounts of the local chain that are its gas wallets, instead of the first `wallets`. */
+  walletAccounts?: readonly number[]
   /** Settings that name a store which runs already, and which others may share. */
   runningStore?: Record<string, string>
   /** Default: the embedded one. The others are real servers, started for this target alone. */
   store?: 'embedded' | 'redis' | 'postgres'
+  furtherEnv?: Record<string, string>
   /** Of the embedded store; a fresh one by default. */
   dataDir?: string
 }
 
 /** Our gateway, as `paystile serve` runs it, with settings as near to the peer's kindest form as they go. */
 export async function startOurs(options: OurOptions): Promise<Target> {
-  const { chain, root, sells = 'plan', wallets = 1, firstWallet = FIRST_WALLET, alsoOn = [] } = options
+  const { chain, root, sells = 'plan', wallets = 1, alsoOn = [] } = options
   const store = await startStore(options)
   if (sells === 'embedded') {
     const server = await startServer(bench('embedded.js'), [], {
@@ -60,7 +61,8 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     sells === 'call'
       ? await startServer(bench('backend.js'), [], { BODY_BYTES: String(ANSWER_BYTES) })
       : undefined
-  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, firstWallet + index))
+  const accounts = Array.from({ length: wallets }, (_, index) => FIRST_WALLET + index)
+  const keys = (options.walletAccounts ?? accounts).map((account) => keyOf(chain, account))
   const server = await startServer(
     join(root, 'dist/cli/main.js'),
     ['serve'],
@@ -83,6 +85,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
       // Stored challenges must outlive the longest cell.
       CHALLENGE_TTL_SECONDS: '7200',
       ...store.env,
+      ...options.furtherEnv,
     },
     '/ready',
   )

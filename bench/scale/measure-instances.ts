@@ -7,6 +7,7 @@ import { runLoad, type Work } from '../load.ts'
 import { choiceOf, startPrepaid } from '../measure-prepaid.ts'
 import { buy, preparePayments } from '../payments.ts'
 import { ANSWER_BYTES, bench, sellerOf, startOurs } from '../targets.ts'
+import { machineCpuMs } from './machine-cpu.ts'
 import { cpuMsOf, type MeasuredPostgres, startMeasuredPostgres } from './postgres-usage.ts'
 import type { Taken } from './unit-costs.ts'
 
@@ -14,9 +15,9 @@ export interface InstancesSettings {
   root: string
   /** Buyers at once at each instance. */
   concurrency: number
-  /** Of all instances together. */
+  /** Of each instance: all have run equally long. */
   units: number
-  /** Of each instance, before anything is counted. */
+  /** The same, before anything is counted. */
   warmUp: number
   idleSeconds: number
 }
@@ -43,6 +44,8 @@ function startedParts() {
 
 const PAYERS = 256
 const ACCOUNTS = 1000
+/** As it is shipped: what an idle instance takes depends on it. */
+const POLL_INTERVAL_MS = '1000'
 
 /** Purchases at several instances on one Postgres, each with a gas wallet of its own, or all with the same. */
 export async function measurePurchases(
@@ -55,12 +58,16 @@ export async function measurePurchases(
   try {
     const chain = also(await startDevChain())
     const store = also(await startMeasuredPostgres())
-    const payments = await preparePayments(chain, sellerOf(chain), units + instances * warmUp, PAYERS)
+    const payments = await preparePayments(chain, sellerOf(chain), instances * (units + warmUp), PAYERS)
     const servers: Array<Awaited<ReturnType<typeof startOurs>>> = []
     for (let index = 0; index < instances; index++) {
-      const firstWallet = wallets === 'own' ? 1 + index : 1
+      const walletAccounts = [wallets === 'own' ? 1 + index : 1]
       const runningStore = { DATABASE_URL: store.url }
-      servers.push(also(await startOurs({ chain, root, runningStore, firstWallet })))
+      servers.push(
+        also(
+          await startOurs({ chain, root, runningStore, walletAccounts, furtherEnv: { POLL_INTERVAL_MS } }),
+        ),
+      )
     }
     let next = 0
     const work: Work = (connection) => buy(connection, servers[0]!.asking, payments[next++]!)
@@ -86,7 +93,9 @@ export async function measureCalls(
     const servers: Array<Awaited<ReturnType<typeof startPrepaid>>> = []
     for (let index = 0; index < instances; index++) {
       const ours = { chain, root: settings.root, backendUrl: backend.url, store: 'postgres' as const }
-      servers.push(also(await startPrepaid({ ...ours, accounts: ACCOUNTS, running })))
+      servers.push(
+        also(await startPrepaid({ ...ours, accounts: ACCOUNTS, running, pollMs: POLL_INTERVAL_MS })),
+      )
     }
     const workOf = (slot: number): Work => {
       const all = servers[slot]!.bearers.map((authorization) =>
@@ -125,7 +134,7 @@ async function measure(
     return loads.reduce((sum, { ok }) => sum + ok, 0)
   }
   await load(warmUp)
-  const busy = await takenBy(site, () => load(Math.floor(units / site.servers.length)))
+  const busy = await takenBy(site, () => load(units))
   // What follows from the last purchases comes first, and is not idling.
   await site.chain.mine(4)
   await sleep(idleSeconds * 1000)
@@ -147,7 +156,8 @@ async function takenBy(site: Site, run: () => Promise<number>): Promise<Taken> {
     ...{ units, seconds, instances: site.servers.length, rpcCalls: after.rpcCalls },
     ...{ instanceCpuMs: grown('instanceCpuMs'), storeCpuMs: grown('cpuMs'), statements: grown('statements') },
     ...{ writes: grown('writes'), walBytes: grown('walBytes'), rowBytes: grown('rowBytes') },
-    ...{ chainCpuMs: grown('chainCpuMs'), restCpuMs: grown('restCpuMs') },
+    ...{ chainCpuMs: grown('chainCpuMs'), restCpuMs: grown('restCpuMs'), diskMs: grown('diskMs') },
+    machineCpuMs: grown('machineCpuMs'),
   }
 }
 
@@ -164,6 +174,7 @@ async function readAll({ chain, store, servers, beside }: Site) {
     instanceCpuMs: msOf(used),
     chainCpuMs: cpuMsOf(chain.pid),
     restCpuMs: (user + system) / 1000 + msOf(besideUsed),
+    machineCpuMs: machineCpuMs(),
     // Since they were last asked for.
     rpcCalls: used.flatMap(({ calls }) => calls).reduce((sum, { count }) => sum + count, 0),
   }

@@ -10,6 +10,8 @@ export interface StoreUsage {
   writes: number
   walBytes: number
   rowBytes: number
+  /** In which it waited until the disk had its log: one such wait at a time. */
+  diskMs: number
 }
 
 export interface MeasuredPostgres {
@@ -40,7 +42,8 @@ export async function startMeasuredPostgres(): Promise<MeasuredPostgres> {
           pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS "walBytes",
           (SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c
             JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = 'paystile' AND c.relkind = 'r')::float8 AS "rowBytes"`
+            WHERE n.nspname = 'paystile' AND c.relkind = 'r')::float8 AS "rowBytes",
+          (SELECT wal_sync_time FROM pg_stat_wal)::float8 AS "diskMs"`
       return { ...(counted as Omit<StoreUsage, 'cpuMs'>), cpuMs: cpuMsOf(mainProcess(server)) }
     },
     async stop() {
@@ -55,6 +58,7 @@ const connect = ({ url }: PostgresServer) => postgres(url, { max: 1, onnotice: (
 async function countStatements(server: PostgresServer): Promise<void> {
   const before = connect(server)
   await before`ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'`
+  await before`ALTER SYSTEM SET track_wal_io_timing = on`
   await before.end()
   await server.restart()
   const after = connect(server)
@@ -82,7 +86,10 @@ function timesOf(pid: number): { parent: number; ticks: number; endedTicks: numb
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name of the program is in brackets, and may hold anything.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number)
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
     return { parent: fields[1]!, ticks: fields[11]! + fields[12]!, endedTicks: fields[13]! + fields[14]! }
   } catch {
     // It has just ended.
