@@ -59,7 +59,7 @@ export async function measureWallets(wallets: number, settings: WalletsSettings)
     }
     await load(warmUp, 64)
     await chain.setAutomine(false)
-    const held = await measureHeld(chain, waiting, () => load(waiting, waiting))
+    const held = await measureHeld(chain, settings, () => load(waiting, waiting))
     const stream = await measureStream(chain, target, settings, () =>
       load(streamed.count, streamed.concurrency),
     )
@@ -71,14 +71,17 @@ export async function measureWallets(wallets: number, settings: WalletsSettings)
 }
 
 /** No block is made until all payments wait for one; then as many as they need. */
-async function measureHeld(chain: DevChain, waiting: number, load: () => Promise<number>) {
+async function measureHeld(
+  chain: DevChain,
+  { waiting, blockMs }: WalletsSettings,
+  load: () => Promise<number>,
+) {
   const from = await chain.client.getBlockNumber({ cacheTime: 0 })
   const loading = load()
   // A purchase that fails ends the wait.
   await Promise.race([untilWaiting(chain, waiting), loading])
-  while ((await mempoolOf(chain)).length > 0) await chain.mine(1)
-  await chain.mine(1)
-  await loading
+  // Also when the mempool is empty: the local chain forgets a transaction whose nonce it cannot use yet, and it is sent again.
+  await mineUntil(chain, blockMs, loading)
   const blocks = await blocksSince(chain, from)
   return {
     perBlock: blocks.map(({ batches }) => paymentsOf(batches)).filter((payments) => payments > 0),
@@ -95,15 +98,8 @@ async function measureStream(
 ): Promise<WalletsCell['streamed']> {
   const from = await chain.client.getBlockNumber({ cacheTime: 0 })
   const before = { used: await target.usage(), machine: machineCpuMs() }
-  let over = false
-  const mining = (async () => {
-    while (!over) await Promise.all([chain.mine(1), sleep(blockMs)])
-  })()
-  const seconds = await load().finally(() => {
-    over = true
-  })
+  const seconds = await mineUntil(chain, blockMs, load())
   const after = { used: await target.usage(), machine: machineCpuMs() }
-  await mining
   const blocks = await blocksSince(chain, from)
   const gasUsed = blocks.flatMap(({ batches }) => batches).reduce((sum, batch) => sum + batch.gasUsed, 0)
   const cpuSeconds = after.used.cpuSeconds - before.used.cpuSeconds
@@ -117,6 +113,17 @@ async function measureStream(
       'all cores': (after.machine - before.machine) / (seconds * 1000 * cpus().length),
     },
   }
+}
+
+/** A block each time, until the work is over. */
+async function mineUntil<T>(chain: DevChain, blockMs: number, work: Promise<T>): Promise<T> {
+  let over = false
+  const end = () => {
+    over = true
+  }
+  work.then(end, end)
+  while (!over) await Promise.all([chain.mine(1), sleep(blockMs)])
+  return work
 }
 
 async function untilWaiting(chain: DevChain, payments: number): Promise<void> {

@@ -9,16 +9,15 @@ import { PUBLISHED } from './published-limits.ts'
 import { checkRows, docsSection, type ScaleResults } from './report.ts'
 
 const MARKS = ['<!-- scale -->', '<!-- /scale -->'] as const
-const INSTANCES = [2, 4]
-const WALLETS = [2, 4, 8]
 
 /** `quick` proves that every part runs: its figures mean nothing, are not judged and not kept. */
 export async function runScale(root: string, quick: boolean, say: (text: string) => void): Promise<boolean> {
-  const rounds = quick ? 1 : 3
+  const rounds = quick ? 1 : 2
+  const more = quick ? { instances: [2], wallets: [2] } : { instances: [2, 4], wallets: [2, 4, 8] }
   const purchases = { root, concurrency: 32, units: 500, warmUp: 500, idleSeconds: 5 }
   const calls = { root, concurrency: 32, units: 5000, warmUp: 8000, idleSeconds: 5 }
   const blocks = { blockGas: PUBLISHED.base!.blockGas, blockMs: PUBLISHED.base!.blockMs }
-  const small = { concurrency: 8, units: 16, warmUp: 8, idleSeconds: 0.5 }
+  const small = { concurrency: 8, units: 16, warmUp: 8, idleSeconds: 0.2 }
   const wallets = quick
     ? { root, ...blocks, waiting: 40, streamed: { count: 16, concurrency: 8 }, warmUp: 8 }
     : { root, ...blocks, waiting: 1300, streamed: { count: 600, concurrency: 128 }, warmUp: 500 }
@@ -38,30 +37,31 @@ export async function runScale(root: string, quick: boolean, say: (text: string)
           say(`${unit}, ${instances} at one Postgres: ${Math.round(busy.units / busy.seconds)}/s`),
       )
     const one = await best(1)
-    say(`Predicted for ${INSTANCES.join(' and ')} instances:`)
+    say(`Predicted for ${more.instances.join(' and ')} instances:`)
     for (const line of instancesFormula(unit, one)) say(`  ${line}`)
-    const more: InstancesCell[] = []
-    for (const instances of INSTANCES) more.push(await best(instances))
-    checks.push(...checkInstances(unit, one, more, cores))
-    return [one, ...more]
+    const others: InstancesCell[] = []
+    for (const instances of more.instances) others.push(await best(instances))
+    checks.push(...checkInstances(unit, one, others, cores))
+    return [one, ...others]
   }
 
+  const most = more.instances.at(-1)!
   const bought = await instancesOf('purchase', (instances) =>
     measurePurchases(instances, quick ? { root, ...small } : purchases),
   )
-  const sharedWallet = await measurePurchases(4, quick ? { root, ...small } : purchases, 'shared')
+  const sharedWallet = await measurePurchases(most, quick ? { root, ...small } : purchases, 'shared')
   const called = await instancesOf('call', (instances) =>
     measureCalls(instances, quick ? { root, ...small } : calls),
   )
-  const spread = await measureCalls(4, quick ? { root, ...small } : calls, 'spread')
+  const spread = await measureCalls(most, quick ? { root, ...small } : calls, 'spread')
 
   const oneWallet = await measureWallets(1, wallets)
   const prediction = predictWallets(oneWallet, wallets.waiting, wallets.blockGas)
   say(
-    `Predicted for ${WALLETS.join(', ')} gas wallets: ${prediction.perBlock} payments in a full block, ${wallets.waiting} in ${prediction.blocks} blocks, bound by ${prediction.binding} while blocks come every ${wallets.blockMs} ms`,
+    `Predicted for ${more.wallets.join(', ')} gas wallets: ${prediction.perBlock} payments in a full block, ${wallets.waiting} in ${prediction.blocks} blocks, bound by ${prediction.binding} while blocks come every ${wallets.blockMs} ms`,
   )
   const walletCells: WalletsCell[] = [oneWallet]
-  for (const count of WALLETS) walletCells.push(await measureWallets(count, wallets))
+  for (const count of more.wallets) walletCells.push(await measureWallets(count, wallets))
   checks.push(...walletCells.flatMap((cell) => checkWallets(prediction, cell)))
 
   const results: ScaleResults = {
