@@ -54,10 +54,11 @@ export function networkCapacities(gas: BatchGas): NetworkCapacity[] {
     const perBlock = limits.chargesLimit
       ? Math.floor(limits.blockGas / gasLimitOf(batch)) * batch
       : paymentsPerBlock(limits.blockGas, gas, batch)
+    const perSecond = (perBlock * 1000) / limits.blockMs
     return {
       ...{ name, batch, coin: native.symbol, coinUsd: native.usd },
-      perSecond: (perBlock * 1000) / limits.blockMs,
-      perSecondAtTarget: limits.targetGasPerSecond / charged,
+      perSecond,
+      perSecondAtTarget: Math.min(perSecond, limits.targetGasPerSecond / charged),
       millionUsd: (charged * 1_000_000 * limits.gasPriceGwei * native.usd) / 1e9,
       ...{ gasPriceGwei: limits.gasPriceGwei, from: limits.from, priceFrom: limits.priceFrom },
     }

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeFunctionData, type Hex, parseAbi } from 'viem'
+import { decodeFunctionData, type Hex, parseAbi, serializeTransaction } from 'viem'
 import { type DevChain, startDevChain } from '../../src/testing/dev-chain.ts'
 import { runLoad, type Work } from '../load.ts'
 import { buy, preparePayments } from '../payments.ts'
@@ -80,8 +80,7 @@ async function measureHeld(
   const loading = load()
   // A purchase that fails ends the wait.
   await Promise.race([untilWaiting(chain, waiting), loading])
-  // Also when the mempool is empty: the local chain forgets a transaction whose nonce it cannot use yet, and it is sent again.
-  await mineUntil(chain, blockMs, loading)
+  await mineUntil(blockMs, loading, () => mineKeeping(chain))
   const blocks = await blocksSince(chain, from)
   return {
     perBlock: blocks.map(({ batches }) => paymentsOf(batches)).filter((payments) => payments > 0),
@@ -98,7 +97,7 @@ async function measureStream(
 ): Promise<WalletsCell['streamed']> {
   const from = await chain.client.getBlockNumber({ cacheTime: 0 })
   const before = { used: await target.usage(), machine: machineCpuMs() }
-  const seconds = await mineUntil(chain, blockMs, load())
+  const seconds = await mineUntil(blockMs, load(), () => chain.mine(1))
   const after = { used: await target.usage(), machine: machineCpuMs() }
   const blocks = await blocksSince(chain, from)
   const gasUsed = blocks.flatMap(({ batches }) => batches).reduce((sum, batch) => sum + batch.gasUsed, 0)
@@ -116,30 +115,65 @@ async function measureStream(
 }
 
 /** A block each time, until the work is over. */
-async function mineUntil<T>(chain: DevChain, blockMs: number, work: Promise<T>): Promise<T> {
+async function mineUntil<T>(blockMs: number, work: Promise<T>, mine: () => Promise<void>): Promise<T> {
   let over = false
   const end = () => {
     over = true
   }
   work.then(end, end)
-  while (!over) await Promise.all([chain.mine(1), sleep(blockMs)])
+  while (!over) await Promise.all([mine(), sleep(blockMs)])
   return work
 }
+
+/**
+ * A block, after which the mempool holds what was not in it. The local chain keeps a transaction that asks for more gas than is left, but
+ * forgets those of the same account behind it, because of their nonces. A node keeps them; so they are handed in again.
+ */
+async function mineKeeping(chain: DevChain): Promise<void> {
+  const before = await mempoolOf(chain)
+  await chain.mine(1)
+  const { transactions } = await chain.client.getBlock({ includeTransactions: true })
+  const places = [...transactions, ...(await mempoolOf(chain))].map(placeOf)
+  const forgotten = before.filter((one) => !places.includes(placeOf(one)))
+  for (const { raw } of forgotten.sort((a, b) => a.nonce - b.nonce))
+    await chain.client.sendRawTransaction({ serializedTransaction: raw })
+}
+
+/** One that replaces another has the same. */
+const placeOf = ({ from, nonce }: { from: string; nonce: number }): string => `${from.toLowerCase()}:${nonce}`
 
 async function untilWaiting(chain: DevChain, payments: number): Promise<void> {
   const deadline = performance.now() + MEMPOOL_LIMIT_MS
   for (;;) {
-    const waiting = (await mempoolOf(chain)).reduce((sum, input) => sum + paymentsIn(input), 0)
+    const waiting = (await mempoolOf(chain)).reduce((sum, { input }) => sum + paymentsIn(input), 0)
     if (waiting === payments) return
     if (performance.now() > deadline) throw new Error(`${waiting} of ${payments} payments were sent`)
     await sleep(100)
   }
 }
 
-/** The calldata of every transaction that waits. */
-async function mempoolOf({ client }: DevChain): Promise<Hex[]> {
-  const { pending } = await client.getTxpoolContent()
-  return Object.values(pending).flatMap((byNonce) => Object.values(byNonce).map(({ input }) => input))
+interface Waiting {
+  from: string
+  nonce: number
+  input: Hex
+  raw: Hex
+}
+
+async function mempoolOf({ client, chainId }: DevChain): Promise<Waiting[]> {
+  const { pending, queued } = await client.getTxpoolContent()
+  return [pending, queued]
+    .flatMap((part) => Object.values(part).flatMap((byNonce) => Object.values(byNonce)))
+    .map((found) => {
+      const { from, to, input, r, s, yParity, ...rest } = found as typeof found & { yParity: Hex }
+      const nonce = Number(rest.nonce)
+      const fees = {
+        maxFeePerGas: BigInt(rest.maxFeePerGas ?? 0),
+        maxPriorityFeePerGas: BigInt(rest.maxPriorityFeePerGas ?? 0),
+      }
+      const fields = { type: 'eip1559', chainId, nonce, to, gas: BigInt(rest.gas), data: input } as const
+      const raw = serializeTransaction({ ...fields, ...fees }, { r, s, yParity: Number(yParity) })
+      return { from, nonce, input, raw }
+    })
 }
 
 const BATCH = parseAbi([
