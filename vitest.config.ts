@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, in the order in which they start: one that starts last leaves the other cores idle. */
 const FIRST = [
+  'test/scale-quick.test.ts',
   'test/sim/storms.test.ts',
   'test/crash/many-instances.test.ts',
   'test/sim/sim.test.ts',

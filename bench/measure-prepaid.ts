@@ -5,7 +5,7 @@ import { startDevChain } from '../src/testing/dev-chain.ts'
 import { type Cell, cellOf, measureInTurns } from './cells.ts'
 import { type ChildServer, startServer } from './child-server.ts'
 import { requestText } from './connection.ts'
-import { fillAccounts, GRANTED, PLAN_ID } from './credit-accounts.ts'
+import { type CreditAccounts, fillAccounts, GRANTED, PLAN_ID } from './credit-accounts.ts'
 import { runLoad } from './load.ts'
 import { PRICE } from './payments.ts'
 import { PREPAID, type PrepaidCells } from './prepaid-bars.ts'
@@ -85,18 +85,23 @@ async function measureCalls(
   return cellOf(load, before, await server.usage())
 }
 
-interface PrepaidOptions {
+export interface PrepaidOptions {
   chain: DevChain
   root: string
   backendUrl: string
   store: 'embedded' | 'redis' | 'postgres'
   accounts: number
+  /** A store that runs already, with the accounts that are in it. */
+  running?: { env: Record<string, string>; filled: CreditAccounts }
+  /** Default: as often as the peer asks. */
+  pollMs?: string
 }
 
 /** Our gateway with one raw route, and with accounts in its store that can pay for it. */
-async function startPrepaid({ chain, root, backendUrl, store, accounts }: PrepaidOptions) {
-  const { env, stop } = await startStore({ store })
-  const filled = await fillAccounts(choiceOf(env), accounts)
+export async function startPrepaid(options: PrepaidOptions) {
+  const { chain, root, backendUrl, store, accounts, running, pollMs = POLL_MS } = options
+  const { env, stop } = await startStore({ store, ...(running && { runningStore: running.env }) })
+  const filled = running?.filled ?? (await fillAccounts(choiceOf(env), accounts))
   const server = await startServer(
     join(root, 'dist/cli/main.js'),
     ['serve'],
@@ -112,7 +117,7 @@ async function startPrepaid({ chain, root, backendUrl, store, accounts }: Prepai
       PROXY_TO_BASE_URL: backendUrl,
       GAS_WALLET_PRIVATE_KEY: keyOf(chain),
       RATE_LIMIT_PER_MINUTE: '0',
-      POLL_INTERVAL_MS: POLL_MS,
+      POLL_INTERVAL_MS: pollMs,
       ...env,
     },
     '/ready',
@@ -127,7 +132,7 @@ async function startPrepaid({ chain, root, backendUrl, store, accounts }: Prepai
   }
 }
 
-function choiceOf(env: Record<string, string>): StoreChoice {
+export function choiceOf(env: Record<string, string>): StoreChoice {
   const { DATA_DIR, REDIS_URL, DATABASE_URL } = env
   if (REDIS_URL) return { kind: 'redis', url: REDIS_URL, mustBeDurable: false }
   if (DATABASE_URL) return { kind: 'postgres', url: DATABASE_URL, wakeupsUrl: null }

@@ -22,9 +22,10 @@ import { briefCases, fullCases, type Planned } from './plan.ts'
 import { prepaidBars } from './prepaid-bars.ts'
 import { barLines, docsSection, figure, gasTable, plainTable, prepaidTable, tableOf } from './report.ts'
 import { CASES, nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } from './results.ts'
+import { runScale } from './scale/run.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
-const [root = '.', mode] = process.argv.slice(2)
+const [root = '.', mode, further] = process.argv.slice(2)
 const full = mode === '--full'
 /** Proves that every part runs; its figures mean nothing and are not kept. */
 const quick = mode === '--quick'
@@ -158,6 +159,9 @@ function medianOverhead(runs: readonly Overhead[]): Overhead {
 
 const measurePrepaidAll = () =>
   measurePrepaid(root, PREPAID_LOAD, (name, cell) => say(`prepaid, ${name}`, cell))
+
+// What is past one machine has a page of its own.
+if (mode === '--scale') process.exit((await runScale(root, further === '--quick', line)) ? 0 : 1)
 
 // The prepaid calls alone, beside the recorded figures of the peer. Nothing is kept: what is published is one run.
 if (mode === '--prepaid') {

@@ -34,8 +34,13 @@ export interface OurOptions {
   /** Further networks that it is paid on; everything is bought on `chain`. */
   alsoOn?: readonly DevChain[]
   wallets?: number
+  /** The accounts of the local chain that are its gas wallets, instead of the first `wallets`. */
+  walletAccounts?: readonly number[]
+  /** Settings that name a store which runs already, and which others may share. */
+  runningStore?: Record<string, string>
   /** Default: the embedded one. The others are real servers, started for this target alone. */
   store?: 'embedded' | 'redis' | 'postgres'
+  furtherEnv?: Record<string, string>
   /** Of the embedded store; a fresh one by default. */
   dataDir?: string
 }
@@ -56,7 +61,8 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     sells === 'call'
       ? await startServer(bench('backend.js'), [], { BODY_BYTES: String(ANSWER_BYTES) })
       : undefined
-  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, FIRST_WALLET + index))
+  const accounts = Array.from({ length: wallets }, (_, index) => FIRST_WALLET + index)
+  const keys = (options.walletAccounts ?? accounts).map((account) => keyOf(chain, account))
   const server = await startServer(
     join(root, 'dist/cli/main.js'),
     ['serve'],
@@ -79,6 +85,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
       // Stored challenges must outlive the longest cell.
       CHALLENGE_TTL_SECONDS: '7200',
       ...store.env,
+      ...options.furtherEnv,
     },
     '/ready',
   )
@@ -111,7 +118,12 @@ export function networksEnv(chains: readonly DevChain[]): Record<string, string>
 export async function startStore({
   store = 'embedded',
   dataDir,
-}: Pick<OurOptions, 'store' | 'dataDir'>): Promise<{ env: Record<string, string>; stop(): Promise<void> }> {
+  runningStore,
+}: Pick<OurOptions, 'store' | 'dataDir' | 'runningStore'>): Promise<{
+  env: Record<string, string>
+  stop(): Promise<void>
+}> {
+  if (runningStore) return { env: runningStore, stop: async () => {} }
   if (store === 'redis') {
     const redis = await startRedis()
     return { env: { REDIS_URL: redis.url }, stop: () => redis.stop() }
