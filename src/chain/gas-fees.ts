@@ -10,6 +10,8 @@ export interface Fees {
 export interface GasPolicy {
   maxFeePerGasWei: bigint
   bumpAfterMs: number
+  /** The most that one transaction may ask for, where the chain has a limit of its own. */
+  maxTxGas?: number
   /** The coin that pays for gas. */
   symbol: string
   /** Where that coin is free, on a test network. */
@@ -20,10 +22,11 @@ export interface GasPolicy {
 const BUMP_AFTER_MS = 12_000
 const BUMP_AFTER_BLOCKS = 3
 
-export function gasPolicyOf({ fees, blockMs, native, faucets }: Network): GasPolicy {
+export function gasPolicyOf({ fees, blockMs, maxTxGas, native, faucets }: Network): GasPolicy {
   return {
     maxFeePerGasWei: weiOf(fees.maxGwei),
     bumpAfterMs: Math.max(BUMP_AFTER_MS, BUMP_AFTER_BLOCKS * blockMs),
+    ...(maxTxGas !== undefined && { maxTxGas }),
     symbol: native.symbol,
     ...(faucets && { faucet: faucets.gas }),
   }

@@ -35,6 +35,8 @@ export interface CustomNetwork {
   fees?:
     | { minTipGwei?: number | undefined; maxGwei?: number | undefined; legacy?: boolean | undefined }
     | undefined
+  /** The most gas that one transaction may ask for. Default 15 million. */
+  maxTxGas?: number | undefined
   /** How many blocks one question for logs may span. Default 2000. */
   logRange?: number | undefined
 }

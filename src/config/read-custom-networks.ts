@@ -46,6 +46,7 @@ const Described = z.strictObject({
       legacy: z.boolean().default(false),
     })
     .prefault({}),
+  maxTxGas: whole(400_000, 15_000_000).optional(),
   logRange: whole(1, 1_000_000).default(2_000),
 })
 
@@ -76,6 +77,7 @@ const MEMBERS: Record<string, [what: string, example: string]> = {
   'fees.minTipGwei': ['a number of at least 0', '0'],
   'fees.maxGwei': ['a number above 0', '1000'],
   'fees.legacy': ['true or false', 'false'],
+  maxTxGas: ['a whole number from 400000 to 15000000', '10000000'],
   logRange: ['a whole number from 1 to 1000000', '2000'],
 }
 
@@ -103,7 +105,7 @@ export function readCustomNetworks(reader: OptionReader): Network[] {
   return found
 }
 
-function networkOf({ rpcUrl, rpcUrls, ...described }: z.infer<typeof Described>): Network {
+function networkOf({ rpcUrl, rpcUrls, maxTxGas, ...described }: z.infer<typeof Described>): Network {
   const { id, token, explorerTxUrl, facilitatorUrl, finalDepth } = described
   const word = described.word ?? id
   return {
@@ -118,6 +120,7 @@ function networkOf({ rpcUrl, rpcUrls, ...described }: z.infer<typeof Described>)
     explorerTxUrl: /[/=]$/.test(explorerTxUrl) ? explorerTxUrl : `${explorerTxUrl}/`,
     facilitatorUrl: facilitatorUrl?.replace(/\/+$/, '') ?? null,
     finalDepth: finalDepth ?? null,
+    ...(maxTxGas !== undefined && { maxTxGas }),
   }
 }
 

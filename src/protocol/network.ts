@@ -48,6 +48,8 @@ export interface Network {
   /** A block this deep is final. Null: the chain's nodes say it themselves, with the tag `finalized`. */
   finalDepth: number | null
   fees: FeePolicy
+  /** The most gas that one transaction may ask for, where the chain allows less than others do. */
+  maxTxGas?: number
   /** How many blocks one question for logs may span; nodes that allow fewer are learned. */
   logRange: number
   /** Where test money is free: the token, and the coin that pays for gas. Absent: the money is real, or none is known. */

@@ -4,7 +4,7 @@ type Differing = Pick<
   Network,
   'chainId' | 'word' | 'name' | 'testnet' | 'rpcUrls' | 'explorerTxUrl' | 'blockMs' | 'native' | 'fees'
 > & { usdc: Network['token']['address']; domainName: string } & Partial<
-    Pick<Network, 'aliases' | 'facilitatorUrl' | 'logRange' | 'faucets'>
+    Pick<Network, 'aliases' | 'facilitatorUrl' | 'logRange' | 'maxTxGas' | 'faucets'>
   >
 
 /** USDC of Circle, which has six decimals and domain version 2 everywhere; its domain name differs. */
@@ -194,6 +194,7 @@ export const NETWORKS: readonly Network[] = [
     explorerTxUrl: 'https://seiscan.io/tx/',
     blockMs: 400,
     fees: { minTipGwei: 0, maxGwei: 500, legacy: false },
+    maxTxGas: 10_000_000,
     logRange: 2_000,
   }),
   usdcOn({
@@ -208,6 +209,7 @@ export const NETWORKS: readonly Network[] = [
     explorerTxUrl: 'https://testnet.seiscan.io/tx/',
     blockMs: 400,
     fees: { minTipGwei: 0, maxGwei: 500, legacy: false },
+    maxTxGas: 10_000_000,
     logRange: 2_000,
     faucets: faucets('https://docs.sei.io/learn/faucet'),
   }),

@@ -45,6 +45,7 @@ function setUp({
   signers?: Address[]
   maxFeePerGasWei?: bigint
   maxCallsPerTx?: number
+  maxTxGas?: number
   faucet?: string
 } = {}) {
   const { fake, chain } = createFakeChain()
@@ -82,6 +83,13 @@ async function settle(wallet: ReturnType<typeof createGasWallet>, store: Store, 
   await Promise.all(done.map((batch) => batch.send()))
   return done
 }
+
+test('a network that allows less gas for a transaction gets smaller batches', async () => {
+  const { wallet } = setUp({ maxTxGas: 10_000_000 })
+  const batches = await wallet.makeBatches(sendables(100))
+  expect(batches.map(({ keys }) => keys.length)).toEqual([83, 17])
+  expect(batches.map((batch) => rowOf(batch).gas)).toEqual([10_000_000, 2_080_000])
+})
 
 test('fills batches, sends alone what must go alone, and respects the most restricted member', async () => {
   const { wallet } = setUp({ maxCallsPerTx: 3 })

@@ -20,7 +20,7 @@ import { createTransactionKeeper, type GasSettings } from './transaction-keeper.
 
 /** The fixed gas of a transaction, of Multicall3 and of the calldata; enough for a whole transfer of nothing. */
 const OVERHEAD_GAS = 40_000
-/** Below 2^24, the limit of networks for one transaction. */
+/** Below 2^24, the limit of most networks for one transaction. */
 const MAX_TX_GAS = 15_000_000
 
 /**
@@ -40,6 +40,7 @@ export function createGasWallet({
   maxCallsPerTx = 100,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
+  maxTxGas = MAX_TX_GAS,
   symbol = 'ETH',
   faucet,
   alsoKeeps = [],
@@ -55,6 +56,8 @@ export function createGasWallet({
   maxCallsPerTx?: number
   maxFeePerGasWei?: bigint
   bumpAfterMs?: number
+  /** The most that one transaction may ask for. */
+  maxTxGas?: number
   /** The coin that pays for gas. */
   symbol?: string
   /** Where that coin is free, on a test network. */
@@ -63,7 +66,7 @@ export function createGasWallet({
   alsoKeeps?: readonly Lane[]
 }): Settlement & { lanes: readonly Lane[] } {
   const lanes = signers.map((signer) => createLane(signer, { chainId, chain, store, clock, turns }))
-  const maxCalls = Math.max(1, Math.min(maxCallsPerTx, Math.floor((MAX_TX_GAS - OVERHEAD_GAS) / gasPerCall)))
+  const maxCalls = Math.max(1, Math.min(maxCallsPerTx, Math.floor((maxTxGas - OVERHEAD_GAS) / gasPerCall)))
   const gasOf = (calls: number): number => OVERHEAD_GAS + calls * gasPerCall
   const settings: GasSettings = { maxFeePerGasWei, bumpAfterMs, fillGas: gasOf(0) }
   const keeper = createTransactionKeeper({
