@@ -54,7 +54,7 @@ export const NETWORKS: readonly Network[] = [
     rpcUrls: ['https://mainnet.base.org'],
     explorerTxUrl: 'https://basescan.org/tx/',
     facilitatorUrl: 'https://api.cdp.coinbase.com/platform/v2/x402',
-    blockMs: 2_000,
+    blockMs: 200,
     fees: ROLLUP_FEES,
   }),
   usdcOn({
@@ -69,7 +69,7 @@ export const NETWORKS: readonly Network[] = [
     rpcUrls: ['https://sepolia.base.org'],
     explorerTxUrl: 'https://sepolia.basescan.org/tx/',
     facilitatorUrl: 'https://x402.org/facilitator',
-    blockMs: 2_000,
+    blockMs: 200,
     fees: ROLLUP_FEES,
     faucets: faucets('https://docs.base.org/base-chain/network-information/network-faucets'),
   }),
