@@ -52,9 +52,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     const q = query.get('q') || undefined
     await book.refresh()
     const cursor = before === undefined ? undefined : Number(before)
-    const { found, next, total } = book.find({ q, state, kind, network, before: cursor, limit })
+    const { found, next, total } = await book.find({ q, state, kind, network, before: cursor, limit })
     const items = found.map((sale) => showSale(sale, sale.row))
-    if (items.length > 0 || q === undefined)
+    if (items.length > 0 || q === undefined || cursor !== undefined)
       return apiReply(200, { items, next: next?.toString() ?? null, total })
     const old = await oldSale(q.trim())
     return apiReply(200, { items: old ? [old] : [], next: null, total: old ? 1 : 0 })

@@ -1,3 +1,4 @@
+import type { BookDay, BookHours, StoredTally } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import { DAY_MS, HOUR_MS } from '../../protocol/duration.ts'
 
@@ -48,6 +49,8 @@ export interface SaleFigures {
   /** How long a settlement took. */
   sample(at: number, ms: number): void
   report(range: Range, nowMs: number): ReturnType<typeof reportOf>
+  /** Adds what was counted before. */
+  restore(days: readonly BookDay[], hours: readonly BookHours[]): void
 }
 
 export function createSaleFigures(): SaleFigures {
@@ -89,6 +92,27 @@ export function createSaleFigures(): SaleFigures {
       if (samples.length > MAX_SAMPLES) samples.splice(0, samples.length - MAX_SAMPLES)
     },
     report: (range, nowMs) => reportOf(range, nowMs, hours, days, samples),
+    restore(storedDays, storedHours) {
+      for (const { day, tally } of storedDays) restoreOne(days, day, tally)
+      for (const { hour, tally } of storedHours.flatMap((one) => one.hours)) restoreOne(hours, hour, tally)
+    },
+  }
+}
+
+function restoreOne(tallies: Map<number, Tally>, unit: number, stored: StoredTally): void {
+  const tally = tallyOf(stored)
+  const counted = tallies.get(unit)
+  if (counted) merge(tally, counted)
+  tallies.set(unit, tally)
+}
+
+function tallyOf({ challenges, paid, delivered, refunded, items, networks }: StoredTally): Tally {
+  const sold = items.map((item) => ({ ...item, micro: BigInt(item.micro) }))
+  return {
+    ...{ challenges, paid, delivered, refunded },
+    micro: sold.reduce((sum, { micro }) => sum + micro, 0n),
+    items: new Map(sold.map((item) => [`${item.kind} ${item.id}`, item])),
+    networks: new Map(networks.map((one) => [one.network, { ...one, micro: BigInt(one.micro) }])),
   }
 }
 
