@@ -72,6 +72,7 @@ describe('migrations', () => {
       { id: 4 },
       { id: 5 },
       { id: 6 },
+      { id: 7 },
     ])
     expect(() => run(MIGRATIONS.slice(0, 2))).toThrow(
       'upgraded by a newer paystile (migration 3, several-networks)',
