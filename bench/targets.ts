@@ -38,12 +38,18 @@ export interface OurOptions {
   store?: 'embedded' | 'redis' | 'postgres'
   /** Of the embedded store; a fresh one by default. */
   dataDir?: string
+  /** The variables of a store that is there already; it stays when the target stops. */
+  held?: Record<string, string>
+  /** Of the chain's accounts: gateways that sell on one chain at the same time need wallets of their own. */
+  firstWallet?: number
+  /** Further variables. */
+  env?: Record<string, string>
 }
 
 /** Our gateway, as `paystile serve` runs it, with settings as near to the peer's kindest form as they go. */
 export async function startOurs(options: OurOptions): Promise<Target> {
-  const { chain, root, sells = 'plan', wallets = 1, alsoOn = [] } = options
-  const store = await startStore(options)
+  const { chain, root, sells = 'plan', wallets = 1, alsoOn = [], held, firstWallet = FIRST_WALLET } = options
+  const store = held ? { env: held, stop: async () => {} } : await startStore(options)
   if (sells === 'embedded') {
     const server = await startServer(bench('embedded.js'), [], {
       ...{ ROOT: root, RPC_URL: chain.rpcUrl, PRIVATE_KEY: keyOf(chain), PAY_TO: sellerOf(chain), PRICE },
@@ -56,7 +62,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
     sells === 'call'
       ? await startServer(bench('backend.js'), [], { BODY_BYTES: String(ANSWER_BYTES) })
       : undefined
-  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, FIRST_WALLET + index))
+  const keys = Array.from({ length: wallets }, (_, index) => keyOf(chain, firstWallet + index))
   const server = await startServer(
     join(root, 'dist/cli/main.js'),
     ['serve'],
@@ -79,6 +85,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
       // Stored challenges must outlive the longest cell.
       CHALLENGE_TTL_SECONDS: '7200',
       ...store.env,
+      ...options.env,
     },
     '/ready',
   )

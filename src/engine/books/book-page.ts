@@ -140,7 +140,8 @@ const hasHours = (day: number, now: number): boolean => day > dayOf(now) - HOURS
 /** The rows of the book that a page changes. */
 async function openRows(store: Pick<Store, 'get'>, keys: readonly string[]) {
   const stored = keys.length === 0 ? [] : await store.get('books', keys)
-  const rows = new Map<string, BookRow>(stored.flatMap((row) => (row ? [[row.key, row]] : [])))
+  // Copies: they are changed here.
+  const rows = new Map(stored.flatMap((row) => (row ? [[row.key, structuredClone(row)] as const] : [])))
   const wanted = new Set(keys)
   const ended = new Set<string>()
 

@@ -1,6 +1,7 @@
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { listOfTerm, listOlder, type OlderSales } from './older-sales.ts'
 import { newSale, placeOf, type Sale, type SaleRow, seqOfPlace, updateSale } from './sale.ts'
+import { headOf } from './stored-book.ts'
 
 export interface SaleQuery {
   q?: string | undefined
@@ -27,6 +28,8 @@ export interface FoundSales {
 export interface Window {
   /** In any order. */
   sales: readonly Sale[]
+  /** Older ones that the stored book may not have with their payer and transaction yet. */
+  strays: readonly Sale[]
   /** Sales that began at or before this entry of the log are not in it. */
   floor: number
   /** Of all sales. */
@@ -44,13 +47,16 @@ const MAX_PAGES = 20
  */
 export async function findSales(
   store: Pick<Store, 'get' | 'log' | 'audit'>,
-  { sales, floor, states }: Window,
+  { sales, strays, floor, states }: Window,
   query: SaleQuery,
 ): Promise<FoundSales> {
   const { before, limit } = query
   const text = query.q?.trim().toLowerCase() ?? ''
   const isFiltered = [text || undefined, query.kind, query.network].some((wish) => wish !== undefined)
-  const matching = sales
+  // While the stored book is still far behind, as after an upgrade, a payer is searched for like any other text.
+  const isBooked = TERM.test(text) && ((await headOf(store))?.seq ?? 0) >= floor
+  const inMemory = isBooked ? [...sales, ...strays] : sales
+  const matching = inMemory
     .toSorted((a, b) => b.place - a.place)
     .flatMap(withRow)
     .filter((sale) => matches(sale, query, text))
@@ -65,8 +71,8 @@ export async function findSales(
   const isWanted = (row: ChallengeRow) => matches(saleOf(row, 0), query, text)
   const more = { limit: limit - found.length, maxPages: MAX_PAGES }
   let older: OlderSales
-  if (TERM.test(text)) {
-    const known = new Set(sales.map(({ challengeId }) => challengeId))
+  if (isBooked) {
+    const known = new Set(inMemory.map(({ challengeId }) => challengeId))
     const end = before === undefined ? Number.POSITIVE_INFINITY : seqOfPlace(before)
     older = await listOfTerm(store, text, end, (row) => !known.has(row.key) && isWanted(row), more.limit)
   } else if (before === undefined && (isFiltered || query.state !== undefined)) {

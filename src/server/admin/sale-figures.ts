@@ -100,6 +100,9 @@ export function createSaleFigures(): SaleFigures {
 }
 
 function restoreOne(tallies: Map<number, Tally>, unit: number, stored: StoredTally): void {
+  const { challenges, paid, delivered, refunded, items } = stored
+  // A day may have entries of the log, and nothing to count.
+  if (challenges + paid + delivered + refunded + items.length === 0) return
   const tally = tallyOf(stored)
   const counted = tallies.get(unit)
   if (counted) merge(tally, counted)

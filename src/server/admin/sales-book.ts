@@ -36,6 +36,9 @@ export type ReadStore = Pick<Store, 'get' | 'list' | 'log' | 'audit' | 'onCommit
 
 /** Sales that lists and searches need no store for. */
 const KEPT = 1_000
+/** Newer ones are kept as well, because the stored book does not have them yet, up to so many. */
+const RECENT_MS = 240_000
+const KEPT_RECENT = 50_000
 /** So many entries of the log before the end of the stored book are read for the list. */
 const TAIL = 5_000
 /** There are many unpaid challenges, and they must not push sales out of the list. */
@@ -53,6 +56,8 @@ export function createSalesBook(
   const sales = new Map<string, Sale>()
   /** Too old for the list, but a refund is still due. */
   const unfinished = new Map<string, Sale>()
+  /** Began before those in the list, but were paid or changed after the end of the stored book. */
+  const strays = new Map<string, Sale>()
   const unpaid = new Map<string, Sale>()
   const states = new Map<string, number>(CHALLENGE_STATES.map((state) => [state, 0]))
   const watchers = new Set<(ids: readonly string[]) => void>()
@@ -106,19 +111,23 @@ export function createSalesBook(
   }
 
   function saleOf(entry: LogEntry, begins: boolean): Sale {
-    const known = sales.get(entry.challengeId) ?? unfinished.get(entry.challengeId)
+    const { challengeId } = entry
+    const known = sales.get(challengeId) ?? (begins ? undefined : unfinished.get(challengeId))
     if (known) return known
-    const open = unpaid.get(entry.challengeId)
+    // It was open and unpaid until now, or the stored book said that a refund of it is due.
+    const open = unpaid.get(challengeId) ?? unfinished.get(challengeId)
     if (open) {
-      unpaid.delete(open.challengeId)
+      unpaid.delete(challengeId)
+      unfinished.delete(challengeId)
       open.place = placeOf(entry.seq)
-      sales.set(open.challengeId, open)
+      sales.set(challengeId, open)
       return open
     }
     // An event of a sale that is no longer in the list; it has been counted before.
     if (!begins) {
-      const old = newSale(entry, 0)
-      unfinished.set(old.challengeId, old)
+      const old = strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
+      unfinished.set(challengeId, old)
+      if (entry.seq > booked) strays.set(challengeId, old)
       return old
     }
     const sale = newSale(entry, placeOf(entry.seq))
@@ -166,13 +175,19 @@ export function createSalesBook(
   }
 
   function forgetOldest(): void {
+    const recent = now() - RECENT_MS
     for (const [id, sale] of sales) {
-      if (sales.size <= kept) break
+      const isRecent = (sale.claimedAt ?? 0) > recent
+      if (sales.size <= (isRecent ? KEPT_RECENT : kept)) break
       sales.delete(id)
       floor = Math.max(floor, seqOfPlace(sale.place))
       if (saleAwaitsRefund(sale)) unfinished.set(id, sale)
     }
     for (const [id, sale] of unfinished) if (!saleAwaitsRefund(sale)) unfinished.delete(id)
+    for (const id of strays.keys()) {
+      if (strays.size <= KEPT) break
+      strays.delete(id)
+    }
   }
 
   async function readPage(log: LogFollower): Promise<boolean> {
@@ -242,7 +257,11 @@ export function createSalesBook(
     states: () => Object.fromEntries(states),
     credits,
     find: (query) =>
-      findSales(store, { sales: [...sales.values(), ...unpaid.values()], floor, states }, query),
+      findSales(
+        store,
+        { sales: [...sales.values(), ...unpaid.values()], strays: [...strays.values()], floor, states },
+        query,
+      ),
     awaitingRefund: () => {
       return [...unfinished.values(), ...sales.values()].filter(saleAwaitsRefund).flatMap(withRow).reverse()
     },
