@@ -1,10 +1,14 @@
 import { enterNext } from '../src/engine/books/keep-book.ts'
 import type { Step, Store, StoreChoice } from '../src/ports.ts'
-import { BATCH, finishedBatch, type Sold } from './finished-sales.ts'
+import { finishedBatch, type Sold } from './finished-sales.ts'
 import { openHurried } from './hurried-stores.ts'
 
 export const YEAR_MS = 365 * 86_400_000
 const SALES_PER_STEP = 500
+/** As many buy in one transaction at most: about what a busy gateway has in a batch. */
+const BATCH = 10
+/** So many transactions at least, so that every day has some. */
+const TRANSACTIONS = 500
 /** Old enough to be in the sales book. */
 const NEWEST_AGO_MS = 600_000
 
@@ -28,22 +32,24 @@ export async function fillSales(
   const end = Date.now() - NEWEST_AGO_MS
   const paidAtOf = (index: number) => Math.floor(end - YEAR_MS + (YEAR_MS * (index + 1)) / count)
   const samples: Sold[] = []
-  const middle = Math.floor(count / 2 / BATCH) * BATCH
+  const batch = Math.min(BATCH, Math.ceil(count / TRANSACTIONS))
+  const middle = Math.floor(count / 2 / batch) * batch
   try {
     for (let from = 0; from < count; from += SALES_PER_STEP) {
       const step: Required<Pick<Step, 'puts' | 'audit'>> = { puts: [], audit: [] }
-      for (let first = from; first < Math.min(count, from + SALES_PER_STEP); first += BATCH) {
-        const size = Math.min(BATCH, count - first)
-        const batch = finishedBatch(first, count, size, paidAtOf(first))
-        step.puts.push(...batch.step.puts)
-        step.audit.push(...(batch.step.audit ?? []))
-        if (first === 0 || first === middle || first + BATCH >= count) samples.push(batch.sold[0]!)
+      for (let first = from; first < Math.min(count, from + SALES_PER_STEP); first += batch) {
+        const size = Math.min(batch, count - first)
+        const made = finishedBatch({ first, count, size, nonce: first / batch, paidAt: paidAtOf(first) })
+        step.puts.push(...made.step.puts)
+        step.audit.push(...(made.step.audit ?? []))
+        if (first === 0 || first === middle || first + batch >= count) samples.push(made.sold[0]!)
       }
       const { kind } = await store.commit(step)
       if (kind !== 'applied') throw new Error('the sales could not be stored')
       say?.(Math.min(count, from + SALES_PER_STEP))
     }
     await keepBook(store)
+    await noteRead(store)
   } finally {
     await finish()
   }
@@ -57,4 +63,12 @@ export async function fillSales(
 export async function keepBook(store: Store): Promise<void> {
   const clock = { now: Date.now, sleep: async () => {}, requestsSent: async () => {} }
   while ((await enterNext({ store, clock })).entered > 0);
+}
+
+/** What its other jobs have stored about how far they have read the log. */
+async function noteRead(store: Store): Promise<void> {
+  const [head] = await store.get('books', ['head'])
+  const value = head?.kind === 'head' ? head.seq : 0
+  const row = { key: 'lots-indexed', version: 0, ref: null, dueAt: null, value }
+  await store.commit({ puts: [{ table: 'marks', row }] })
 }

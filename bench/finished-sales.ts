@@ -11,8 +11,6 @@ import type {
 } from '../src/ports.ts'
 import type { Address, Hex } from '../src/protocol/hex.ts'
 
-/** As many buy in one transaction: about what a busy gateway has in a batch. */
-export const BATCH = 10
 /** As many sales each payer has, however many there are in all. */
 export const SALES_PER_PAYER = 50
 export const PLAN_ID = 'basic'
@@ -47,6 +45,15 @@ export interface Sold {
   paidAt: number
 }
 
+interface BatchFacts {
+  first: number
+  count: number
+  size: number
+  /** Of the wallet's transaction. */
+  nonce: number
+  paidAt: number
+}
+
 interface Batch {
   step: Step
   sold: Sold[]
@@ -56,8 +63,8 @@ interface Batch {
  * The rows and log lines of sales that were paid in one transaction, as they are when everything about them is over:
  * delivered and final. `first` is the number of the first one, of `count` in all.
  */
-export function finishedBatch(first: number, count: number, size: number, paidAt: number): Batch {
-  const walletTx = walletTxKey(Math.floor(first / BATCH))
+export function finishedBatch({ first, count, size, nonce, paidAt }: BatchFacts): Batch {
+  const walletTx = walletTxKey(nonce)
   const [txHash, blockHash] = [hex(32), hex(32)]
   const payers = Math.max(1, Math.floor(count / SALES_PER_PAYER))
   const sales = Array.from({ length: size }, (_, index) => {
@@ -67,7 +74,7 @@ export function finishedBatch(first: number, count: number, size: number, paidAt
   const members = sales.map(({ payment }) => ({ kind: 'payment' as const, key: payment }))
   const row: WalletTxRow = {
     ...{ key: walletTx, version: 0, ref: null, dueAt: null },
-    ...{ chainId: CHAIN_ID, wallet: WALLET, nonce: Math.floor(first / BATCH), calls: [], members },
+    ...{ chainId: CHAIN_ID, wallet: WALLET, nonce, calls: [], members },
     ...{ maxFeePerGas: '3000000000', maxPriorityFeePerGas: '1000000000', gas: 160_000 * size },
     raw: hex(CALLDATA_BYTES.frame + size * CALLDATA_BYTES.each),
     ...{ hashes: [txHash], phase: 'MINED', createdAt: paidAt - 30 },

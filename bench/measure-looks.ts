@@ -4,7 +4,7 @@ import type { Filled } from './fill-sales.ts'
 import { median } from './load.ts'
 import type { Target } from './targets.ts'
 
-export const ADMIN_TOKEN = 'the token of the one who measures'
+export const ADMIN_TOKEN = 'token-of-the-one-who-measures'
 const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
 
 export interface Looked {
@@ -78,8 +78,8 @@ export async function measureLooks(
 
 async function nextOf(url: string): Promise<string> {
   const answer = await fetch(`${url}/admin/api/challenges?limit=50`, { headers })
-  const { next } = (await answer.json()) as { next: string | null }
-  if (next === null) throw new Error('there is no second page of sales')
+  const { next } = (await answer.json()) as { next?: string | null }
+  if (!next) throw new Error('there is no second page of sales')
   return next
 }
 

@@ -27,13 +27,17 @@ export interface BookHead {
   creditsFrom: number | null
 }
 
-/** key = `day/<day>`; ref = `days`. The entries with a time of this day are between these two, among others. */
+/** key = `day/<day>`; ref = `days`. */
 export interface BookDay {
   kind: 'day'
   day: number
-  firstSeq: number
-  lastSeq: number
   tally: StoredTally
+}
+
+/** key = `spans/<day>`. All entries of the log with a time of this hour are between these two, among others. */
+export interface BookSpans {
+  kind: 'spans'
+  spans: Array<{ hour: number; firstSeq: number; lastSeq: number }>
 }
 
 /** key = `hours/<day>`. Removed when no chart shows it any more. */
@@ -65,4 +69,4 @@ export interface BookDue {
   owed?: string
 }
 
-export type BookRow = RowBase & (BookHead | BookDay | BookHours | BookTerm | BookPage | BookDue)
+export type BookRow = RowBase & (BookHead | BookDay | BookSpans | BookHours | BookTerm | BookPage | BookDue)

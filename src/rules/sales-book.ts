@@ -1,4 +1,4 @@
-import type { BookDay, BookRow, ChallengeRow, StoredTally } from '../facts.ts'
+import type { BookRow, BookSpans, ChallengeRow, StoredTally } from '../facts.ts'
 import { DAY_MS, HOUR_MS } from '../protocol/duration.ts'
 
 /** Charts show hours for a week; a few more days are kept, so that none is missed in any order of events. */
@@ -10,6 +10,7 @@ export const DUE_REF = 'due'
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 export const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 export const dayKey = (day: number): string => `day/${day}`
+export const spansKey = (day: number): string => `spans/${day}`
 export const hoursKey = (day: number): string => `hours/${day}`
 export const dueKey = (challengeId: string): string => `due/${challengeId}`
 /** `term` is a payer or a transaction. */
@@ -51,11 +52,17 @@ export function addRevenue(tally: StoredTally, row: ChallengeRow, sign: 1 | -1):
   }
 }
 
-/** The part of the log in which everything of these days is, as far as the book goes. */
-export function spanOf(days: ReadonlyArray<Pick<BookDay, 'firstSeq' | 'lastSeq'>>) {
-  if (days.length === 0) return undefined
-  return {
-    afterSeq: Math.min(...days.map(({ firstSeq }) => firstSeq)) - 1,
-    lastSeq: Math.max(...days.map(({ lastSeq }) => lastSeq)),
+/** The part of the log in which everything of these hours is, as far as the book goes. */
+export function spanOf(
+  spans: readonly BookSpans['spans'][number][],
+  { firstHour, lastHour }: { firstHour: number; lastHour: number },
+): { afterSeq: number; lastSeq: number } | undefined {
+  let span: { afterSeq: number; lastSeq: number } | undefined
+  for (const { hour, firstSeq, lastSeq } of spans) {
+    if (hour < firstHour || hour > lastHour) continue
+    span ??= { afterSeq: firstSeq - 1, lastSeq }
+    span.afterSeq = Math.min(span.afterSeq, firstSeq - 1)
+    span.lastSeq = Math.max(span.lastSeq, lastSeq)
   }
+  return span
 }

@@ -5,6 +5,7 @@ import type {
   BookHead,
   BookHours,
   BookRow,
+  BookSpans,
   BookTerm,
   ChallengeRow,
   RowBase,
@@ -37,6 +38,7 @@ import {
   hourOf,
   hoursKey,
   pageKey,
+  spansKey,
   termKey,
 } from '../../rules/sales-book.ts'
 
@@ -70,9 +72,7 @@ export async function enterPage(
   let { creditsFrom } = head
   const days = entries.map(({ at }) => dayOf(at))
   for (const entry of entries) {
-    const day = book.day(dayOf(entry.at))
-    day.firstSeq = Math.min(day.firstSeq, entry.seq)
-    day.lastSeq = Math.max(day.lastSeq, entry.seq)
+    book.span(entry)
     if (isUnpaid(entry)) continue
     const { challengeId, fromState, toState } = entry
     const row = rowOf.get(challengeId)
@@ -129,6 +129,7 @@ function keysOf(
   const due = sales.filter((entry) => mayBeDue(entry, rowOf.get(entry.challengeId)))
   return [
     ...days.map(dayKey),
+    ...days.map(spansKey),
     ...days.filter((day) => hasHours(day, now)).map(hoursKey),
     ...new Set(sales.flatMap(termsOf).map(termKey)),
     ...new Set(due.map(({ challengeId }) => dueKey(challengeId))),
@@ -158,15 +159,22 @@ async function openRows(store: Pick<Store, 'get'>, keys: readonly string[]) {
     return row
   }
   const day = (at: number) =>
-    open<RowBase & BookDay>(
-      dayKey(at),
-      'day',
-      () => ({ kind: 'day', day: at, firstSeq: Number.MAX_SAFE_INTEGER, lastSeq: 0, tally: emptyTally() }),
-      { ref: DAYS_REF },
-    )
+    open<RowBase & BookDay>(dayKey(at), 'day', () => ({ kind: 'day', day: at, tally: emptyTally() }), {
+      ref: DAYS_REF,
+    })
 
   return {
-    day,
+    /** Whatever its event: exports and webhooks look for all kinds. */
+    span({ at, seq }: Entry) {
+      const { spans } = open<RowBase & BookSpans>(spansKey(dayOf(at)), 'spans', () => ({
+        kind: 'spans',
+        spans: [],
+      }))
+      const hour = { hour: hourOf(at), firstSeq: seq, lastSeq: seq }
+      const span = findOrAdd(spans, (one) => one.hour === hour.hour, hour)
+      span.firstSeq = Math.min(span.firstSeq, seq)
+      span.lastSeq = Math.max(span.lastSeq, seq)
+    },
     /** Of the day, and of the hour while charts show it. */
     tallies(at: number) {
       const number = dayOf(at)

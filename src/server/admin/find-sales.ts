@@ -42,47 +42,74 @@ const TERM = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
 const MAX_PAGES = 20
 
 /**
- * The newest sales are in memory; older ones are read from the store, and only as many as are shown. A search that is
- * not for a payer or a transaction looks at the sales in memory first, and further back only when it is asked to go on.
+ * The newest sales are in memory; older ones are read from the store, and only as many as are shown. Those of a payer or a
+ * transaction are found by the stored book. A search for another text looks at the sales in memory first, and further
+ * back only when it is asked to go on.
  */
 export async function findSales(
   store: Pick<Store, 'get' | 'log' | 'audit'>,
-  { sales, strays, floor, states }: Window,
+  window: Window,
   query: SaleQuery,
 ): Promise<FoundSales> {
-  const { before, limit } = query
+  const { sales, floor, states } = window
+  const { before = Number.POSITIVE_INFINITY, limit } = query
   const text = query.q?.trim().toLowerCase() ?? ''
-  const isFiltered = [text || undefined, query.kind, query.network].some((wish) => wish !== undefined)
-  // While the stored book is still far behind, as after an upgrade, a payer is searched for like any other text.
-  const isBooked = TERM.test(text) && ((await headOf(store))?.seq ?? 0) >= floor
-  const inMemory = isBooked ? [...sales, ...strays] : sales
-  const matching = inMemory
-    .toSorted((a, b) => b.place - a.place)
-    .flatMap(withRow)
-    .filter((sale) => matches(sale, query, text))
-  const rest = before === undefined ? matching : matching.filter(({ place }) => place < before)
+  const bookedSeq = TERM.test(text) ? ((await headOf(store))?.seq ?? 0) : 0
+  // While the book is still far behind, as after an upgrade, a payer is searched for like any other text.
+  if (bookedSeq > 0 && bookedSeq >= floor) return findByTerm(store, window, query, text, bookedSeq)
+  const matching = listMatching(sales, query, text)
+  const rest = matching.filter(({ place }) => place < before)
   const found = rest.slice(0, limit)
   if (floor === 0) {
     return { found, next: rest.length > limit ? found.at(-1)!.place : null, total: matching.length }
   }
-  const total = isFiltered ? null : countOf(states, query.state)
+  const isText = [text || undefined, query.kind, query.network].some((wish) => wish !== undefined)
+  const total = isText ? null : countOf(states, query.state)
   if (found.length === limit) return { found, next: found.at(-1)!.place, total }
-  const start = Math.min(floor + 1, before === undefined ? Number.POSITIVE_INFINITY : seqOfPlace(before))
+  const start = Math.min(floor + 1, seqOfPlace(before))
+  if (query.before === undefined && (isText || query.state !== undefined))
+    return { found, next: placeOf(start), total }
   const isWanted = (row: ChallengeRow) => matches(saleOf(row, 0), query, text)
-  const more = { limit: limit - found.length, maxPages: MAX_PAGES }
-  let older: OlderSales
-  if (isBooked) {
-    const known = new Set(inMemory.map(({ challengeId }) => challengeId))
-    const end = before === undefined ? Number.POSITIVE_INFINITY : seqOfPlace(before)
-    older = await listOfTerm(store, text, end, (row) => !known.has(row.key) && isWanted(row), more.limit)
-  } else if (before === undefined && (isFiltered || query.state !== undefined)) {
-    older = { found: [], before: start }
-  } else older = await listOlder(store, start, isWanted, more)
+  const older = await listOlder(store, start, isWanted, { limit: limit - found.length, maxPages: MAX_PAGES })
+  return joined(found, older, total)
+}
+
+/** What the book does not have yet is in memory. */
+async function findByTerm(
+  store: Pick<Store, 'get'>,
+  { sales, strays }: Window,
+  query: SaleQuery,
+  term: string,
+  bookedSeq: number,
+): Promise<FoundSales> {
+  const { before = Number.POSITIVE_INFINITY, limit } = query
+  const unbooked = [...sales, ...strays].filter(({ lastSeq }) => lastSeq > bookedSeq)
+  const found = listMatching(unbooked, query, term).filter(({ place }) => place < before)
+  if (found.length >= limit) {
+    const some = found.slice(0, limit)
+    return { found: some, next: some.at(-1)!.place, total: null }
+  }
+  const known = new Set(unbooked.map(({ challengeId }) => challengeId))
+  const isWanted = (row: ChallengeRow) => !known.has(row.key) && matches(saleOf(row, 0), query, term)
+  const older = await listOfTerm(store, term, seqOfPlace(before), isWanted, limit - found.length)
+  const isAll = older.before === null && query.before === undefined
+  return joined(found, older, isAll ? found.length + older.found.length : null)
+}
+
+function joined(found: ShowableSale[], older: OlderSales, total: number | null): FoundSales {
   return {
     found: [...found, ...older.found.map(({ seq, row }) => saleOf(row, placeOf(seq)))],
     next: older.before === null ? null : placeOf(older.before),
     total,
   }
+}
+
+/** The newest first. */
+function listMatching(sales: readonly Sale[], query: SaleQuery, text: string): ShowableSale[] {
+  return sales
+    .toSorted((a, b) => b.place - a.place)
+    .flatMap(withRow)
+    .filter((sale) => matches(sale, query, text))
 }
 
 function countOf(states: ReadonlyMap<string, number>, state: string | undefined): number {

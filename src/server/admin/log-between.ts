@@ -1,5 +1,5 @@
 import type { Store } from '../../ports.ts'
-import { dayKey, dayOf, spanOf } from '../../rules/sales-book.ts'
+import { dayOf, hourOf, spanOf, spansKey } from '../../rules/sales-book.ts'
 import type { LogEntry } from './follow-log.ts'
 import { all, headOf } from './stored-book.ts'
 
@@ -14,7 +14,7 @@ const MAX_DAYS = 4_000
 
 /**
  * What happened in this time, page by page. Times in the log are those of many clocks, and not in order: the sales book
- * says between which entries those of a day are, and what is not in the book yet is read whole.
+ * says between which entries those of an hour are, and what is not in the book yet is read whole.
  */
 export async function* logBetween(
   store: Pick<Store, 'log' | 'get'>,
@@ -39,8 +39,10 @@ async function spansOf(store: Pick<Store, 'get'>, { from, to }: LogRange) {
   const first = Math.max(dayOf(Math.max(from, 0)), head.firstDay)
   const last = Math.min(dayOf(Math.min(to, Number.MAX_SAFE_INTEGER)), head.lastDay)
   if (last - first > MAX_DAYS) return [whole]
-  const keys = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => dayKey(first + index))
-  const booked = spanOf(keys.length === 0 ? [] : all(await store.get('books', keys), 'day'))
+  const keys = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => spansKey(first + index))
+  const spans =
+    keys.length === 0 ? [] : all(await store.get('books', keys), 'spans').flatMap((row) => row.spans)
+  const booked = spanOf(spans, { firstHour: hourOf(from), lastHour: hourOf(to) })
   const rest = { ...whole, afterSeq: head.seq }
   // The book may have grown between the two reads.
   return booked ? [{ ...booked, lastSeq: Math.min(booked.lastSeq, head.seq) }, rest] : [rest]

@@ -10,6 +10,8 @@ export interface Sale {
   state: ChallengeRow['state']
   /** Its position among all challenges, oldest first; the list is paged by it. See {@link placeOf}. */
   place: number
+  /** The last entry of the log about it that was read. */
+  lastSeq: number
   claimedAt: number | null
   refundSince: number | null
   /** A second payment for it, or its unspent credits, wait to be refunded, or could not be refunded. */
@@ -59,7 +61,7 @@ export function newSale(
   place: number,
 ): Sale {
   const open = { claimedAt: null, refundSince: null, surplus: null, row: undefined, text: '' }
-  return { challengeId, requestId, state: fromState ?? 'PENDING', place, ...open }
+  return { challengeId, requestId, state: fromState ?? 'PENDING', place, lastSeq: 0, ...open }
 }
 
 /** Copies a stored record into the sale, unless the book already has a newer version. */

@@ -40,7 +40,7 @@ const KEPT = 1_000
 const RECENT_MS = 240_000
 const KEPT_RECENT = 50_000
 /** So many entries of the log before the end of the stored book are read for the list. */
-const TAIL = 5_000
+const TAIL = 3_000
 /** There are many unpaid challenges, and they must not push sales out of the list. */
 const KEPT_UNPAID = 1_000
 const REFRESH_LIMIT_MS = 1_000
@@ -140,6 +140,7 @@ export function createSalesBook(
 
   function move(sale: Sale, entry: LogEntry): void {
     const { event, at, fromState, toState, seq } = entry
+    sale.lastSeq = Math.max(sale.lastSeq, seq)
     // Where there is a record, its state counts; see updateSale.
     if (toState !== null && !sale.row) sale.state = toState
     if (event === 'payment-claimed') sale.claimedAt = at
