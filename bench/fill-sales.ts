@@ -29,24 +29,26 @@ export async function fillSales(
   say?: (done: number) => void,
 ): Promise<Filled> {
   const { store, finish } = await openHurried(choice)
-  const end = Date.now() - NEWEST_AGO_MS
-  const paidAtOf = (index: number) => Math.floor(end - YEAR_MS + (YEAR_MS * (index + 1)) / count)
+  const newest = Date.now() - NEWEST_AGO_MS
+  const paidAtOf = (index: number) => Math.floor(newest - YEAR_MS + (YEAR_MS * (index + 1)) / count)
   const samples: Sold[] = []
   const batch = Math.min(BATCH, Math.ceil(count / TRANSACTIONS))
   const middle = Math.floor(count / 2 / batch) * batch
   try {
-    for (let from = 0; from < count; from += SALES_PER_STEP) {
+    for (let first = 0, nonce = 0; first < count; ) {
       const step: Required<Pick<Step, 'puts' | 'audit'>> = { puts: [], audit: [] }
-      for (let first = from; first < Math.min(count, from + SALES_PER_STEP); first += batch) {
-        const size = Math.min(batch, count - first)
-        const made = finishedBatch({ first, count, size, nonce: first / batch, paidAt: paidAtOf(first) })
+      const end = Math.min(count, first + SALES_PER_STEP)
+      for (let size = 0; first < end; first += size) {
+        // One of the same size in every store: its transaction is looked for.
+        size = Math.min(first === middle ? BATCH : batch, count - first)
+        const made = finishedBatch({ first, count, size, nonce: nonce++, paidAt: paidAtOf(first) })
         step.puts.push(...made.step.puts)
         step.audit.push(...(made.step.audit ?? []))
-        if (first === 0 || first === middle || first + batch >= count) samples.push(made.sold[0]!)
+        if (first === 0 || first === middle || first + size >= count) samples.push(made.sold[0]!)
       }
       const { kind } = await store.commit(step)
       if (kind !== 'applied') throw new Error('the sales could not be stored')
-      say?.(Math.min(count, from + SALES_PER_STEP))
+      say?.(first)
     }
     await keepBook(store)
     await noteRead(store)

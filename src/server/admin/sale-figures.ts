@@ -139,10 +139,9 @@ function reportOf(
     const point = newTally()
     for (let unit = start; unit < start + width; unit++) {
       const tally = source.get(unit)
-      if (!tally) continue
-      merge(point, tally)
-      merge(total, tally)
+      if (tally) merge(point, tally)
     }
+    merge(total, point)
     const { items: _items, networks: _networks, micro, ...steps } = point
     series.push({ at: new Date(start * unitMs).toISOString(), ...steps, micro: micro.toString() })
   }
@@ -165,10 +164,12 @@ function dearestFirst<T extends Sold>(sums: ReadonlyMap<string, T>): T[] {
   return [...sums.values()].sort((a, b) => (b.micro > a.micro ? 1 : b.micro < a.micro ? -1 : 0))
 }
 
+/** The sums are changed in place: a chart of a week adds up hundreds of them. */
 function add<T extends Sold>(sums: Map<string, T>, key: string, more: T): void {
   const known = sums.get(key)
-  const sum = known && { ...known, sold: known.sold + more.sold, micro: known.micro + more.micro }
-  sums.set(key, sum ?? more)
+  if (!known) return void sums.set(key, { ...more })
+  known.sold += more.sold
+  known.micro += more.micro
 }
 
 function money(micro: bigint): { micro: string; usd: string } {
