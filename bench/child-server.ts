@@ -104,7 +104,7 @@ async function untilReady(child: ChildProcess, url: string, said: () => string):
       () => 0,
     )
     if (status > 0 && status < 500) return
-    await sleep(50)
+    await sleep(20)
   }
   child.kill('SIGKILL')
   throw new Error(`a server did not start (${url}):\n${said()}`)

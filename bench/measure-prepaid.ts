@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import type { StoreChoice } from '../src/ports.ts'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import { startDevChain } from '../src/testing/dev-chain.ts'
 import { type Cell, cellOf, measureInTurns } from './cells.ts'
@@ -9,6 +8,7 @@ import { type CreditAccounts, fillAccounts, GRANTED, PLAN_ID } from './credit-ac
 import { runLoad } from './load.ts'
 import { PRICE } from './payments.ts'
 import { PREPAID, type PrepaidCells } from './prepaid-bars.ts'
+import { choiceOf } from './sold-stores.ts'
 import { ANSWER_BYTES, bench, keyOf, networksEnv, POLL_MS, sellerOf, startStore } from './targets.ts'
 
 export interface PrepaidSettings {
@@ -130,11 +130,4 @@ export async function startPrepaid(options: PrepaidOptions) {
       await stop()
     },
   }
-}
-
-export function choiceOf(env: Record<string, string>): StoreChoice {
-  const { DATA_DIR, REDIS_URL, DATABASE_URL } = env
-  if (REDIS_URL) return { kind: 'redis', url: REDIS_URL, mustBeDurable: false }
-  if (DATABASE_URL) return { kind: 'postgres', url: DATABASE_URL, wakeupsUrl: null }
-  return { kind: 'embedded', dataDir: DATA_DIR! }
 }

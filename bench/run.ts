@@ -18,6 +18,7 @@ import { measureGas } from './measure-gas.ts'
 import { measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
+import { measureStoredSales } from './measure-stored-sales.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
 import { prepaidBars } from './prepaid-bars.ts'
 import { barLines, docsSection, figure, gasTable, plainTable, prepaidTable, tableOf } from './report.ts'
@@ -25,7 +26,7 @@ import { CASES, nameOf, OURS, PEER, type Results, SIX_NETWORKS, TWO_NETWORKS } f
 import { runScale } from './scale/run.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
-const [root = '.', mode, further] = process.argv.slice(2)
+const [root = '.', mode, ...rest] = process.argv.slice(2)
 const full = mode === '--full'
 /** Proves that every part runs; its figures mean nothing and are not kept. */
 const quick = mode === '--quick'
@@ -161,7 +162,7 @@ const measurePrepaidAll = () =>
   measurePrepaid(root, PREPAID_LOAD, (name, cell) => say(`prepaid, ${name}`, cell))
 
 // What is past one machine has a page of its own.
-if (mode === '--scale') process.exit((await runScale(root, further === '--quick', line)) ? 0 : 1)
+if (mode === '--scale') process.exit((await runScale(root, rest[0] === '--quick', line)) ? 0 : 1)
 
 // The prepaid calls alone, beside the recorded figures of the peer. Nothing is kept: what is published is one run.
 if (mode === '--prepaid') {
@@ -176,6 +177,13 @@ if (mode === '--prepaid') {
 if (mode === '--gas') {
   console.log(plainTable(gasTable(await measureGas())))
   process.exit(0)
+}
+
+// A thousand and a million stored sales. Fills three stores, which takes the better part of an hour.
+if (mode === '--stored') {
+  const { text, bars } = await measureStoredSales(root, rest, line)
+  console.log(`\n${text}\n\n${barLines(bars)}`)
+  process.exit(bars.every(({ pass }) => pass) ? 0 : 1)
 }
 
 const unpaid = await measureUnpaidAll()

@@ -1,4 +1,5 @@
 /** The stored rows. Types only; every layer may import them. */
+import type { BookRow } from './book-facts.ts'
 import type { CallRow, CreditRow } from './credit-facts.ts'
 import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
@@ -6,6 +7,7 @@ import type { Address, Hex } from './protocol/hex.ts'
 import type { RowBase } from './row-base.ts'
 import type { WebhookRow } from './webhook-facts.ts'
 
+export type * from './book-facts.ts'
 export type * from './chain-facts.ts'
 export type * from './credit-facts.ts'
 export type * from './row-base.ts'
@@ -313,6 +315,7 @@ export interface Tables {
   credits: CreditRow
   calls: CallRow
   webhooks: WebhookRow
+  books: BookRow
 }
 /** The name of one of a store's tables. */
 export type TableName = keyof Tables

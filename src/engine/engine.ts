@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { parseChallengeId } from '../rules/challenge-id.ts'
+import { createBookKeeper } from './books/keep-book.ts'
 import { createPayerRoom } from './budgets/payer-room.ts'
 import { cancelChallenge } from './challenge/cancel-challenge.ts'
 import { inspect, statusOf, watch } from './challenge/inspect.ts'
@@ -59,6 +60,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
   }
   const markOld = createRetention(core)
   const indexLots = createLotIndex(core)
+  const keepBook = createBookKeeper(core)
   const railWatch = createRailWatch(core)
   const events = webhooks && createEventsControl(core, webhooks)
   const sender = webhooks && createEventSender(core, webhooks)
@@ -70,6 +72,7 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     await runJobs(core, accounts, (rail) => resolvers.get(rail)!)
     await markOld()
     await indexLots()
+    await keepBook()
   }
 
   async function loop(work: () => Promise<void>): Promise<void> {

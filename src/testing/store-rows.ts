@@ -13,7 +13,10 @@ const auth = {
   signature: `0x${'c3'.repeat(65)}`,
 }
 
-const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
+/** Of each kind of row that a table has. */
+type Body<R> = R extends RowBase ? Omit<R, keyof RowBase> : never
+
+const bodies: { [N in TableName]: Body<Tables[N]> } = {
   challenges: {
     requestId: 'request-1',
     transport: 'http',
@@ -139,6 +142,7 @@ const bodies: { [N in TableName]: Omit<Tables[N], keyof RowBase> } = {
     since: 1_750_000_000_000,
     answers: [{ at: 1_750_000_000_500, status: 503, text: 'é "busy"' }],
   },
+  books: { kind: 'term', pages: 1, sales: [[7, 'challenge-1']] },
 }
 
 export const ALL_TABLES = Object.keys(bodies) as TableName[]

@@ -35,7 +35,9 @@ export function Challenges({
       <div class="card-head">
         <h2 id="challenges-title">Sales</h2>
         <span class="muted" role="status">
-          {total === undefined ? '' : `${formatCount(total)} ${filtered ? 'found' : 'in all'}`}
+          {total === undefined
+            ? ''
+            : countWords(total ?? items.length, filtered, more !== undefined && total === null)}
         </span>
       </div>
       <search class={`filters ${networks ? 'with-networks' : ''}`}>
@@ -93,9 +95,11 @@ export function Challenges({
       )}
       {items.length === 0 && total !== undefined ? (
         <p class="empty">
-          {filtered
-            ? 'Nothing matches. Try a part of an id, an address or a hash.'
-            : 'No sales yet. When a buyer asks for a price or pays, it appears here automatically.'}
+          {filtered && more
+            ? 'Nothing among the newest sales. Show more looks further back; a whole address or hash is found at once.'
+            : filtered
+              ? 'Nothing matches. Try a part of an id, an address or a hash.'
+              : 'No sales yet. When a buyer asks for a price or pays, it appears here automatically.'}
         </p>
       ) : (
         <table class="plain-table challenges">
@@ -138,6 +142,10 @@ export function Challenges({
       )}
     </section>
   )
+}
+
+function countWords(count: number, filtered: boolean, soFar: boolean): string {
+  return `${formatCount(count)} ${filtered ? 'found' : 'in all'}${soFar ? ' so far' : ''}`
 }
 
 function Row({

@@ -12,7 +12,8 @@ export interface Filter {
 
 export interface ChallengeList {
   items: ChallengeItem[]
-  total: number | undefined
+  /** Undefined: nothing was read yet; null: not counted. */
+  total: number | null | undefined
   fault: string
   more: (() => void) | undefined
 }
@@ -68,7 +69,7 @@ interface Newest {
   query: string
   items: ChallengeItem[]
   next: string | null
-  total: number | undefined
+  total: number | null | undefined
 }
 
 interface Older {

@@ -215,7 +215,8 @@ export interface ChallengeItem {
 export interface ChallengePage {
   items: ChallengeItem[]
   next: string | null
-  total: number
+  /** Null: not counted, because not all sales were looked at. */
+  total: number | null
 }
 
 export interface TimelineEntry {

@@ -1,9 +1,9 @@
 import type { ChallengeRow } from '../../ports.ts'
 import { auditEntry, putChallenge } from '../apply-event.ts'
 import { type Core, commit } from '../core.ts'
+import { createLogWalk, forgetWalk } from './walk-log.ts'
 
-/** One page of the log per pass of the jobs, so that reading years of sales causes little load. */
-const PAGE = 500
+const MARK = 'retention-read'
 
 /** When the result of a delivered or refunded challenge may be removed; null: never. */
 export function pruneAt(core: Core, paidAt: number | null): number | null {
@@ -40,19 +40,20 @@ export async function prune(core: Core, challenge: ChallengeRow): Promise<void> 
  * call.
  */
 export function createRetention(core: Core): () => Promise<void> {
-  let afterSeq = 0
-  let done = core.config.retentionMs === undefined
+  const isOn = core.config.retentionMs !== undefined
+  const walk = createLogWalk(core, MARK, async (entries) => {
+    const ended = entries.filter(({ toState }) => toState === 'DELIVERED' || toState === 'REFUNDED')
+    const ids = [...new Set(ended.map(({ challengeId }) => challengeId))]
+    const rows = ids.length === 0 ? [] : await core.store.get('challenges', ids)
+    await Promise.all(rows.map((row) => row && isUnmarked(row) && mark(core, row)))
+  })
+  let forgotten = false
   return async () => {
-    if (done) return
     try {
-      const entries = await core.store.log(afterSeq, PAGE)
-      const ids = entries
-        .filter(({ toState }) => toState === 'DELIVERED' || toState === 'REFUNDED')
-        .map(({ challengeId }) => challengeId)
-      const rows = ids.length === 0 ? [] : await core.store.get('challenges', [...new Set(ids)])
-      await Promise.all(rows.map((row) => row && isUnmarked(row) && mark(core, row)))
-      afterSeq = entries.at(-1)?.seq ?? afterSeq
-      done = entries.length < PAGE
+      if (isOn) return await walk()
+      // What is sold while it is off has no dueAt: when it is switched on again, the whole log must be read.
+      if (!forgotten) await forgetWalk(core, MARK)
+      forgotten = true
     } catch (cause) {
       core.alerts.raise('job-failed', `retention: ${cause instanceof Error ? cause.message : 'unknown'}`)
     }

@@ -79,7 +79,7 @@ export async function runJobs(
   await forDue(core, 'credits', leaseMs, (rows) =>
     each(core, 'credits', rows, (row) => reviewCredits(core, accounts, row)),
   )
-  for (const table of ['lots', 'marks', 'calls'] as const) {
+  for (const table of ['lots', 'marks', 'calls', 'books'] as const) {
     await forDue(core, table, leaseMs, (rows) => each(core, table, rows, (row) => dropRow(core, table, row)))
   }
 }
@@ -87,7 +87,7 @@ export async function runJobs(
 /** A row that served its time, and of which nothing else depends. */
 async function dropRow(
   core: Core,
-  table: 'lots' | 'marks' | 'calls',
+  table: 'lots' | 'marks' | 'calls' | 'books',
   { key, version }: RowBase,
 ): Promise<void> {
   await commit(core, { puts: [], removes: [{ table, key, version }], durability: 'deferred' })

@@ -1,10 +1,9 @@
-import type { ChallengeRow, MarkRow } from '../../ports.ts'
-import { type Core, commit, getOne, orderOf } from '../core.ts'
+import type { ChallengeRow } from '../../ports.ts'
+import { type Core, commit, orderOf } from '../core.ts'
 import { resultOf } from '../deliver/settled-outcome.ts'
+import { createLogWalk } from '../jobs/walk-log.ts'
 import { LOT_KEPT_MS, lotOf } from './lots.ts'
 
-/** One page of the log per pass of the jobs, so that reading years of sales causes little load. */
-const PAGE = 500
 const MARK = 'lots-indexed'
 
 /**
@@ -13,33 +12,22 @@ const MARK = 'lots-indexed'
  * on from there. Many instances may do this at once: a lot is inserted once.
  */
 export function createLotIndex(core: Core): () => Promise<void> {
-  let afterSeq: number | undefined
-  let done = core.config.catalog.plans.size === 0
+  const walk = createLogWalk(core, MARK, async (entries) => {
+    const sold = entries.filter(({ toState, event }) => toState === 'DELIVERED' && event === 'delivered')
+    await indexSales(
+      core,
+      sold.map(({ challengeId }) => challengeId),
+    )
+  })
   return async () => {
-    if (done) return
+    if (core.config.catalog.plans.size === 0) return
     try {
-      afterSeq ??= await startOf(core)
-      const entries = await core.store.log(afterSeq, PAGE)
-      const sold = entries.filter(({ toState, event }) => toState === 'DELIVERED' && event === 'delivered')
-      await indexSales(
-        core,
-        sold.map(({ challengeId }) => challengeId),
-      )
-      const last = entries.at(-1)?.seq
-      if (last !== undefined) await remember(core, last)
-      afterSeq = last ?? afterSeq
-      done = entries.length < PAGE
+      await walk()
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : 'unknown'
       core.alerts.raise('job-failed', `lots of earlier sales: ${why}`)
     }
   }
-}
-
-/** The last page is read again: an entry may have become visible after one with a higher number. */
-async function startOf(core: Core): Promise<number> {
-  const mark = await getOne(core, 'marks', MARK)
-  return Math.max(0, (mark?.value ?? 0) - PAGE)
 }
 
 async function indexSales(core: Core, challengeIds: readonly string[]): Promise<void> {
@@ -60,11 +48,4 @@ async function indexSale(core: Core, challenge: ChallengeRow): Promise<void> {
   const lot = lotOf(challenge, expiresAt)
   // A conflict means that it is there already.
   if (lot) await commit(core, { puts: [{ table: 'lots', row: lot }], durability: 'deferred' })
-}
-
-async function remember(core: Core, seq: number): Promise<void> {
-  const known = await getOne(core, 'marks', MARK)
-  if (known && known.value >= seq) return
-  const mark: MarkRow = { key: MARK, version: known?.version ?? 0, ref: null, dueAt: null, value: seq }
-  await commit(core, { puts: [{ table: 'marks', row: mark }], durability: 'deferred' })
 }

@@ -52,15 +52,15 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     const q = query.get('q') || undefined
     await book.refresh()
     const cursor = before === undefined ? undefined : Number(before)
-    const { found, next, total } = book.find({ q, state, kind, network, before: cursor, limit })
+    const { found, next, total } = await book.find({ q, state, kind, network, before: cursor, limit })
     const items = found.map((sale) => showSale(sale, sale.row))
-    if (items.length > 0 || q === undefined)
-      return apiReply(200, { items, next: next?.toString() ?? null, total })
-    const old = await oldSale(q.trim())
-    return apiReply(200, { items: old ? [old] : [], next: null, total: old ? 1 : 0 })
+    const isExact = items.length === 0 && q !== undefined && cursor === undefined
+    const old = isExact ? await oldSale(q.trim()) : undefined
+    if (old) return apiReply(200, { items: [old], next: null, total: 1 })
+    return apiReply(200, { items, next: next?.toString() ?? null, total })
   }
 
-  /** A challenge that is too old for the sales book is found by its exact id only. */
+  /** A sale that is not among the newest is found at once by its exact id. */
   async function oldSale(id: string) {
     const { store } = backstage
     const [[pointer], [direct]] = await Promise.all([

@@ -7,6 +7,7 @@ import { lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
+import { logBetween } from './log-between.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
 export interface ExportRange {
@@ -18,7 +19,6 @@ export interface ExportRange {
 
 type FindById = (networkId: string) => Network | undefined
 
-const PAGE = 1000
 const AT_ONCE = 50
 const REFUNDED_EVENTS = [
   'refund-confirmed',
@@ -94,7 +94,7 @@ export async function* exportSales(
 
 /** The lines of those log entries that are wanted, in chunks of text; an entry may turn out to have none. */
 export async function* exportLog<Column extends string>(
-  store: Pick<Store, 'log'>,
+  store: Pick<Store, 'log' | 'get'>,
   {
     format,
     columns,
@@ -106,16 +106,13 @@ export async function* exportLog<Column extends string>(
 ): AsyncGenerator<string> {
   const write = lineWriter(format, columns)
   if (format === 'csv') yield `${columns.join(',')}\r\n`
-  for (let afterSeq = 0; ; ) {
-    const page = await store.log(afterSeq, PAGE)
-    const wanted = page.filter((entry) => entry.at >= from && entry.at < to && isWanted(entry))
+  for await (const page of logBetween(store, { from, to })) {
+    const wanted = page.filter(isWanted)
     for (let start = 0; start < wanted.length; start += AT_ONCE) {
       const lines = await Promise.all(wanted.slice(start, start + AT_ONCE).map(lineOf))
       const text = lines.flatMap((line) => (line ? [write(line)] : [])).join('')
       if (text !== '') yield text
     }
-    if (page.length < PAGE) return
-    afterSeq = page.at(-1)!.seq
   }
 }
 

@@ -16,10 +16,11 @@ const PAGE = 500
 const LATE_MS = 10_000
 const SETTLED_MS = 120_000
 
-export function followLog(store: Pick<Store, 'log'>, now: () => number): LogFollower {
+/** `start`: an entry at or before which nothing new can appear; what follows it is read. */
+export function followLog(store: Pick<Store, 'log'>, now: () => number, start = 0): LogFollower {
   /** No new entry can appear at or below this seq. */
-  let solid = 0
-  let from = 0
+  let solid = start
+  let from = start
   /** Entries read above a gap in the seqs, with the time until which the gap may still be filled. */
   const beyond = new Map<number, number>()
 
@@ -52,12 +53,13 @@ function writtenAt({ at, details }: LogEntry): number {
   return typeof details?.loggedAt === 'number' ? details.loggedAt : at
 }
 
-/** About how many entries there are: the seq of the last one, found with a few queries. */
-export async function lastSeq(store: Pick<Store, 'log'>): Promise<number> {
+/** About how many entries there are: the seq of the last one, found with a few queries. `known`: it is not before this. */
+export async function lastSeq(store: Pick<Store, 'log'>, known = 0): Promise<number> {
   const isBeyond = async (seq: number): Promise<boolean> => (await store.log(seq, 1)).length === 0
-  let high = 1024
-  while (!(await isBeyond(high))) high *= 2
-  let low = 0
+  let step = 1024
+  while (!(await isBeyond(known + step))) step *= 2
+  let high = known + step
+  let low = known
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
     if (await isBeyond(middle)) high = middle

@@ -8,6 +8,7 @@ export type LedgerEntry = Omit<Dossier, 'audit'> & {
   credits?: { sold: number; lot: CreditLot | undefined; closedAt: number | null }
 }
 
+type Audit = Awaited<ReturnType<Store['audit']>>
 type LedgerStore = Pick<Store, 'log' | 'get' | 'list' | 'audit'>
 
 const PAGE = 1000
@@ -20,14 +21,22 @@ const AT_ONCE = 50
  * memory. Challenges that were neither paid nor delivered are left out.
  */
 export async function* readLedger(store: LedgerStore): AsyncGenerator<LedgerEntry> {
-  const known = new Set<string>()
   for (let afterSeq = 0; ; ) {
     const page = await store.log(afterSeq, PAGE)
-    const ids = page.map(({ challengeId }) => challengeId).filter((id) => !known.has(id) && known.add(id))
+    /** The first entry of each challenge on this page. */
+    const first = new Map(page.toReversed().map(({ challengeId, seq }) => [challengeId, seq]))
+    const ids = [...first.keys()].reverse()
     for (let start = 0; start < ids.length; start += AT_ONCE) {
       const rows = await store.get('challenges', ids.slice(start, start + AT_ONCE))
       const moved = rows.flatMap((row) => (row && mayConcernMoney(row) ? [row] : []))
-      yield* await Promise.all(moved.map((row) => entryOf(store, row)))
+      const entries = await Promise.all(
+        moved.map(async (row) => {
+          const audit = await store.audit(row.key)
+          // It was on an earlier page; to remember all of them would take too much memory.
+          return audit[0]?.seq === first.get(row.key) ? entryOf(store, row, audit) : undefined
+        }),
+      )
+      for (const entry of entries) if (entry) yield entry
     }
     if (page.length < PAGE) return
     afterSeq = page.at(-1)!.seq
@@ -38,8 +47,10 @@ function mayConcernMoney({ claimed, receipt, state }: ChallengeRow): boolean {
   return claimed || receipt !== null || !/^(PENDING|EXPIRED|CANCELLED)$/.test(state)
 }
 
-async function entryOf(store: LedgerStore, row: ChallengeRow): Promise<LedgerEntry> {
-  const credits = row.kind === 'plan' ? await creditsOf(store, row.key) : undefined
+async function entryOf(store: LedgerStore, row: ChallengeRow, audit: Audit): Promise<LedgerEntry> {
+  // Where no credits were sold by then, none are now: they are sold with the delivery, and a delivered sale stays one.
+  const sold = row.kind === 'plan' && (row.state !== 'DELIVERED' || audit.some((entry) => soldIn(entry) > 0))
+  const credits = sold ? await creditsOf(store, row.key) : undefined
   const [attempts, receipts, refunds] = await Promise.all([
     store.list('authorizations', row.key),
     store.list('receipts', row.key),

@@ -1,3 +1,4 @@
+import type { BookDay, BookHours, StoredTally } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import { DAY_MS, HOUR_MS } from '../../protocol/duration.ts'
 
@@ -48,6 +49,8 @@ export interface SaleFigures {
   /** How long a settlement took. */
   sample(at: number, ms: number): void
   report(range: Range, nowMs: number): ReturnType<typeof reportOf>
+  /** Adds what was counted before. */
+  restore(days: readonly BookDay[], hours: readonly BookHours[]): void
 }
 
 export function createSaleFigures(): SaleFigures {
@@ -89,6 +92,30 @@ export function createSaleFigures(): SaleFigures {
       if (samples.length > MAX_SAMPLES) samples.splice(0, samples.length - MAX_SAMPLES)
     },
     report: (range, nowMs) => reportOf(range, nowMs, hours, days, samples),
+    restore(storedDays, storedHours) {
+      for (const { day, tally } of storedDays) restoreOne(days, day, tally)
+      for (const { hour, tally } of storedHours.flatMap((one) => one.hours)) restoreOne(hours, hour, tally)
+    },
+  }
+}
+
+function restoreOne(tallies: Map<number, Tally>, unit: number, stored: StoredTally): void {
+  const { challenges, paid, delivered, refunded, items } = stored
+  // A day may have entries of the log, and nothing to count.
+  if (challenges + paid + delivered + refunded + items.length === 0) return
+  const tally = tallyOf(stored)
+  const counted = tallies.get(unit)
+  if (counted) merge(tally, counted)
+  tallies.set(unit, tally)
+}
+
+function tallyOf({ challenges, paid, delivered, refunded, items, networks }: StoredTally): Tally {
+  const sold = items.map((item) => ({ ...item, micro: BigInt(item.micro) }))
+  return {
+    ...{ challenges, paid, delivered, refunded },
+    micro: sold.reduce((sum, { micro }) => sum + micro, 0n),
+    items: new Map(sold.map((item) => [`${item.kind} ${item.id}`, item])),
+    networks: new Map(networks.map((one) => [one.network, { ...one, micro: BigInt(one.micro) }])),
   }
 }
 
@@ -112,10 +139,9 @@ function reportOf(
     const point = newTally()
     for (let unit = start; unit < start + width; unit++) {
       const tally = source.get(unit)
-      if (!tally) continue
-      merge(point, tally)
-      merge(total, tally)
+      if (tally) merge(point, tally)
     }
+    merge(total, point)
     const { items: _items, networks: _networks, micro, ...steps } = point
     series.push({ at: new Date(start * unitMs).toISOString(), ...steps, micro: micro.toString() })
   }
@@ -138,10 +164,12 @@ function dearestFirst<T extends Sold>(sums: ReadonlyMap<string, T>): T[] {
   return [...sums.values()].sort((a, b) => (b.micro > a.micro ? 1 : b.micro < a.micro ? -1 : 0))
 }
 
+/** The sums are changed in place: a chart of a week adds up hundreds of them. */
 function add<T extends Sold>(sums: Map<string, T>, key: string, more: T): void {
   const known = sums.get(key)
-  const sum = known && { ...known, sold: known.sold + more.sold, micro: known.micro + more.micro }
-  sums.set(key, sum ?? more)
+  if (!known) return void sums.set(key, { ...more })
+  known.sold += more.sold
+  known.micro += more.micro
 }
 
 function money(micro: bigint): { micro: string; usd: string } {

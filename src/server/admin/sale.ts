@@ -1,5 +1,6 @@
 import type { ChallengeRow } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
+import { awaitsRefund } from '../../rules/sale-events.ts'
 import type { LogEntry } from './follow-log.ts'
 
 /** What the sales book keeps about a challenge. */
@@ -7,8 +8,10 @@ export interface Sale {
   challengeId: string
   requestId: string
   state: ChallengeRow['state']
-  /** Its position among all challenges, oldest first; the list is paged by it. */
+  /** Its position among all challenges, oldest first; the list is paged by it. See {@link placeOf}. */
   place: number
+  /** The last entry of the log about it that was read. */
+  lastSeq: number
   claimedAt: number | null
   refundSince: number | null
   /** A second payment for it, or its unspent credits, wait to be refunded, or could not be refunded. */
@@ -20,6 +23,17 @@ export interface Sale {
   /** Everything one can search for, in lower case; prepared, because a search reads tens of thousands of sales. */
   text: string
 }
+
+/** Between two entries of the log there is room for challenges that have none. */
+const PLACES_PER_ENTRY = 1000
+
+/** The place of a sale that begins with this entry; `further` ones come after it and before the next entry. */
+export function placeOf(seq: number, further = 0): number {
+  return seq * PLACES_PER_ENTRY + Math.min(further, PLACES_PER_ENTRY - 1)
+}
+
+/** The first entry of the log that is not before this place. */
+export const seqOfPlace = (place: number): number => Math.ceil(place / PLACES_PER_ENTRY)
 
 /** The part of a record that is worth keeping in memory. */
 export type SaleRow = Pick<
@@ -47,7 +61,7 @@ export function newSale(
   place: number,
 ): Sale {
   const open = { claimedAt: null, refundSince: null, surplus: null, row: undefined, text: '' }
-  return { challengeId, requestId, state: fromState ?? 'PENDING', place, ...open }
+  return { challengeId, requestId, state: fromState ?? 'PENDING', place, lastSeq: 0, ...open }
 }
 
 /** Copies a stored record into the sale, unless the book already has a newer version. */
@@ -95,9 +109,4 @@ export function showSale(sale: Pick<Sale, 'challengeId' | 'requestId' | 'state'>
   }
 }
 
-/** Whether money of this sale should be refunded and has not been yet. */
-export function awaitsRefund(sale: Sale): boolean {
-  const { state, row, surplus } = sale
-  if (state === 'REFUND_PENDING' || state === 'REFUND_FAILED') return true
-  return surplus !== null || (state === 'PAID' && row?.kind === 'route')
-}
+export const saleAwaitsRefund = (sale: Sale): boolean => awaitsRefund(sale, sale.state, sale.row?.kind)

@@ -1,26 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { beginsSale, countedBy, isUnpaid, trackRefund } from '../../rules/sale-events.ts'
 import { waitAtMost } from '../wait-at-most.ts'
 import { type CreditsBook, createCreditsBook } from './credits-book.ts'
-import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
-import { awaitsRefund, newSale, type Sale, type SaleRow, updateSale } from './sale.ts'
+import { type FoundSales, findSales, type SaleQuery, type ShowableSale, withRow } from './find-sales.ts'
+import { followLog, type LogEntry, type LogFollower, lastSeq } from './follow-log.ts'
+import { newSale, placeOf, type Sale, saleAwaitsRefund, seqOfPlace, updateSale } from './sale.ts'
 import { createSaleFigures, type Range, type SaleFigures } from './sale-figures.ts'
-
-export interface SaleQuery {
-  q?: string | undefined
-  state?: string | undefined
-  kind?: string | undefined
-  /** CAIP-2. */
-  network?: string | undefined
-  /** The `next` of an earlier result: only older sales are returned. */
-  before?: number | undefined
-  limit: number
-}
+import { loadBook } from './stored-book.ts'
 
 /**
- * What was sold: sums for all time and a list of the newest challenges, kept in memory and made from the audit log.
- * The log is read only when somebody asks, so a gateway whose dashboard nobody uses does no work for it.
+ * What was sold: sums for all time and a list of the newest challenges, kept in memory. It begins with the sales book that
+ * the gateway's jobs keep, and follows the audit log from there. That is read only when somebody asks.
  */
 export interface SalesBook {
   /** Reads what is new, for a second at most; the rest of a long history is read in the background, see `reading`. */
@@ -30,9 +22,9 @@ export interface SalesBook {
   states(): Record<string, number>
   /** Purchases of credits; call `refresh` of both. */
   credits: CreditsBook
-  find(query: SaleQuery): { found: Array<Sale & { row: SaleRow }>; next: number | null; total: number }
+  find(query: SaleQuery): Promise<FoundSales>
   /** Every sale of which money should be refunded and has not been yet. */
-  awaitingRefund(): Array<Sale & { row: SaleRow }>
+  awaitingRefund(): ShowableSale[]
   /** Calls the listener about a second after each change at most, until the returned function is called. */
   watch(listener: (challengeIds: readonly string[]) => void): () => void
   /** Reports a change, so that listeners are called soon. `unpaid` challenges are not in the log: they come only from here. */
@@ -40,160 +32,176 @@ export interface SalesBook {
   close(): void
 }
 
-export type ReadStore = Pick<Store, 'get' | 'log' | 'onCommitted'>
+export type ReadStore = Pick<Store, 'get' | 'list' | 'log' | 'audit' | 'onCommitted'>
 
-const KEPT = 50_000
+/** Sales that lists and searches need no store for. */
+const KEPT = 1_000
+/** Newer ones are kept as well, because the stored book does not have them yet, up to so many. */
+const RECENT_MS = 240_000
+const KEPT_RECENT = 50_000
+/** So many entries of the log before the end of the stored book are read for the list. */
+const TAIL = 3_000
 /** There are many unpaid challenges, and they must not push sales out of the list. */
 const KEPT_UNPAID = 1_000
 const REFRESH_LIMIT_MS = 1_000
 const SOON_MS = 50
-/** The events with which the log of a challenge can begin. */
-const FIRST_EVENTS = new Set(['payment-claimed', 'cancelled'])
 const POLL_MS = 1_000
-
-/** The end of a challenge that nobody paid: it is not a sale. While it was open it was known from `note`. */
-function isUnpaid({ event, details }: LogEntry): boolean {
-  return event === 'created' || details?.unpaid === true
-}
 
 export function createSalesBook(
   store: ReadStore,
-  { kept = KEPT, now = Date.now }: { kept?: number; now?: () => number } = {},
+  { kept = KEPT, tail = TAIL, now = Date.now }: { kept?: number; tail?: number; now?: () => number } = {},
 ): SalesBook {
-  const log = followLog(store, now)
   const figures = createSaleFigures()
   const credits = createCreditsBook(store, now)
   const sales = new Map<string, Sale>()
   /** Too old for the list, but a refund is still due. */
   const unfinished = new Map<string, Sale>()
+  /** Began before those in the list, but were paid or changed after the end of the stored book. */
+  const strays = new Map<string, Sale>()
   const unpaid = new Map<string, Sale>()
   const states = new Map<string, number>(CHALLENGE_STATES.map((state) => [state, 0]))
   const watchers = new Set<(ids: readonly string[]) => void>()
   const unsubscribe = store.onCommitted?.(() => book.note([]))
-  let places = 0
+  let log: LogFollower | undefined
+  /** Only if credits were sold before the end of the stored book: their own log is read from there. */
+  let creditsLog: LogFollower | undefined
+  /** Entries up to this one are in the stored book, and not counted again. */
+  let booked = 0
+  /** Sales that began at or before this entry are not in memory. */
+  let floor = 0
+  /** Challenges without an entry since the last one that was read. */
+  let further = 0
   let total = 0
   let pass: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let hurried = false
   let closed = false
 
-  function saleOf(entry: LogEntry): Sale {
-    const known = sales.get(entry.challengeId) ?? unfinished.get(entry.challengeId)
+  async function open(): Promise<LogFollower> {
+    const stored = await loadBook(store, now())
+    const due = stored?.due ?? []
+    const rows =
+      due.length === 0
+        ? []
+        : await store.get(
+            'challenges',
+            due.map(({ challengeId }) => challengeId),
+          )
+    if (!stored) return followLog(store, now)
+    figures.restore(stored.days, stored.hours)
+    for (const [state, count] of Object.entries(stored.states)) addTo(state, count)
+    for (const [index, { challengeId, refundSince, surplus, owed }] of due.entries()) {
+      const row = rows[index]
+      if (!row) continue
+      const sale = newSale({ challengeId, requestId: row.requestId }, 0)
+      updateSale(sale, row)
+      Object.assign(sale, { refundSince, surplus, ...(owed !== undefined && { owed }) })
+      unfinished.set(challengeId, sale)
+    }
+    booked = stored.seq
+    floor = Math.max(0, stored.seq - tail)
+    if (stored.creditsFrom !== null) creditsLog = followLog(store, now, stored.creditsFrom)
+    // Those that were opened before anybody asked came after all that is stored.
+    for (const sale of unpaid.values()) sale.place = placeOf(stored.seq, further++)
+    return followLog(store, now, floor)
+  }
+
+  function addTo(state: string, change: number): void {
+    states.set(state, (states.get(state) ?? 0) + change)
+  }
+
+  function saleOf(entry: LogEntry, begins: boolean): Sale {
+    const { challengeId } = entry
+    const known = sales.get(challengeId) ?? (begins ? undefined : unfinished.get(challengeId))
     if (known) return known
-    // An event of a sale that is no longer in the list; it has been counted before.
-    const open = unpaid.get(entry.challengeId)
+    // It was open and unpaid until now, or the stored book said that a refund of it is due.
+    const open = unpaid.get(challengeId) ?? unfinished.get(challengeId)
     if (open) {
-      unpaid.delete(open.challengeId)
-      sales.set(open.challengeId, open)
+      unpaid.delete(challengeId)
+      unfinished.delete(challengeId)
+      open.place = placeOf(entry.seq)
+      sales.set(challengeId, open)
       return open
     }
-    if (!FIRST_EVENTS.has(entry.event)) {
-      const old = newSale(entry, 0)
-      unfinished.set(old.challengeId, old)
+    // An event of a sale that is no longer in the list; it has been counted before.
+    if (!begins) {
+      const old = strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
+      unfinished.set(challengeId, old)
+      if (entry.seq > booked) strays.set(challengeId, old)
       return old
     }
-    places += 1
-    const sale = newSale(entry, places)
+    const sale = newSale(entry, placeOf(entry.seq))
     sales.set(sale.challengeId, sale)
+    if (entry.seq <= booked) return sale
     figures.count('challenges', entry.at, undefined)
-    states.set(sale.state, (states.get(sale.state) ?? 0) + 1)
+    addTo(sale.state, 1)
     return sale
   }
 
-  function move(sale: Sale, { event, at, fromState, toState, txHash, details }: LogEntry): void {
+  function move(sale: Sale, entry: LogEntry): void {
+    const { event, at, fromState, toState, seq } = entry
+    sale.lastSeq = Math.max(sale.lastSeq, seq)
+    // Where there is a record, its state counts; see updateSale.
+    if (toState !== null && !sale.row) sale.state = toState
+    if (event === 'payment-claimed') sale.claimedAt = at
+    if (event === 'paid' && sale.claimedAt !== null) figures.sample(at, Math.max(0, at - sale.claimedAt))
+    trackRefund(sale, entry, sale.row)
+    if (seq <= booked) return
     if (fromState !== null && toState !== null && fromState !== toState) {
-      states.set(fromState, (states.get(fromState) ?? 0) - 1)
-      states.set(toState, (states.get(toState) ?? 0) + 1)
-      // Where there is a record, its state counts; see updateSale.
-      if (!sale.row) sale.state = toState
+      addTo(fromState, -1)
+      addTo(toState, 1)
     }
-    switch (event) {
-      case 'payment-claimed':
-        sale.claimedAt = at
-        return
-      case 'paid':
-        if (sale.claimedAt !== null) figures.sample(at, Math.max(0, at - sale.claimedAt))
-        figures.count('paid', at, sale.row)
-        return
-      case 'delivered':
-        figures.count('delivered', at, sale.row)
-        return
-      case 'late-money':
-        sale.refundSince = at
-        figures.count('paid', at, sale.row)
-        return
-      case 'delivery-failed':
-      case 'backend-failed':
-        sale.refundSince ??= at
-        return
-      case 'surplus-received':
-      case 'surplus-refund-retried':
-      case 'credits-refund-retried':
-        sale.surplus = 'waiting'
-        return
-      case 'credits-closed':
-        if (details?.value === '0') return
-        sale.surplus = 'waiting'
-        sale.refundSince = at
-        sale.owed = String(details?.value)
-        return
-      case 'surplus-refunded':
-      case 'credits-refunded':
-      case 'credits-refund-proven':
-        sale.surplus = null
-        return
-      case 'surplus-refund-failed':
-      case 'credits-refund-failed':
-        sale.surplus = 'failed'
-        return
-      case 'refund-confirmed':
-      case 'refund-proven':
-        figures.count('refunded', at, sale.row)
-        return
-      case 'receipt-lost':
-        // The refund of its credits is void.
-        if (sale.owed !== undefined && sale.row?.txHash === txHash) sale.surplus = null
-        if (fromState === 'DELIVERED' && sale.row && sale.row.txHash === txHash) figures.lose(at, sale.row)
-    }
+    const { step, earned } = countedBy(entry, sale.row)
+    if (step) figures.count(step, at, sale.row)
+    if (earned === -1 && sale.row) figures.lose(at, sale.row)
   }
 
   /** A challenge that this instance opened, or saw end unpaid. */
   function noteUnpaid(row: ChallengeRow): void {
     const known = sales.get(row.key) ?? unpaid.get(row.key)
-    const sale = known ?? newSale({ challengeId: row.key, requestId: row.requestId }, ++places)
-    if (known) states.set(known.state, (states.get(known.state) ?? 0) - 1)
+    const place = placeOf(log?.position() ?? 0, ++further)
+    const sale = known ?? newSale({ challengeId: row.key, requestId: row.requestId }, place)
+    if (known) addTo(known.state, -1)
     else {
       unpaid.set(row.key, sale)
       figures.count('challenges', row.createdAt, undefined)
       for (const [id, { state }] of unpaid) {
         if (unpaid.size <= KEPT_UNPAID) break
         unpaid.delete(id)
-        states.set(state, (states.get(state) ?? 0) - 1)
+        addTo(state, -1)
       }
     }
     updateSale(sale, row)
-    states.set(sale.state, (states.get(sale.state) ?? 0) + 1)
+    addTo(sale.state, 1)
   }
 
   function forgetOldest(): void {
+    const recent = now() - RECENT_MS
     for (const [id, sale] of sales) {
-      if (sales.size <= kept) break
+      const isRecent = (sale.claimedAt ?? 0) > recent
+      if (sales.size <= (isRecent ? KEPT_RECENT : kept)) break
       sales.delete(id)
-      if (awaitsRefund(sale)) unfinished.set(id, sale)
+      floor = Math.max(floor, seqOfPlace(sale.place))
+      if (saleAwaitsRefund(sale)) unfinished.set(id, sale)
     }
-    for (const [id, sale] of unfinished) if (!awaitsRefund(sale)) unfinished.delete(id)
+    for (const [id, sale] of unfinished) if (!saleAwaitsRefund(sale)) unfinished.delete(id)
+    for (const id of strays.keys()) {
+      if (strays.size <= KEPT) break
+      strays.delete(id)
+    }
   }
 
-  async function readPage(): Promise<boolean> {
+  async function readPage(log: LogFollower): Promise<boolean> {
     const { entries, more } = await log.next()
+    if (entries.length > 0) further = 0
     const ids = [...new Set(entries.map(({ challengeId }) => challengeId))]
     const rows = ids.length === 0 ? [] : await store.get('challenges', ids)
     const byId = new Map(rows.flatMap((row): Array<[string, ChallengeRow]> => (row ? [[row.key, row]] : [])))
     for (const entry of entries) {
       if (isUnpaid(entry)) continue
-      credits.note(entry)
-      const sale = saleOf(entry)
       const row = byId.get(entry.challengeId)
+      if (!creditsLog && entry.seq > booked) credits.note(entry)
+      const sale = saleOf(entry, await beginsSale(entry, row, (id) => store.audit(id)))
       if (row) updateSale(sale, row)
       move(sale, entry)
     }
@@ -203,10 +211,23 @@ export function createSalesBook(
   }
 
   async function readAll(): Promise<void> {
-    if (total === 0) total = await lastSeq(store)
-    // Payments are more important: give way to them between two pages.
-    while (!closed && (await readPage())) await turn()
+    log ??= await open()
+    if (total === 0) total = await lastSeq(store, booked)
+    await Promise.all([readSales(log), creditsLog && readCredits(creditsLog)])
     total = Math.max(total, log.position())
+  }
+
+  async function readSales(log: LogFollower): Promise<void> {
+    // Payments are more important: give way to them between two pages.
+    while (!closed && (await readPage(log))) await turn()
+  }
+
+  async function readCredits(log: LogFollower): Promise<void> {
+    for (let more = true; more && !closed; await turn()) {
+      const page = await log.next()
+      for (const entry of page.entries) if (!isUnpaid(entry)) credits.note(entry)
+      more = page.more
+    }
   }
 
   function schedule(delayMs: number): void {
@@ -220,10 +241,6 @@ export function createSalesBook(
     timer.unref()
   }
 
-  const withRow = (sale: Sale): Array<Sale & { row: SaleRow }> => {
-    return sale.row ? [sale as Sale & { row: SaleRow }] : []
-  }
-
   const book: SalesBook = {
     async refresh() {
       if (closed) return
@@ -232,29 +249,22 @@ export function createSalesBook(
       })
       await waitAtMost(REFRESH_LIMIT_MS, pass)
     },
-    reading: () => (pass && total > 0 ? { done: Math.min(log.position(), total), total } : undefined),
+    reading: () => {
+      // Where credits were sold, theirs is the longer way.
+      const done = Math.min(log?.position() ?? 0, creditsLog?.position() ?? Number.POSITIVE_INFINITY, total)
+      return pass && total > 0 ? { done, total } : undefined
+    },
     report: (range) => figures.report(range, now()),
     states: () => Object.fromEntries(states),
     credits,
-    find({ q, state, kind, network, before, limit }) {
-      const text = q?.trim().toLowerCase() ?? ''
-      const matching = [...sales.values(), ...unpaid.values()]
-        .sort((a, b) => b.place - a.place)
-        .flatMap(withRow)
-        .filter((sale) => {
-          return (
-            (state === undefined || sale.state === state) &&
-            (kind === undefined || sale.row.kind === kind) &&
-            (network === undefined || sale.row.network === network) &&
-            (text === '' || sale.text.includes(text))
-          )
-        })
-      const rest = before === undefined ? matching : matching.filter(({ place }) => place < before)
-      const found = rest.slice(0, limit)
-      return { found, next: rest.length > limit ? found.at(-1)!.place : null, total: matching.length }
-    },
+    find: (query) =>
+      findSales(
+        store,
+        { sales: [...sales.values(), ...unpaid.values()], strays: [...strays.values()], floor, states },
+        query,
+      ),
     awaitingRefund: () => {
-      return [...unfinished.values(), ...sales.values()].filter(awaitsRefund).flatMap(withRow).reverse()
+      return [...unfinished.values(), ...sales.values()].filter(saleAwaitsRefund).flatMap(withRow).reverse()
     },
     watch(listener) {
       watchers.add(listener)

@@ -5,6 +5,7 @@ import { eventsOf } from '../../rules/events.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { lastSeq } from './follow-log.ts'
 import { type LogRange, logBetween } from './log-between.ts'
+import { headOf } from './stored-book.ts'
 
 const MAX_LIMIT = 500
 const PAGE = 500
@@ -94,7 +95,7 @@ async function deliveries({ store, events }: Books, query: URLSearchParams): Pro
     deliveriesOf({ store, events }, entries)
   if (challenge !== undefined) return told((await rowsOf(await store.audit(challenge))).reverse())
   const found: WebhookRow[] = []
-  let to = before === undefined ? await lastSeq(store) : Number(before) - 1
+  let to = before === undefined ? await lastSeq(store, (await headOf(store))?.seq) : Number(before) - 1
   for (let page = 0; page < MAX_PAGES && to > 0 && found.length < limit; page++) {
     const from = Math.max(0, to - PAGE)
     const entries = (await store.log(from, PAGE)).filter(({ seq }) => seq <= to)

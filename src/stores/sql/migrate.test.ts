@@ -60,6 +60,7 @@ describe('migrations', () => {
       { id: 4 },
       { id: 5 },
       { id: 6 },
+      { id: 7 },
     ])
     driver.transactionNow(admitSeveralNetworks)
     driver.transactionNow(admitSeveralNetworks)
@@ -71,6 +72,7 @@ describe('migrations', () => {
       { id: 4 },
       { id: 5 },
       { id: 6 },
+      { id: 7 },
     ])
     expect(() => run(MIGRATIONS.slice(0, 2))).toThrow(
       'upgraded by a newer paystile (migration 3, several-networks)',
@@ -97,6 +99,7 @@ describe('migrations', () => {
       '4 lots 9553c38c5cad393e eb1346a0c33829a3',
       '5 credits fb854f9fbe369379 5e3859871886e359',
       '6 webhooks 51a831ea1be59e97 85f7b75e922d672c',
+      '7 books 9e76bbae12750905 3e95e640ea77772e',
     ])
   })
 })

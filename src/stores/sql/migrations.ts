@@ -38,6 +38,7 @@ export const MIGRATIONS: readonly Migration[] = [
     breaking: false,
     up: (dialect) => rowTable('webhooks', dialect),
   },
+  { id: 7, name: 'books', since: '0.7.0', breaking: false, up: (dialect) => rowTable('books', dialect) },
 ]
 
 function firstTables(dialect: Dialect): string[] {

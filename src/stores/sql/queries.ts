@@ -19,6 +19,7 @@ export const TABLE_NAMES: Readonly<Record<TableName, string>> = {
   credits: 'credits',
   calls: 'calls',
   webhooks: 'webhooks',
+  books: 'books',
 }
 
 export type Queries = ReturnType<typeof createQueries>

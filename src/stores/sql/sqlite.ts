@@ -9,6 +9,8 @@ import { createSqlStore } from './sql-store.ts'
 import { createSqliteDriver, type Disk } from './sqlite-driver.ts'
 import { CHECKPOINT_PAGES, createSnapshots } from './sqlite-snapshot.ts'
 
+/** Enough for the inner pages of the indexes of a few million sales; a small store uses as much as it has. */
+const CACHE_KIB = 32 * 1024
 /** Long enough for a previous process to finish its shutdown. */
 const LOCK_WAIT_MS = 1000
 
@@ -35,6 +37,7 @@ export function openSqliteStore({ path }: { path: string }): Store {
       database.exec('PRAGMA synchronous = NORMAL')
       database.exec('PRAGMA fullfsync = ON')
       database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
       // Opens the log.
       database.exec('BEGIN IMMEDIATE; COMMIT')
       disk = { ...logOf(path), snapshots: createSnapshots(path, database) }

@@ -23,6 +23,7 @@ const TABLES: readonly TableName[] = [
   'credits',
   'calls',
   'webhooks',
+  'books',
 ]
 
 /** The one store of a history, which survives every crash, and what happened to it. */
@@ -62,13 +63,13 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   let commits = 0
 
   /**
-   * Lots, marks, calls, events that were told, credits of which none is reserved, a released claim and a spent hold only wait to be deleted, and a refund without a key waits for the
+   * Lots, marks, calls, rows of the sales book, events that were told, credits of which none is reserved, a released claim and a spent hold only wait to be deleted, and a refund without a key waits for the
    * operator.
    */
   function isIdle(table: TableName, row: object): boolean {
     const phase = 'phase' in row ? row.phase : undefined
     const waitsForKey = table === 'refunds' && phase === 'WAITING' && world.weather.refunds === 'no-key'
-    if (table === 'lots' || table === 'marks' || table === 'calls') return true
+    if (table === 'lots' || table === 'marks' || table === 'calls' || table === 'books') return true
     if (table === 'webhooks') return phase !== 'WAITING'
     if (table === 'credits') return !(row as CreditRow).reserved.some(({ lapsed }) => !lapsed)
     if (table === 'holds') return (row as HoldRow).spent && !(row as HoldRow).key.startsWith('exposure:')

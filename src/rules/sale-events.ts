@@ -1,0 +1,120 @@
+import type { AuditEntry, BookDue, ChallengeRow } from '../facts.ts'
+
+/** The events with which the log of a sale can begin. */
+const FIRST_EVENTS = new Set(['payment-claimed', 'cancelled'])
+const MONEY_EVENTS = new Set(['paid', 'late-money', 'surplus-received'])
+const REFUNDED_EVENTS = new Set([
+  'refund-confirmed',
+  'refund-proven',
+  'surplus-refunded',
+  'credits-refunded',
+  'credits-refund-proven',
+])
+
+/** The end of a challenge that nobody paid: it is not a sale. */
+export function isUnpaid({ event, details }: AuditEntry): boolean {
+  return event === 'created' || details?.unpaid === true
+}
+
+/** Whether money arrived with it. */
+export const isMoney = ({ event }: AuditEntry): boolean => MONEY_EVENTS.has(event)
+/** Whether money was returned with it. */
+export const isRefund = ({ event }: AuditEntry): boolean => REFUNDED_EVENTS.has(event)
+
+/** Whether a sale may begin with this entry; if it was tried several times, one of these entries is the first. */
+export function mayBegin(entry: AuditEntry): boolean {
+  return FIRST_EVENTS.has(entry.event) && !isUnpaid(entry)
+}
+
+type Numbered = AuditEntry & { seq: number }
+
+/** Whether a sale begins with this entry. The log of the sale is asked for only where its row leaves that open. */
+export async function beginsSale(
+  entry: Numbered,
+  row: Pick<ChallengeRow, 'tries'> | undefined,
+  logOf: (challengeId: string) => Promise<readonly Numbered[]>,
+): Promise<boolean> {
+  if (!mayBegin(entry)) return false
+  if (entry.event === 'payment-claimed' && (row?.tries ?? 1) === 1) return true
+  return (await logOf(entry.challengeId)).find(mayBegin)?.seq === entry.seq
+}
+
+/** What an entry adds to the sums. `earned`: the price counts as revenue, or no longer does. */
+export interface Counted {
+  step: 'paid' | 'delivered' | 'refunded' | undefined
+  earned: 1 | -1 | 0
+}
+
+export function countedBy(
+  { event, fromState, txHash }: AuditEntry,
+  row: Pick<ChallengeRow, 'txHash'> | undefined,
+): Counted {
+  switch (event) {
+    case 'paid':
+    case 'late-money':
+      return { step: 'paid', earned: 0 }
+    case 'delivered':
+      return { step: 'delivered', earned: row ? 1 : 0 }
+    case 'refund-confirmed':
+    case 'refund-proven':
+      return { step: 'refunded', earned: 0 }
+    case 'receipt-lost': {
+      const isLost = fromState === 'DELIVERED' && row !== undefined && row.txHash === txHash
+      return { step: undefined, earned: isLost ? -1 : 0 }
+    }
+  }
+  return { step: undefined, earned: 0 }
+}
+
+/** What is known of the money that a sale should return. */
+export type RefundTrack = Pick<BookDue, 'refundSince' | 'surplus' | 'owed'>
+
+/** Notes what an entry says about money that should be returned. */
+export function trackRefund(
+  track: RefundTrack,
+  { event, at, txHash, details }: AuditEntry,
+  row: Pick<ChallengeRow, 'txHash'> | undefined,
+): void {
+  switch (event) {
+    case 'late-money':
+      track.refundSince = at
+      return
+    case 'delivery-failed':
+    case 'backend-failed':
+      track.refundSince ??= at
+      return
+    case 'surplus-received':
+    case 'surplus-refund-retried':
+    case 'credits-refund-retried':
+      track.surplus = 'waiting'
+      return
+    case 'credits-closed':
+      if (details?.value === '0') return
+      track.surplus = 'waiting'
+      track.refundSince = at
+      track.owed = String(details?.value)
+      return
+    case 'surplus-refunded':
+    case 'credits-refunded':
+    case 'credits-refund-proven':
+      track.surplus = null
+      return
+    case 'surplus-refund-failed':
+    case 'credits-refund-failed':
+      track.surplus = 'failed'
+      return
+    case 'receipt-lost':
+      // The refund of its credits is void.
+      if (track.owed !== undefined && row?.txHash === txHash) track.surplus = null
+  }
+}
+
+/** Whether money of this sale should be refunded and has not been yet. */
+export function awaitsRefund(
+  { surplus }: Pick<RefundTrack, 'surplus'>,
+  state: ChallengeRow['state'],
+  kind: ChallengeRow['kind'] | undefined,
+): boolean {
+  if (state === 'REFUND_PENDING' || state === 'REFUND_FAILED') return true
+  return surplus !== null || (state === 'PAID' && kind === 'route')
+}

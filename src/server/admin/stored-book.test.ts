@@ -1,0 +1,199 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createBookKeeper, enterNext } from '../../engine/books/keep-book.ts'
+import type { AuditEntry, ChallengeRow, Store } from '../../ports.ts'
+import type { ChallengeState } from '../../protocol/access.ts'
+import { DAY_MS } from '../../protocol/duration.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { sampleRow } from '../../testing/store-rows.ts'
+import { exportSales } from './export-sales.ts'
+import { logBetween } from './log-between.ts'
+import { createSalesBook } from './sales-book.ts'
+
+const NOW = Date.UTC(2030, 5, 15, 12, 30)
+const payer = (number: number) => `0x${String(number).padStart(40, 'a')}` as const
+const hash = (number: number) => `0x${String(number).padStart(64, 'b')}` as const
+
+/** How a sale may go on from a state: the event, and the state after it. */
+const WAYS: Partial<Record<ChallengeState, Array<[event: string, to: ChallengeState]>>> = {
+  PENDING: [
+    ['payment-claimed', 'PENDING'],
+    ['paid', 'PAID'],
+    ['late-money', 'REFUND_PENDING'],
+    ['expired', 'EXPIRED'],
+  ],
+  PAID: [
+    ['delivered', 'DELIVERED'],
+    ['delivery-failed', 'REFUND_PENDING'],
+    ['backend-failed', 'PAID'],
+  ],
+  DELIVERED: [
+    ['surplus-received', 'DELIVERED'],
+    ['surplus-refunded', 'DELIVERED'],
+    ['surplus-refund-failed', 'DELIVERED'],
+    ['receipt-lost', 'PENDING'],
+    ['pruned', 'DELIVERED'],
+  ],
+  REFUND_PENDING: [
+    ['refund-confirmed', 'REFUNDED'],
+    ['refund-failed', 'REFUND_FAILED'],
+  ],
+  REFUND_FAILED: [['refund-proven', 'REFUNDED']],
+}
+
+/** Stores one more event of a sale, with its record. */
+async function happen(store: Store, number: number, choice: number, at: number): Promise<void> {
+  const key = `c${number}`
+  const [known] = await store.get('challenges', [key])
+  const fromState = known?.state ?? 'PENDING'
+  const ways = known ? WAYS[fromState] : [['payment-claimed', 'PENDING'] as const]
+  if (!ways) return
+  const [event, toState] = ways[choice % ways.length]!
+  const entry: AuditEntry = {
+    ...{ at, challengeId: key, requestId: `r${number}`, event, fromState, toState, actor: 'gateway' },
+    ...(event !== 'payment-claimed' && { txHash: hash(number), details: { payer: payer(number % 3) } }),
+  }
+  const row: ChallengeRow = {
+    ...(known ?? sampleRow('challenges', { key })),
+    ...{ requestId: `r${number}`, kind: number % 2 ? 'plan' : 'route', itemId: `item${number % 2}` },
+    ...{ amount: String(10 + number), state: toState, claimed: true, createdAt: at },
+    tries: (known?.tries ?? 0) + (event === 'payment-claimed' ? 1 : 0),
+    ...(toState !== 'PENDING' &&
+      toState !== 'EXPIRED' && { payer: payer(number % 3), txHash: hash(number), paidAt: at }),
+  }
+  await store.commit({ puts: [{ table: 'challenges', row }], audit: [entry] })
+}
+
+const enter = (store: Store, at: number) => enterNext({ store, clock: createFakeClock(at) })
+/** The same records without the stored book: whoever opens it reads the whole log. */
+const withoutBook = (store: Store): Store => ({
+  ...store,
+  get: async (table, keys) => (table === 'books' ? keys.map(() => undefined) : store.get(table, keys)),
+})
+
+async function shown(store: Store, options: { tail?: number; kept?: number } = {}) {
+  const book = createSalesBook(store, { now: () => NOW, ...options })
+  await book.refresh()
+  const listed: string[] = []
+  for (let before: number | undefined, more = true; more; ) {
+    const { found, next } = await book.find({ limit: 7, before })
+    listed.push(...found.map(({ challengeId, state }) => `${challengeId} ${state}`))
+    before = next ?? undefined
+    more = next !== null
+  }
+  const ranges = (['24h', '7d', '30d', 'all'] as const).map((range) => {
+    const { latencyMs: _latency, ...figures } = book.report(range)
+    return figures
+  })
+  const awaiting = book.awaitingRefund().map(({ challengeId, state, refundSince, surplus }) => {
+    return { challengeId, state, refundSince, surplus }
+  })
+  awaiting.sort((a, b) => (a.challengeId < b.challengeId ? -1 : 1))
+  const ofPayers = []
+  for (const number of [0, 1, 2]) {
+    const { found } = await book.find({ q: payer(number), limit: 500 })
+    ofPayers.push(found.map(({ challengeId }) => challengeId).sort())
+  }
+  book.close()
+  return { listed, ranges, states: book.states(), awaiting, ofPayers }
+}
+
+async function exported(store: Store, from: number, to: number): Promise<string> {
+  let text = ''
+  for await (const chunk of exportSales(store, 'csv', { from, to })) text += chunk
+  return text
+}
+
+test('figures, lists, searches, refunds due and exports are those of the whole log, wherever the stored book ends', async () => {
+  const event = fc.record({ sale: fc.nat(25), choice: fc.nat(11), daysAgo: fc.nat(60), enter: fc.nat(9) })
+  await fc.assert(
+    fc.asyncProperty(
+      ...([fc.array(event, { minLength: 1, maxLength: 150 }), fc.nat(40), fc.nat(12)] as const),
+      async (events, tail, kept) => {
+        const store = createMemoryStore()
+        for (const { sale, choice, daysAgo, enter: enterNow } of events) {
+          await happen(store, sale, choice, NOW - daysAgo * DAY_MS - 200_000)
+          if (enterNow === 0) await enter(store, NOW)
+        }
+        const whole = await shown(withoutBook(store))
+        expect(await shown(store, { tail })).toEqual(whole)
+        const { ofPayers: _paid, ...rest } = await shown(store, { tail, kept: kept + 1 })
+        expect(whole).toMatchObject(rest)
+        while ((await enter(store, NOW)).entered > 0);
+        expect(await shown(store, { tail, kept: kept + 1 })).toEqual(whole)
+        const [from, to] = [NOW - 20 * DAY_MS, NOW - 5 * DAY_MS]
+        expect(await exported(store, from, to)).toBe(await exported(withoutBook(store), from, to))
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('each entry is entered once, by however many instances, and only when nothing can appear before it', async () => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 1200; number++) await happen(store, number, 0, NOW - 10 * DAY_MS)
+  await happen(store, 5000, 0, NOW - 1000)
+  const clock = createFakeClock(NOW)
+  const alerts = { raise: (_kind: string, message: string) => expect.fail(message) }
+  const keepers = [1, 2, 3].map(() => createBookKeeper({ store, clock, alerts }))
+  await Promise.all(keepers.map((keep) => keep()))
+  const head = async () => (await store.get('books', ['head']))[0]
+  expect(await head()).toMatchObject({ seq: 1200, states: { PENDING: 1200 } })
+  await clock.advance(130_000)
+  await Promise.all(keepers.map((keep) => keep()))
+  expect(await head()).toMatchObject({ seq: 1201, states: { PENDING: 1201 } })
+})
+
+test('an export of a day reads that day and what is not in the book yet, not the whole log', async () => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 3000; number++) {
+    await happen(store, number, 0, NOW - 100 * DAY_MS + number * 1_000_000)
+    if (number % 400 === 0) await enter(store, NOW)
+  }
+  while ((await enter(store, NOW)).entered > 0);
+  let read = 0
+  const counting: Store = {
+    ...store,
+    async log(afterSeq, limit) {
+      const page = await store.log(afterSeq, limit)
+      read += page.length
+      return page
+    },
+  }
+  const from = NOW - 90 * DAY_MS
+  let found = 0
+  for await (const page of logBetween(counting, { from, to: from + DAY_MS })) found += page.length
+  expect(found).toBe(87)
+  expect(read).toBeLessThanOrEqual(500)
+})
+
+test('all sales of a payer are found, the newest first, however many rows of the book they fill', async () => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 390; number += 3)
+    for (const choice of [0, 1]) await happen(store, number, choice, NOW - DAY_MS)
+  while ((await enter(store, NOW)).entered > 0);
+  const book = createSalesBook(store, { now: () => NOW, kept: 10, tail: 20 })
+  await book.refresh()
+  const found: string[] = []
+  for (let before: number | undefined, more = true; more; ) {
+    const page = await book.find({ q: payer(0).toUpperCase().replace('X', 'x'), limit: 25, before })
+    found.push(...page.found.map(({ challengeId }) => challengeId))
+    before = page.next ?? undefined
+    more = page.next !== null
+  }
+  expect(found).toEqual(Array.from({ length: 130 }, (_, index) => `c${(129 - index) * 3}`))
+  expect((await book.find({ q: hash(3), limit: 9 })).found).toMatchObject([{ challengeId: 'c3' }])
+})
+
+test('a search for another text looks at the newest sales, and further back when it is asked to go on', async () => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 60; number++) await happen(store, number, 0, NOW - DAY_MS)
+  while ((await enter(store, NOW)).entered > 0);
+  const book = createSalesBook(store, { now: () => NOW, kept: 5, tail: 5 })
+  await book.refresh()
+  const first = await book.find({ q: 'r7', limit: 9 })
+  expect(first).toMatchObject({ found: [], total: null })
+  const second = await book.find({ q: 'r7', limit: 9, before: first.next! })
+  expect(second).toMatchObject({ found: [{ challengeId: 'c7' }], next: null })
+})
