@@ -10,6 +10,7 @@ import { sampleRow } from '../../testing/store-rows.ts'
 import { exportSales } from './export-sales.ts'
 import { logBetween } from './log-between.ts'
 import { createSalesBook } from './sales-book.ts'
+import { loadBook } from './stored-book.ts'
 
 const NOW = Date.UTC(2030, 5, 15, 12, 30)
 const payer = (number: number) => `0x${String(number).padStart(40, 'a')}` as const
@@ -143,6 +144,29 @@ test('each entry is entered once, by however many instances, and only when nothi
   await clock.advance(130_000)
   await Promise.all(keepers.map((keep) => keep()))
   expect(await head()).toMatchObject({ seq: 1201, states: { PENDING: 1201 } })
+})
+
+test('a book that changes while it is read is read again, and never shown half', async () => {
+  const store = createMemoryStore()
+  let sold = 0
+  const sell = async () => {
+    await happen(store, sold++, 0, NOW - DAY_MS)
+    await enter(store, NOW)
+  }
+  /** So many reads find the book changed. */
+  const changing = (times: number): Store => ({
+    ...store,
+    list: async (table, ref) => {
+      const rows = await store.list(table, ref)
+      if (times-- > 0) await sell()
+      return rows
+    },
+  })
+  await sell()
+  const read = await loadBook(changing(2), NOW)
+  expect(read).toMatchObject({ seq: sold, states: { PENDING: sold } })
+  expect(read?.days.map(({ tally }) => tally.challenges)).toEqual([sold])
+  await expect(loadBook(changing(100), NOW)).rejects.toThrow('changes faster than it can be read')
 })
 
 test('an export of a day reads that day and what is not in the book yet, not the whole log', async () => {

@@ -1,3 +1,4 @@
+import { UnavailableError } from '../../errors.ts'
 import type { BookDay, BookDue, BookHours, BookRow, Store } from '../../ports.ts'
 import type { ChallengeState } from '../../protocol/access.ts'
 import {
@@ -30,7 +31,7 @@ export async function loadBook(
   now: number,
 ): Promise<StoredBook | undefined> {
   // A page may be entered between two reads: then they are not of one book, and all is read again.
-  for (let tries = 1; ; tries++) {
+  for (let tries = 0; tries < TRIES; tries++) {
     const head = await headOf(store)
     if (!head) return undefined
     const today = dayOf(now)
@@ -40,13 +41,14 @@ export async function loadBook(
       store.get('books', keys),
       store.list('books', DUE_REF),
     ])
-    if ((await headOf(store))?.version !== head.version && tries < TRIES) continue
+    if ((await headOf(store))?.version !== head.version) continue
     const { seq, states, creditsFrom } = head
     return {
       ...{ seq, states, creditsFrom },
       ...{ days: all(days, 'day'), hours: all(hours, 'hours'), due: all(due, 'due') },
     }
   }
+  throw new UnavailableError('the sales book (it changes faster than it can be read)')
 }
 
 /** How far the log is in the book, and of which days it has entries. */
