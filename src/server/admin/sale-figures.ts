@@ -5,8 +5,9 @@ import { DAY_MS, HOUR_MS } from '../../protocol/duration.ts'
 export const RANGES = ['24h', '7d', '30d', 'all'] as const
 export type Range = (typeof RANGES)[number]
 
-/** Hours are kept for a month; days for ever. */
-const HOURS_KEPT = 32 * 24
+const QUARTER_MS = 6 * HOUR_MS
+/** Hours and quarters of a day are kept for a month; days for ever. */
+const KEPT_MS = 32 * DAY_MS
 const MAX_SAMPLES = 10_000
 
 export type Step = 'challenges' | 'paid' | 'delivered' | 'refunded'
@@ -54,21 +55,11 @@ export interface SaleFigures {
 }
 
 export function createSaleFigures(): SaleFigures {
-  const hours = new Map<number, Tally>()
-  const days = new Map<number, Tally>()
+  const hours = createUnits(HOUR_MS, KEPT_MS)
+  const quarters = createUnits(QUARTER_MS, KEPT_MS)
+  const days = createUnits(DAY_MS, Number.POSITIVE_INFINITY)
+  const all = [hours, quarters, days]
   const samples: Array<{ at: number; ms: number }> = []
-
-  function tallies(at: number): Tally[] {
-    const hour = Math.floor(at / HOUR_MS)
-    const day = Math.floor(at / DAY_MS)
-    if (!hours.has(hour)) hours.set(hour, newTally())
-    if (!days.has(day)) days.set(day, newTally())
-    if (hours.size > HOURS_KEPT) {
-      const oldest = Math.max(...hours.keys()) - HOURS_KEPT
-      for (const key of hours.keys()) if (key < oldest) hours.delete(key)
-    }
-    return [hours.get(hour) ?? newTally(), days.get(day)!]
-  }
 
   function earn(tally: Tally, { kind, itemId, amount, network }: Item, sign: 1 | -1): void {
     const micro = BigInt(sign) * BigInt(amount)
@@ -79,34 +70,64 @@ export function createSaleFigures(): SaleFigures {
 
   return {
     count(step, at, item) {
-      for (const tally of tallies(at)) {
+      for (const { tallyAt } of all) {
+        const tally = tallyAt(at)
         tally[step] += 1
         if (step === 'delivered' && item) earn(tally, item, 1)
       }
     },
     lose(at, item) {
-      for (const tally of tallies(at)) earn(tally, item, -1)
+      for (const { tallyAt } of all) earn(tallyAt(at), item, -1)
     },
     sample(at, ms) {
       samples.push({ at, ms })
       if (samples.length > MAX_SAMPLES) samples.splice(0, samples.length - MAX_SAMPLES)
     },
-    report: (range, nowMs) => reportOf(range, nowMs, hours, days, samples),
+    report: (range, nowMs) => {
+      const units = { '24h': hours, '7d': quarters, '30d': days, all: days }[range]
+      return reportOf(range, nowMs, units, samples)
+    },
     restore(storedDays, storedHours) {
-      for (const { day, tally } of storedDays) restoreOne(days, day, tally)
-      for (const { hour, tally } of storedHours.flatMap((one) => one.hours)) restoreOne(hours, hour, tally)
+      for (const { day, tally } of storedDays) restoreOne(days, day * DAY_MS, tally)
+      for (const { hour, tally } of storedHours.flatMap((one) => one.hours))
+        for (const units of [hours, quarters]) restoreOne(units, hour * HOUR_MS, tally)
     },
   }
 }
 
-function restoreOne(tallies: Map<number, Tally>, unit: number, stored: StoredTally): void {
+/** Sums of equally long times, the first of which begins with the epoch. */
+interface Units {
+  unitMs: number
+  tallies: Map<number, Tally>
+  tallyAt(at: number): Tally
+}
+
+function createUnits(unitMs: number, keptMs: number): Units {
+  const tallies = new Map<number, Tally>()
+  let newest = Number.NEGATIVE_INFINITY
+  return {
+    unitMs,
+    tallies,
+    tallyAt(at) {
+      const unit = Math.floor(at / unitMs)
+      const known = tallies.get(unit)
+      if (known) return known
+      const tally = newTally()
+      newest = Math.max(newest, unit)
+      const oldest = newest - keptMs / unitMs
+      // What is too old to be shown is counted for nobody.
+      if (unit < oldest) return tally
+      tallies.set(unit, tally)
+      for (const key of tallies.keys()) if (key < oldest) tallies.delete(key)
+      return tally
+    },
+  }
+}
+
+function restoreOne({ tallyAt }: Units, at: number, stored: StoredTally): void {
   const { challenges, paid, delivered, refunded, items } = stored
   // A day may have entries of the log, and nothing to count.
-  if (challenges + paid + delivered + refunded + items.length === 0) return
-  const tally = tallyOf(stored)
-  const counted = tallies.get(unit)
-  if (counted) merge(tally, counted)
-  tallies.set(unit, tally)
+  if (challenges + paid + delivered + refunded + items.length > 0) merge(tallyAt(at), tallyOf(stored))
 }
 
 function tallyOf({ challenges, paid, delivered, refunded, items, networks }: StoredTally): Tally {
@@ -119,31 +140,23 @@ function tallyOf({ challenges, paid, delivered, refunded, items, networks }: Sto
   }
 }
 
-/** Whole hours or days, in UTC, the current one included. */
+/** Whole hours, quarters or days, in UTC, the current one included. */
 function reportOf(
   range: Range,
   nowMs: number,
-  hours: ReadonlyMap<number, Tally>,
-  days: ReadonlyMap<number, Tally>,
+  { unitMs, tallies }: Units,
   samples: ReadonlyArray<{ at: number; ms: number }>,
 ) {
-  const hourly = range === '24h' || range === '7d'
-  const [unitMs, source] = hourly ? [HOUR_MS, hours] : [DAY_MS, days]
-  const width = range === '7d' ? 6 : 1
-  const last = Math.floor(nowMs / (unitMs * width)) * width
+  const last = Math.floor(nowMs / unitMs)
   const points = { '24h': 24, '7d': 28, '30d': 30, all: 0 }[range]
-  const first = range === 'all' ? Math.min(last, ...days.keys()) : last - (points - 1) * width
+  const first = range === 'all' ? Math.min(last, ...tallies.keys()) : last - (points - 1)
   const total = newTally()
   const series = []
-  for (let start = first; start <= last; start += width) {
-    const point = newTally()
-    for (let unit = start; unit < start + width; unit++) {
-      const tally = source.get(unit)
-      if (tally) merge(point, tally)
-    }
+  for (let unit = first; unit <= last; unit++) {
+    const point = tallies.get(unit) ?? newTally()
     merge(total, point)
     const { items: _items, networks: _networks, micro, ...steps } = point
-    series.push({ at: new Date(start * unitMs).toISOString(), ...steps, micro: micro.toString() })
+    series.push({ at: new Date(unit * unitMs).toISOString(), ...steps, micro: micro.toString() })
   }
   const { challenges, paid, delivered, refunded, micro } = total
   const perItem = dearestFirst(total.items)
