@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Store } from '../../ports.ts'
 import { dayOf, hourOf, spanOf, spansKey } from '../../rules/sales-book.ts'
 import type { LogEntry } from './follow-log.ts'
@@ -27,6 +28,8 @@ export async function* logBetween(
       if (found.length > 0) yield found
       if (page.length < PAGE) break
       after = page.at(-1)!.seq
+      // Payments go first: a page without anything wanted is followed by the next one.
+      await turn()
     }
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Dossier } from '../../backstage.ts'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { type CreditLot, lotOfSale, soldIn } from '../../rules/credit-lot.ts'
@@ -37,6 +38,8 @@ export async function* readLedger(store: LedgerStore): AsyncGenerator<LedgerEntr
         }),
       )
       for (const entry of entries) if (entry) yield entry
+      // Payments go first; see exportLog.
+      await turn()
     }
     if (page.length < PAGE) return
     afterSeq = page.at(-1)!.seq

@@ -9,6 +9,7 @@ import { createFakeClock } from '../../testing/fake-clock.ts'
 import { sampleRow } from '../../testing/store-rows.ts'
 import { exportSales } from './export-sales.ts'
 import { logBetween } from './log-between.ts'
+import { readLedger } from './read-ledger.ts'
 import { createSalesBook } from './sales-book.ts'
 import { loadBook } from './stored-book.ts'
 
@@ -220,4 +221,22 @@ test('a search for another text looks at the newest sales, and further back when
   expect(first).toMatchObject({ found: [], total: null })
   const second = await book.find({ q: 'r7', limit: 9, before: first.next! })
   expect(second).toMatchObject({ found: [{ challengeId: 'c7' }], next: null })
+})
+
+test('an export and a ledger let everything else run between every few sales', async () => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 600; number++)
+    for (const choice of [0, 1]) await happen(store, number, choice, NOW - DAY_MS)
+  for (const lines of [exportSales(store, 'csv'), readLedger(store)]) {
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns += 1
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    for await (const line of lines) expect(line).toBeTruthy()
+    isOver = true
+    expect(turns).toBeGreaterThanOrEqual(12)
+  }
 })
