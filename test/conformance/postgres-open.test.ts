@@ -32,6 +32,7 @@ describe('migrations', () => {
       { id: '4', name: 'lots' },
       { id: '5', name: 'credits' },
       { id: '6', name: 'webhooks' },
+      { id: '7', name: 'books' },
     ])
     expect(await stores[0]!.commit({ puts: [put('a')] })).toEqual({ kind: 'applied' })
     expect((await stores[7]!.get('requests', ['a']))[0]?.version).toBe(1)

@@ -71,6 +71,8 @@ export function createSalesBook(
   let floor = 0
   /** Challenges without an entry since the last one that was read. */
   let further = 0
+  /** Unpaid ones that came since the log was last read: which of its entries are older is not known yet. */
+  let unplaced: Sale[] = []
   let total = 0
   let pass: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -164,6 +166,7 @@ export function createSalesBook(
     if (known) addTo(known.state, -1)
     else {
       unpaid.set(row.key, sale)
+      unplaced.push(sale)
       figures.count('challenges', row.createdAt, undefined)
       for (const [id, { state }] of unpaid) {
         if (unpaid.size <= KEPT_UNPAID) break
@@ -173,6 +176,21 @@ export function createSalesBook(
     }
     updateSale(sale, row)
     addTo(sale.state, 1)
+  }
+
+  /** Unpaid ones that came before this entry, and after the one before it. */
+  function placeBefore({ seq, at }: LogEntry): void {
+    const later = unplaced.findIndex(({ row }) => (row?.createdAt ?? 0) >= at)
+    const sooner = unplaced.splice(0, later === -1 ? unplaced.length : later)
+    for (const [index, sale] of sooner.entries())
+      if (unpaid.has(sale.challengeId)) sale.place = Math.max(sale.place, placeOf(seq - 1, index + 1))
+  }
+
+  /** Unpaid ones that came after all that was read. */
+  function placeLast(seq: number): void {
+    for (const sale of unplaced)
+      if (unpaid.has(sale.challengeId)) sale.place = Math.max(sale.place, placeOf(seq, ++further))
+    unplaced = []
   }
 
   function forgetOldest(): void {
@@ -198,6 +216,7 @@ export function createSalesBook(
     const rows = ids.length === 0 ? [] : await store.get('challenges', ids)
     const byId = new Map(rows.flatMap((row): Array<[string, ChallengeRow]> => (row ? [[row.key, row]] : [])))
     for (const entry of entries) {
+      placeBefore(entry)
       if (isUnpaid(entry)) continue
       const row = byId.get(entry.challengeId)
       if (!creditsLog && entry.seq > booked) credits.note(entry)
@@ -205,6 +224,7 @@ export function createSalesBook(
       if (row) updateSale(sale, row)
       move(sale, entry)
     }
+    if (!more) placeLast(log.position())
     forgetOldest()
     if (ids.length > 0) for (const listener of watchers) listener(ids)
     return more
