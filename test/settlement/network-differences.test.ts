@@ -133,7 +133,8 @@ test('a node that hides the newest blocks and their logs is left out, so that no
     }
     const { key, hash } = await settle(usual, 14)
     await dev.client.waitForTransactionReceipt({ hash })
-    await dev.mine(10)
+    // More than ten seconds of this network.
+    await dev.mine(60)
     const network = { ...usual, rpcUrls: [lagging.url, good.url] }
     const leftOut: string[] = []
     const rpc = createRpcPool(network, undefined, { onLeftOut: (host) => leftOut.push(host) })
