@@ -31,8 +31,10 @@ function kindOf(value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.startsWith('{')) return kindOf(JSON.parse(value))
   return value
-    .replace(/0x[0-9a-f]+/g, (hex) => (hex.length > 150 ? '<bytes>' : `<${hex.length} of hex>`))
+    // Random text first: it may look like hex.
     .replace(/(http|req)-[\w-]{22,}/g, '<$1 id>')
+    .replace(/[\w-]{20,}\.[\w-]{20,}\.[\w-]{20,}/g, '<jws>')
+    .replace(/0x[0-9a-f]+/g, (hex) => (hex.length > 150 ? '<bytes>' : `<${hex.length} of hex>`))
     .replace(/\b[0-9a-f]{64}\b/g, '<digest>')
     .replace(/[\w-]{60,}/g, '<base64>')
     .replace(/[0-9]+/g, '#')
@@ -50,8 +52,9 @@ function kindsIn(dataDir: string) {
   const entries = all('SELECT * FROM audit ORDER BY seq')
   const ids = [...new Set(entries.map(({ challenge_id }) => challenge_id))]
   const logs = ids.map((id) => entries.filter(({ challenge_id }) => challenge_id === id))
-  // Each as text: of a list, only which kinds there are would count.
-  const log = distinct(logs.map((one) => one.map((entry) => JSON.stringify(kindOf(entry))).join('\n')))
+  const log = [
+    ...new Set(logs.map((one) => one.map((entry) => JSON.stringify(kindOf(entry))).join('\n'))),
+  ].sort()
   database.close()
   return { ...Object.fromEntries(tables), log }
 }
