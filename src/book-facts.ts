@@ -69,4 +69,5 @@ export interface BookDue {
   owed?: string
 }
 
+/** A row of the sales book. */
 export type BookRow = RowBase & (BookHead | BookDay | BookSpans | BookHours | BookTerm | BookPage | BookDue)
