@@ -70,4 +70,5 @@ export interface BookDue {
 }
 
 /** A row of the sales book. */
+/** A row of the sales book. */
 export type BookRow = RowBase & (BookHead | BookDay | BookSpans | BookHours | BookTerm | BookPage | BookDue)

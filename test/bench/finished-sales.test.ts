@@ -30,14 +30,16 @@ function kindOf(value: unknown): unknown {
   if (typeof value === 'number') return 'number'
   if (typeof value !== 'string') return value
   if (value.startsWith('{')) return kindOf(JSON.parse(value))
-  return value
-    // Random text first: it may look like hex.
-    .replace(/(http|req)-[\w-]{22,}/g, '<$1 id>')
-    .replace(/[\w-]{20,}\.[\w-]{20,}\.[\w-]{20,}/g, '<jws>')
-    .replace(/0x[0-9a-f]+/g, (hex) => (hex.length > 150 ? '<bytes>' : `<${hex.length} of hex>`))
-    .replace(/\b[0-9a-f]{64}\b/g, '<digest>')
-    .replace(/[\w-]{60,}/g, '<base64>')
-    .replace(/[0-9]+/g, '#')
+  return (
+    value
+      // Random text first: it may look like hex.
+      .replace(/(http|req)-[\w-]{22,}/g, '<$1 id>')
+      .replace(/[\w-]{20,}\.[\w-]{20,}\.[\w-]{20,}/g, '<jws>')
+      .replace(/0x[0-9a-f]+/g, (hex) => (hex.length > 150 ? '<bytes>' : `<${hex.length} of hex>`))
+      .replace(/\b[0-9a-f]{64}\b/g, '<digest>')
+      .replace(/[\w-]{60,}/g, '<base64>')
+      .replace(/[0-9]+/g, '#')
+  )
 }
 
 /** The kinds of rows of each table, and what the log says of a sale. */
