@@ -65,8 +65,8 @@ describe('limits of a public port (attack 33)', () => {
   })
 
   test('a limit that is raised while the server runs applies to the next slow body', async () => {
-    let limitMs = 150
-    const { port } = await serve(echo, { requestTimeoutMs: () => limitMs, headersTimeoutMs: 100 })
+    let limitMs = 1_000
+    const { port } = await serve(echo, { requestTimeoutMs: () => limitMs, headersTimeoutMs: 800 })
     const post = 'POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 4\r\n\r\n'
     const cut = await dial(port)
     cut.socket.write(`${post}ab`)
@@ -75,7 +75,7 @@ describe('limits of a public port (attack 33)', () => {
     limitMs = 60_000
     const slow = await dial(port)
     slow.socket.write(`${post}ab`)
-    await new Promise((turn) => setTimeout(turn, 400))
+    await new Promise((turn) => setTimeout(turn, 2_000))
     slow.socket.write('cd')
     await slow.ended
     expect(slow.received()).toMatch(/^HTTP\/1\.1 200 .*abcd/s)
