@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { configFilePath } from '../config/config-file.ts'
-import { parseSecretKeys } from '../delivery/secret-keys.ts'
+import { haveSameId, parseSecretKeys } from '../delivery/secret-keys.ts'
 import { ConfigError } from '../errors.ts'
 import { type BackupFiles, openBackup, refuseForeign, takeClosedStore } from '../stores/sql/backup-file.ts'
 import { syncFolder } from '../sync-folder.ts'
@@ -53,7 +53,7 @@ export async function restore(terminal: Terminal, args: RestoreArgs): Promise<Re
     const { note, files } = openBackup(draft, file)
     flush(draft)
     const kept = [
-      ...placeSecretKey(dataDir, files),
+      ...placeSecretKey(dataDir, files, stamp),
       ...placeConfig(dataDir, files, args.withConfig, stamp),
       ...(replaces ? keepStore(path, stamp) : []),
     ]
@@ -111,24 +111,31 @@ function keepStore(path: string, stamp: string): string[] {
   return [kept]
 }
 
-/** Keys are only ever added: what was sealed or signed since the backup stays readable, and so does what is in it. */
-function placeSecretKey(dataDir: string, files: BackupFiles): string[] {
+/**
+ * Keys are added: what was sealed or signed since the backup stays readable, and so does what is in it. One pair in 256 has the
+ * same key id and cannot be used together; then the key of the backup takes the other's place, which is kept beside it.
+ */
+function placeSecretKey(dataDir: string, files: BackupFiles, stamp: string): string[] {
   const path = join(dataDir, SECRET_KEY_FILE)
-  const listOf = (text: string) =>
-    text
-      .trim()
-      .split(',')
-      .map((key) => key.trim())
   const restored = files[SECRET_KEY_FILE]
   if (restored === undefined) return []
-  const present = existsSync(path) ? listOf(readFileSync(path, 'utf8')) : []
-  const added = listOf(restored).filter((key) => !present.includes(key))
+  const present = existsSync(path) ? keysIn(readFileSync(path, 'utf8')) : []
+  const added = keysIn(restored).filter((key) => !present.includes(key))
   if (added.length === 0) return []
-  const list = [...present, ...added].join(',')
+  const stay = present.filter((key) => !added.some((other) => haveSameId(key, other)))
+  const list = [...stay, ...added].join(',')
   parseSecretKeys(list, path)
+  const kept = stay.length < present.length ? [`${path}.before-restore-${stamp}`] : []
+  for (const name of kept) linkSync(path, name)
   replace(path, `${list}\n`)
-  return []
+  return kept
 }
+
+const keysIn = (list: string): string[] =>
+  list
+    .trim()
+    .split(',')
+    .map((key) => key.trim())
 
 function placeConfig(dataDir: string, files: BackupFiles, withConfig: boolean, stamp: string): string[] {
   const kept: string[] = []

@@ -13,6 +13,7 @@ import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cli } from '../../test/e2e/cli-terminal.ts'
 import { readOrGenerateSecret } from '../delivery/generate-secret.ts'
+import { haveSameId } from '../delivery/secret-keys.ts'
 import { openSqliteStore } from '../stores/sql/sqlite.ts'
 
 let folder: string
@@ -40,6 +41,14 @@ async function makeStore(entries: number): Promise<void> {
   for (let n = 0; n < entries; n++) await store.commit({ puts: [], audit: [entry(n)] })
   await store.close()
   readOrGenerateSecret(dataDir)
+}
+
+/** A key that has the same key id as this one, or another. */
+function findKey(older: string, same: boolean): string {
+  for (let n = 0; ; n++) {
+    const candidate = `${n}`.padStart(64, '0')
+    if (haveSameId(older, candidate) === same) return candidate
+  }
 }
 
 async function entriesIn(folderOfStore: string): Promise<number> {
@@ -98,7 +107,8 @@ test('a store is replaced only by --force, is kept, and keys are added to those 
   const older = readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()
   rmSync(dataDir, { recursive: true })
   await makeStore(5)
-  const newer = readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()
+  const newer = findKey(older, false)
+  writeFileSync(join(dataDir, 'secret-key'), newer)
   const refused = await cli(env, 'restore', file)
   expect(refused.errors).toMatch(/paystile\.db exists; --force replaces it and keeps it/)
   expect(await entriesIn(dataDir)).toBe(5)
@@ -110,6 +120,20 @@ test('a store is replaced only by --force, is kept, and keys are added to those 
   expect(kept).toHaveLength(1)
   copyFileSync(join(dataDir, kept[0]!), path())
   expect(await entriesIn(dataDir)).toBe(5)
+})
+
+test('a key of the backup takes the place of one with the same key id, which is kept', async () => {
+  await makeStore(2)
+  await cli(env, 'backup', file)
+  const older = readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()
+  const newer = findKey(older, true)
+  writeFileSync(join(dataDir, 'secret-key'), `${newer}\n`)
+  const done = await cli(env, 'restore', file, '--force')
+  expect(done, done.errors).toMatchObject({ code: 0 })
+  expect(readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()).toBe(older)
+  const kept = readdirSync(dataDir).find((name) => name.startsWith('secret-key.before-restore'))!
+  expect(readFileSync(join(dataDir, kept), 'utf8').trim()).toBe(newer)
+  expect(done.output).toContain(kept)
 })
 
 test('config.json stays unless it is asked for', async () => {

@@ -45,7 +45,7 @@ export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKe
       key: derive(secret, 'sealing', 32),
     })),
     ids: secrets.map((secret) => ({
-      id: derive(secret, 'challenge-key-id', 1).readUInt8(),
+      id: idOf(secret),
       key: derive(secret, 'challenge-id', 32),
     })),
     webhooks: secrets.map((secret) => derive(secret, 'webhooks', 32)),
@@ -62,6 +62,15 @@ export function parseSecretKeys(list: string, name = 'SVC_SECRET_KEY'): SecretKe
     ])
   }
   return keys
+}
+
+/** Two such secrets cannot be in one list. */
+export function haveSameId(secret: string, other: string): boolean {
+  return idOf(secret) === idOf(other)
+}
+
+function idOf(secret: string): number {
+  return derive(secret, 'challenge-key-id', 1).readUInt8()
 }
 
 function derive(secret: string, purpose: string, bytes: number): Buffer {

@@ -98,7 +98,7 @@ export interface RoutesWorld {
 export async function startRoutesWorld(
   settings: Pick<
     NonNullable<Parameters<typeof startWorld>[0]>,
-    'strategy' | 'store' | 'options' | 'instruments' | 'serve'
+    'strategy' | 'store' | 'options' | 'instruments' | 'serve' | 'proxied'
   > = {},
 ): Promise<RoutesWorld> {
   const backend = await startBackend()

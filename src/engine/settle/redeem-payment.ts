@@ -180,7 +180,7 @@ async function settle(
     if (sent.later && core.clock.now() < deadline) {
       redemption.place.leave()
       redemption.place = undefined
-      await core.clock.sleep(core.config.storePollMs * 2 ** Math.min(round, LONGEST_PAUSE))
+      await core.clock.sleep(pauseBefore(core, round + 1))
       return undefined
     }
     if (countsAsFailure(sent.error)) redemption.place.fail()
@@ -216,6 +216,12 @@ async function whyUnsettled({ rails }: Core, rail: OpenRail): Promise<string | u
   const reason = await rail.settlement.unavailable()
   if (reason) rails.standing.refused(rail, reason)
   return reason
+}
+
+/** Of a random length: payments that were refused together, each for the sake of the others, come back one by one. */
+function pauseBefore({ config, random }: Core, round: number): number {
+  const longest = config.storePollMs * 2 ** Math.min(round, LONGEST_PAUSE)
+  return (longest * (random.bytes(1)[0]! + 1)) / 256
 }
 
 /** Errors that are not the payer's fault do not count against it. */
