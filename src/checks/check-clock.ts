@@ -1,7 +1,7 @@
 import { createChainClient } from '../chain/chain-client.ts'
 import { durationWords } from '../protocol/duration.ts'
 import { type CheckPlace, ofNetwork } from './check-place.ts'
-import type { Check, Finding } from './run-checks.ts'
+import { type Check, eachWithin, type Finding } from './run-checks.ts'
 
 const FIX = 'Let the machine set its clock by NTP.'
 /** `Date` is in whole seconds, and an answer takes time. */
@@ -19,7 +19,7 @@ export function checkClock(urls: readonly string[], now: () => number = Date.now
     fix: 'Compare the clock by hand: date -u',
     silence: 'warn',
     async run(limitMs) {
-      const asked = await Promise.allSettled(urls.map((url) => skewOf(url, limitMs, now)))
+      const asked = await Promise.allSettled(urls.map((url) => skewOf(url, eachWithin(limitMs), now)))
       const skews = asked.flatMap((one) => (one.status === 'fulfilled' && one.value ? [one.value] : []))
       const [nearest] = skews.sort((a, b) => Math.abs(a.seconds) - Math.abs(b.seconds))
       if (!nearest) return [{ name, level: 'ok', message: 'no server that was asked tells the time' }]

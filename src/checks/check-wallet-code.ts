@@ -1,7 +1,7 @@
 import { hasCode } from '../chain/read-domain.ts'
 import type { Address } from '../protocol/hex.ts'
 import { type CheckPlace, nodesOf } from './check-place.ts'
-import type { Check, Finding } from './run-checks.ts'
+import { type Check, eachWithin, type Finding } from './run-checks.ts'
 
 interface PaidPlace {
   place: CheckPlace
@@ -21,7 +21,7 @@ export function checkWalletCode(paid: readonly PaidPlace[]): Check[] {
     return [
       {
         name,
-        asks: 'the RPCs, asked whether the wallet is a contract,',
+        asks: 'the question whether the wallet is a contract',
         fix: `Fix ${places.map(({ labels }) => labels.rpcUrl).join(', ')} first.`,
         silence: 'warn',
         run: (limitMs) => compare(address, places, limitMs),
@@ -32,7 +32,7 @@ export function checkWalletCode(paid: readonly PaidPlace[]): Check[] {
 
 async function compare(address: Address, places: readonly CheckPlace[], limitMs: number): Promise<Finding[]> {
   const asked = await Promise.allSettled(
-    places.map(({ network }) => hasCode(nodesOf(network, limitMs), address)),
+    places.map(({ network }) => hasCode(nodesOf(network, eachWithin(limitMs)), address)),
   )
   const where = (wanted: boolean) =>
     places.filter((_place, index) => {

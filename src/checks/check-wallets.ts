@@ -82,7 +82,7 @@ export function checkSellerWallet(address: Address, place: CheckPlace): Check {
     silence: 'warn',
     async run(limitMs) {
       const held = await heldBy(address, network, limitMs)
-      return [{ name, level: 'ok', message: `holds ${money(held, network)} on ${network.id}` }]
+      return [{ name, level: 'ok', message: `holds ${money(held, network)} on ${network.name}` }]
     },
   }
 }

@@ -44,8 +44,8 @@ describe('live checks of several networks', () => {
       expect.arrayContaining([
         expect.stringMatching(/^RPC_URL_84532: the RPC of Base Sepolia at /),
         expect.stringMatching(/^RPC_URL_421614: the RPC of Arbitrum Sepolia at /),
-        expect.stringMatching(/^SVC_WALLET_ADDRESS: holds .* on eip155:84532$/),
-        expect.stringMatching(/^SVC_WALLET_ADDRESS: holds .* on eip155:421614$/),
+        expect.stringMatching(/^SVC_WALLET_ADDRESS: holds .* on Base Sepolia$/),
+        expect.stringMatching(/^SVC_WALLET_ADDRESS: holds .* on Arbitrum Sepolia$/),
         expect.stringMatching(/^GAS_WALLET_PRIVATE_KEY: .* ETH on Arbitrum Sepolia/),
         expect.stringMatching(/^REFUND_WALLET_PRIVATE_KEY: .* for refunds on Arbitrum Sepolia$/),
         'clock: the clock fits the chain of Arbitrum Sepolia',
@@ -104,6 +104,27 @@ describe('live checks of several networks', () => {
     const own = { 421614: { walletAddress: base.account(0).address } }
     expect(errors(await look(own, { walletAddress }))).toEqual([])
   })
+})
+
+test('a node that says nothing is told for its own network only', async () => {
+  const silent = createServer(() => undefined)
+  await new Promise<void>((listening) => silent.listen(0, '127.0.0.1', listening))
+  const { port } = silent.address() as AddressInfo
+  const options = optionsOf(
+    { 421614: { rpcUrl: `http://127.0.0.1:${port}` } },
+    { plans: [{ planId: 'basic', unitAmount: '$1.00' }], tokenSecret: 'x'.repeat(32) },
+  )
+  const checks = [...liveChecks(options), ...standingChecks(resolveConfig(options), '.')]
+  const findings = await runChecks(checks, 1_500).finally(() => {
+    silent.close()
+    silent.closeAllConnections()
+  })
+  const bad = findings.filter(({ level }) => level !== 'ok')
+  expect(about(bad, 'RPC_URL_421614').map(({ level }) => level)).toEqual(['error'])
+  for (const { message, fix } of bad) {
+    expect(message).toContain('Arbitrum Sepolia')
+    expect(fix).not.toContain('84532')
+  }
 })
 
 test('standing checks ask every RPC of every network how fresh it is', async () => {
