@@ -39,7 +39,7 @@ interface Parts {
 }
 
 /** A chain that does not answer must not hold up the boot for longer than this. */
-const CONNECT_MS = 3_000
+const CONNECT_MS = 2_000
 
 /**
  * Called before the store is opened: a token whose domain differs from the table would refuse every signature. What
