@@ -22,8 +22,8 @@ import { createRecordedStore, type RecordedStore } from './ports/recorded-store.
 import { simX402 } from './rails.ts'
 import { createScheduler } from './scheduler.ts'
 import { ID_KEY } from './secrets.ts'
-import type { Storm } from './storms.ts'
-import { drawWeather, sellsMetered, type Weather } from './weather.ts'
+
+import { drawWeather, type Storm, sellsMetered, type Weather } from './weather.ts'
 import {
   ALONE_GAS,
   createWorld,

@@ -134,7 +134,7 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
   },
   {
     name: 'streams: what was never paid is forgiven',
-    storm: streamed,
+    storm: 'answers that are read and never paid',
     file: 'engine/metered/stream-call',
     from: "await settleHolds(core, streamed, 'spent')",
     to: "await settleHolds(core, streamed, 'returned')",

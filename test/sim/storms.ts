@@ -1,13 +1,7 @@
-import type { Weather } from './weather.ts'
+import { METERED_STORMS } from './metered-storms.ts'
+import type { NamedStorm } from './weather.ts'
 
-/** What is fixed of a history's weather; the rest is drawn. */
-export type Storm = Partial<Omit<Weather, 'config'>> & { config?: Partial<Weather['config']> }
-
-/**
- * Weather in which bugs were once found, or that a random draw does not have: it is visited on purpose. `counts`: what
- * must happen in it about once per history, or it would prove nothing.
- */
-export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: string }> = [
+export const STORMS: readonly NamedStorm[] = [
   {
     name: 'nodes that lag further behind than finality',
     weather: { stale: 0.4, maxStaleBlocks: 60, finalityBlocks: 15, reorg: 0.06, maxReorgDepth: 8 },
@@ -250,101 +244,5 @@ export const STORMS: ReadonlyArray<{ name: string; weather: Storm; counts?: stri
       buyers: 4,
     },
   },
-  {
-    name: 'metered calls, and payers that take back what they signed',
-    counts: 'permits settled',
-    weather: {
-      cast: [
-        'meters',
-        'meters',
-        'replays',
-        'meters-many',
-        'drops',
-        'empties',
-        'invalidates',
-        'meter-thief',
-        'tampers-permit',
-        'shows-settled',
-      ],
-      strategy: 'gas-wallet',
-      metered: 1,
-      rush: false,
-      team: false,
-      buyers: 4,
-      deliveryFails: 0.2,
-      horizonMs: 300_000,
-      config: { challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000 },
-    },
-  },
-  {
-    name: 'metered calls, in blocks that go away',
-    counts: 'permits settled',
-    weather: {
-      cast: ['meters', 'replays', 'meters-many', 'drops'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      rush: false,
-      team: false,
-      buyers: 4,
-      deliveryFails: 0,
-      outages: 0,
-      feeSpikes: true,
-      inclusion: 0.3,
-      reorg: 0.1,
-      maxReorgDepth: 20,
-      finalityBlocks: 20,
-      blockMs: 1_000,
-      horizonMs: 300_000,
-      config: { challengeTtlMs: 300_000, jobIntervalMs: 4_000 },
-    },
-  },
-  {
-    name: 'answers that go out before they are paid',
-    counts: 'streamed answers',
-    weather: {
-      cast: ['streams', 'streams', 'meters', 'drops', 'empties'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      streams: true,
-      chains: 1,
-      rush: false,
-      team: false,
-      buyers: 4,
-      deliveryFails: 0.2,
-      maxSkewMs: 0,
-      outages: 0,
-      finalityBlocks: 4,
-      blockMs: 1_000,
-      horizonMs: 300_000,
-      config: {
-        ...{ challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
-      },
-    },
-  },
-  {
-    name: 'metered calls that fail on purpose, many at once',
-    counts: 'failed metered calls',
-    weather: {
-      cast: ['meters-many', 'meters-many', 'drops'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      chains: 1,
-      rush: false,
-      team: false,
-      buyers: 3,
-      deliveryFails: 0.9,
-      crash: 0,
-      rejected: 0,
-      lostAnswer: 0,
-      stops: 0,
-      outages: 0,
-      stale: 0,
-      reorg: 0,
-      phantoms: 0,
-      maxSkewMs: 0,
-      maxLatencyMs: 200,
-      horizonMs: 300_000,
-      config: { challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000 },
-    },
-  },
+  ...METERED_STORMS,
 ]

@@ -168,3 +168,16 @@ export function drawWeather({
 export function sellsMetered({ metered, strategy }: Pick<Weather, 'metered' | 'strategy'>): boolean {
   return metered > 0 && strategy === 'gas-wallet'
 }
+
+/** What is fixed of a history's weather; the rest is drawn. */
+export type Storm = Partial<Omit<Weather, 'config'>> & { config?: Partial<Weather['config']> }
+
+/**
+ * Weather in which bugs were once found, or that a random draw does not have: it is visited on purpose. `counts`: what
+ * must happen in it about once per history, or it would prove nothing.
+ */
+export interface NamedStorm {
+  name: string
+  weather: Storm
+  counts?: string
+}

@@ -24,6 +24,7 @@ import {
   emptyWallet,
   invalidateNonce,
   meterHonestly,
+  readUnpaid,
   replayManyTimes,
   showSettlements,
   stealMetered,
@@ -136,6 +137,9 @@ function meterRoles(): Role[] {
   ]
 }
 
+/** Who comes only where a storm's cast names it. */
+const INVITED: readonly Role[] = [{ honest: false, speaksMpp: false, kind: 'reads-unpaid', act: readUnpaid }]
+
 /** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */
 const X402_ONLY = ['tampers', 'one-for-two', 'other-chain', 'thief', 'transfers', 'one-proof', 'claims']
 
@@ -167,7 +171,7 @@ export function drawCrowd(world: World): Crowd {
   const metered = meterRoles()
   const cast = weather.cast ?? (weather.rush ? RUSHING : undefined)
   const roles = cast
-    ? [...all, ...later, ...spenders, ...metered].filter(({ kind }) => cast.includes(kind))
+    ? [...all, ...later, ...spenders, ...metered, ...INVITED].filter(({ kind }) => cast.includes(kind))
     : all
   const teamPlan = dice.pick(PLANS).planId
   function add(role: Role, own: Dice): void {
@@ -229,6 +233,7 @@ export function drawCrowd(world: World): Crowd {
 
 /** Most approve without a limit; who makes many calls at once has approved a few. */
 function drawAllowance(dice: Dice, { kind }: Role): bigint {
+  if (kind === 'reads-unpaid') return UNLIMITED
   if (kind === 'meters-many') return METERED_MAX * BigInt(dice.int(1, 3)) + BigInt(dice.int(0, 1_000_000))
   return dice.pick([UNLIMITED, UNLIMITED, UNLIMITED, 20_000_000n, METERED_MAX, 0n])
 }

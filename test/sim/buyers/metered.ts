@@ -58,6 +58,27 @@ export async function callAgain(shop: Shop, buyer: Buyer): Promise<void> {
   await callMeteredAtOnce(shop, buyer)
 }
 
+/** Pays once, and when that is final reads two answers without paying: it takes its allowance back while they go out. */
+export async function readUnpaid(shop: Shop, buyer: Buyer): Promise<void> {
+  const { streamDice: dice, scheduler, weather } = shop.world
+  const call = async (topic: string): Promise<void> => {
+    const one = { ...buyer, name: `${buyer.name}-${topic}`, requestId: undefined }
+    sellMetered(one, `slow-${one.name}`)
+    const terms = await askTerms(shop, one)
+    if (!terms) return
+    const payment = sign(shop, one, terms, { validSeconds: 120 })
+    if (topic !== 'first') {
+      const drop = (): void =>
+        void chainOf(shop, payment).send([{ kind: 'approve', owner: buyer.address, amount: 0n }])
+      scheduler.after(dice.int(0, 3_000), drop, true)
+    }
+    await payUntilKnown(shop, one, payment, 4)
+  }
+  await call('first')
+  await scheduler.sleep(weather.blockMs * weather.finalityBlocks + dice.int(5_000, 20_000))
+  await Promise.all([call('second'), call('third')])
+}
+
 /** Pays, and takes back on the chain what it promised: before, meanwhile or after. */
 function meddler(meddle: (shop: Shop, buyer: Buyer, payment: WirePayment) => void) {
   return async (shop: Shop, buyer: Buyer): Promise<void> => {

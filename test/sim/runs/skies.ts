@@ -1,4 +1,5 @@
-import { STORMS, type Storm } from '../storms.ts'
+import { STORMS } from '../storms.ts'
+import type { Storm } from '../weather.ts'
 
 /** Which weather the histories of a run have: drawn, of one storm (its number, from 1), or of every storm by turns. */
 export type Skies = 'drawn' | 'all' | number
