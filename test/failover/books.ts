@@ -86,10 +86,9 @@ async function replay(shop: Shop, { body, headers, token, refund, unknown }: Pur
 /** What each buyer has paid, net of refunds, must be the price of what the store says it has, and what it does not know. */
 async function compareMoney(shop: Shop, purchases: readonly Purchase[], known: readonly Purchase[]) {
   const { chain } = shop
-  const seller = chain.account(0).address
   const { found, orphans, returned } = await reconcile(shop)
   const faults = found.map(({ kind, message }) => `reconcile: ${kind}: ${message}`)
-  const incoming = await chain.transfersTo(seller)
+  const incoming = (await Promise.all(shop.sellers.map((seller) => chain.transfersTo(seller)))).flat()
   for (const address of new Set(purchases.map(({ buyer }) => buyer.address))) {
     const back = (await chain.transfersTo(address)).filter(({ from }) =>
       shop.refundWallets.some((wallet) => same(from, wallet)),

@@ -3,6 +3,7 @@ import { redisFailover, redisLoss } from './redis-failover.ts'
 import { restore } from './restore.ts'
 import { rotation } from './rotation.ts'
 import { FULL, lineOf, type Scenario, SMALL } from './scenario.ts'
+import { secretRotation } from './secret-rotation.ts'
 import { tokenRotation } from './token-rotation.ts'
 import { upgrade } from './upgrade.ts'
 
@@ -13,6 +14,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'redis-loss': redisLoss,
   restore,
   rotation,
+  'secret-rotation': secretRotation,
   'token-rotation': tokenRotation,
   upgrade,
 }

@@ -1,3 +1,4 @@
+import type { Address } from '../../src/protocol/hex.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { serve } from '../crash/outside.ts'
 import { type Answer, answerOf, freePort } from '../e2e/world.ts'
@@ -13,6 +14,8 @@ export interface Shop {
   /** What every instance is started with, and what commands are run with. A scenario changes it between starts. */
   env: Record<string, string>
   instances: Instance[]
+  /** Whose balance the payments go to: one wallet, until a scenario replaces it. */
+  sellers: Address[]
   /** Who pays refunds: the seller, until a scenario adds another wallet. */
   refundWallets: string[]
   /** What the token API accepts of the gateway; empty: everything. */
@@ -55,6 +58,7 @@ export async function openShop(store: Record<string, string>): Promise<Shop> {
     chain,
     env,
     instances,
+    sellers: [chain.account(0).address],
     refundWallets: [chain.account(0).address],
     tokenSecrets,
     async open(program) {
