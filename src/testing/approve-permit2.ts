@@ -10,6 +10,5 @@ export async function approvePermit2(chain: DevChain, owner: DevAccount, micro =
     ...{ account: owner.account, address: chain.usdc, abi: usdcAbi },
     ...{ functionName: 'approve', args: [PERMIT2_ADDRESS, micro] },
   })
-  while (!(await chain.client.getTransactionReceipt({ hash }).catch(() => undefined)))
-    await new Promise((turn) => setTimeout(turn, 5))
+  await chain.client.waitForTransactionReceipt({ hash })
 }

@@ -14,6 +14,7 @@ import {
   walletActions,
 } from 'viem'
 import { NETWORKS } from '../protocol/networks.ts'
+import { waitForReceipt } from './wait-for-receipt.ts'
 
 /** Where USDC lives on the networks that the gateway knows, by chain id. */
 export const USDC_ADDRESSES: Readonly<Record<number, Address>> = Object.fromEntries(
@@ -56,4 +57,8 @@ export function createDevClient(chainId: number, rpcUrl: string): DevClient {
   })
     .extend(publicActions)
     .extend(walletActions)
+    .extend((client) => ({
+      waitForTransactionReceipt: (query: Parameters<typeof waitForReceipt>[1]) =>
+        waitForReceipt(client, query),
+    })) as DevClient
 }

@@ -2,6 +2,7 @@ import { createWalletClient, type Hex, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { DevChain } from './dev-chain.ts'
 import { defineDevChain } from './dev-client.ts'
+import { waitForReceipt } from './wait-for-receipt.ts'
 
 /**
  * The official facilitator on these dev chains, without its HTTP server. Calls `onBroadcast` with each authorization that
@@ -53,7 +54,7 @@ async function createSender(chain: DevChain, privateKey: Hex, onBroadcast: (nonc
       verifyTypedData: (data) => client.verifyTypedData(data as Parameters<typeof client.verifyTypedData>[0]),
       getCode: (query) => client.getCode(query),
       sendTransaction: (transaction) => inTurn(() => client.sendTransaction(transaction)),
-      waitForTransactionReceipt: (query) => client.waitForTransactionReceipt(query),
+      waitForTransactionReceipt: (query) => waitForReceipt(client, query),
       async writeContract(call) {
         const hash = await inTurn(() =>
           client.writeContract(call as Parameters<typeof client.writeContract>[0]),
