@@ -111,7 +111,9 @@ const sum = (list: ReadonlyArray<{ value: bigint }>) => list.reduce((all, { valu
 async function reconcile(shop: Shop) {
   const { output, errors } = await cliProcess(shop.env, 'reconcile', '--json')
   if (output === '') throw new Error(`reconcile said nothing: ${errors}`)
-  const { found } = JSON.parse(output) as { found: Discrepancy[] }
+  const { found } = JSON.parse(output) as { found?: Discrepancy[] }
+  // It could not compare, for example while the store is busy: it is asked again.
+  if (!found) return { found: [{ kind: 'unanswered', message: output }], orphans: [], returned: 0 }
   const unknown = found.filter(({ challengeId }) => challengeId === null)
   const payerOf = ({ message }: Discrepancy) => /^0x[0-9a-f]{40}/i.exec(message)?.[0] ?? message
   return {
