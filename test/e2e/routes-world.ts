@@ -60,7 +60,10 @@ export function sunny({ url }: Seen, response: ServerResponse): void {
 }
 
 /** As docs/routes.md tells sellers to do it. */
-export function signatureIsGood({ method, url, headers }: Seen): boolean {
+export function signatureIsGood(
+  { method, url, headers }: Omit<Seen, 'body'>,
+  secret = PROXY_SECRET,
+): boolean {
   const { t = '', v1 = '' } = Object.fromEntries(
     String(headers['x-svc-signature'])
       .split(',')
@@ -68,7 +71,7 @@ export function signatureIsGood({ method, url, headers }: Seen): boolean {
   )
   if (Math.abs(Date.now() / 1000 - Number(t)) > 300) return false
   const text = [t, method, url, headers['x-svc-challenge-id'], headers['x-svc-tx-hash']].join('.')
-  const expected = createHmac('sha256', PROXY_SECRET).update(text).digest()
+  const expected = createHmac('sha256', secret).update(text).digest()
   const given = Buffer.from(v1, 'hex')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }

@@ -1,10 +1,9 @@
-import { createHmac } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { paymentHeader, signAuthorization } from '../../src/testing/index.ts'
 import { type Outside, serve } from '../crash/outside.ts'
+import { signatureIsGood } from '../e2e/routes-world.ts'
 import { PRICE, type Shop } from './shop.ts'
 
 export const CALL_PATH = '/ping'
@@ -12,17 +11,11 @@ export const CALL_PATH = '/ping'
 /** The seller's API: accepts calls that are signed with one of these secrets, and answers with its name. */
 export function startSignedBackend(secrets: Readonly<Record<string, string>>): Promise<Outside> {
   return serve(async ({ method = '', url = '', headers }, _body, response) => {
-    const name = Object.keys(secrets).find((one) => isSignedWith(secrets[one]!, method, url, headers))
+    const name = Object.keys(secrets).find((one) => signatureIsGood({ method, url, headers }, secrets[one]))
     response
       .writeHead(name === undefined ? 401 : 200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ signedWith: name ?? 'none' }))
   })
-}
-
-function isSignedWith(secret: string, method: string, url: string, headers: IncomingHttpHeaders): boolean {
-  const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-svc-signature'])) ?? []
-  const text = [t, method, url, headers['x-svc-challenge-id'], headers['x-svc-tx-hash']].join('.')
-  return createHmac('sha256', secret).update(text).digest('hex') === v1
 }
 
 export interface Calls {
