@@ -1,5 +1,6 @@
 import { atLeast, atMost, type Bar, type Judge } from './judge.ts'
 import { prepaidBars } from './prepaid-bars.ts'
+import { ratioOf } from './ratio.ts'
 import {
   CASES,
   FLOOR,
@@ -23,7 +24,7 @@ function networkBars(
 ): Bar[] {
   const [one, two] = [paid[nameOf(CASES.plans)], paid[nameOf(CASES.twoNetworks)]]
   if (!unpaid[TWO_NETWORKS] || !unpaid[SIX_NETWORKS] || !one || !two) return []
-  const share = two.perSecond / one.perSecond
+  const share = ratioOf(two, one)
   return [
     atMostPercent('a second network costs a 402', costOf(unpaid, TWO_NETWORKS, 1), 15),
     atMostPercent('each of five further networks costs a 402', costOf(unpaid, SIX_NETWORKS, 5), 15),
@@ -33,7 +34,7 @@ function networkBars(
 
 /** By how many percent the time of a 402 grows with each further network. */
 const costOf = (unpaid: Results['unpaid'], name: string, further: number): number =>
-  ((unpaid[OURS]!.perSecond / unpaid[name]!.perSecond - 1) * 100) / further
+  ((ratioOf(unpaid[OURS]!, unpaid[name]!) - 1) * 100) / further
 
 /** How often the chain's node is asked, which providers count; a run that did not count it has no figure. */
 function callBars({ paid }: Results): Bar[] {
@@ -54,13 +55,9 @@ export function judge(results: Results): Bar[] {
   const own = ({ ownP50Ms, failed }: { ownP50Ms: number; failed: number }, what: string) =>
     atMost(`${what} beside the chain, one at a time, p50`, ownP50Ms, 5, ' ms', failed === 0)
   return [
-    atLeast('unpaid 402/s, against the peer', unpaid[OURS]!.perSecond / unpaid[PEER]!.perSecond, 3),
-    atLeast('unpaid 402/s, against the bare server', unpaid[OURS]!.perSecond / unpaid[FLOOR]!.perSecond, 0.5),
-    atLeast(
-      'paid plans/s, 64 at once, against the peer in its kindest form',
-      plans.perSecond / kindest.perSecond,
-      8,
-    ),
+    atLeast('unpaid 402/s, against the peer', ratioOf(unpaid[OURS]!, unpaid[PEER]!), 3),
+    atLeast('unpaid 402/s, against the bare server', ratioOf(unpaid[OURS]!, unpaid[FLOOR]!), 0.5),
+    atLeast('paid plans/s, 64 at once, against the peer in its kindest form', ratioOf(plans, kindest), 8),
     ...networkBars(results, {
       atMostPercent: (text, value, most) => atMost(text, value, most, '%'),
       atLeast,
@@ -84,11 +81,11 @@ export function judge(results: Results): Bar[] {
     own(overhead.plan, 'a plan'),
     own(overhead.call, 'a proxied call'),
     own(overhead.embedded, 'payPerRequest in Express'),
-    atLeast('Redis, of the embedded store', cell(CASES.redis).perSecond / plans.perSecond, 0.5),
-    atLeast('Postgres, of the embedded store', cell(CASES.postgres).perSecond / plans.perSecond, 0.5),
+    atLeast('Redis, of the embedded store', ratioOf(cell(CASES.redis), plans), 0.5),
+    atLeast('Postgres, of the embedded store', ratioOf(cell(CASES.postgres), plans), 0.5),
     atLeast(
       '100,000 stored challenges, against 100',
-      stored.many.perSecond / stored.few.perSecond,
+      ratioOf(stored.many, stored.few),
       0.85,
       stored.many.failed === 0,
     ),

@@ -23,6 +23,8 @@ export interface Cell {
   blocks?: number
   /** Calls to the chain's RPC per purchase; absent where they are not counted. */
   callsEach?: number
+  /** The rates of every turn, where it was measured several times. */
+  turns?: number[]
   /** How long the purchases before the measurement took. */
   warmUpSeconds?: number
 }
@@ -170,7 +172,9 @@ export function medianCell(cells: readonly Cell[]): Cell {
   const middle = median(cells.map(({ perSecond }) => perSecond))
   const cell = cells.find(({ perSecond }) => perSecond === middle)!
   const failed = cells.reduce((sum, one) => sum + one.failed, 0)
-  return { ...cell, failed, maxMs: Math.max(...cells.map(({ maxMs }) => maxMs)) }
+  const turns = cells.map(({ perSecond }) => perSecond)
+  const maxMs = Math.max(...cells.map((one) => one.maxMs))
+  return { ...cell, failed, maxMs, ...(turns.length > 1 && { turns }) }
 }
 
 /** Measures each of these so many times, in turns, so that what else the machine does strikes all of them alike. */

@@ -1,5 +1,6 @@
 import type { Cell } from './cells.ts'
 import { atLeast, atMost, type Bar } from './judge.ts'
+import { ratioOf } from './ratio.ts'
 
 /** What is measured of prepaid calls. */
 export const PREPAID = {
@@ -16,12 +17,12 @@ export type PrepaidCells = Record<(typeof PREPAID)[keyof typeof PREPAID], Cell>
 
 /** `peerPerSecond`: what the peer in its kindest form sells, 64 at once. */
 export function prepaidBars(cells: PrepaidCells, peerPerSecond: number): Bar[] {
-  const { perSecond: bare } = cells[PREPAID.bare]
+  const bare = cells[PREPAID.bare]
   const embedded = cells[PREPAID.embedded]
   const ofBare = (name: keyof PrepaidCells, where: string, least: number) =>
     atLeast(
       `prepaid calls/s, 64 at once, ${where}, of the bare proxy's`,
-      cells[name].perSecond / bare,
+      ratioOf(cells[name], bare),
       least,
       cells[name].failed === 0,
     )
@@ -38,7 +39,7 @@ export function prepaidBars(cells: PrepaidCells, peerPerSecond: number): Bar[] {
     ),
     atLeast(
       'prepaid calls/s with 10,000 accounts, of those with one',
-      cells[PREPAID.accounts].perSecond / embedded.perSecond,
+      ratioOf(cells[PREPAID.accounts], embedded),
       0.9,
       cells[PREPAID.accounts].failed === 0,
     ),

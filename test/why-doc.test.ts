@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { ratioOf } from '../bench/ratio.ts'
 import type { Results } from '../bench/results.ts'
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -11,12 +12,12 @@ test('the figures of docs/why.md and README.md are those of the last benchmark',
   const peer = paid['peer, kindest form, calls, 64 at once, automine']!
   const lessGas = `${Math.round((1 - ours.gasEach! / peer.gasEach!) * 100)}% less`
   const rows = [
-    `| ${peer.perSecond.toFixed(1)} | ${whole(ours.perSecond)} | ${(ours.perSecond / peer.perSecond).toFixed(2)}× |`,
+    `| ${peer.perSecond.toFixed(1)} | ${whole(ours.perSecond)} | ${(ratioOf(ours, peer)).toFixed(2)}× |`,
     `| ${whole(peer.gasEach!)} | ${whole(ours.gasEach!)} | ${lessGas} |`,
     `| ${whole(unpaid['@x402/express']!.perSecond)} | ${whole(unpaid.paystile!.perSecond)} |`,
   ]
   for (const row of rows) expect(read('../docs/why.md')).toContain(row)
-  const times = Math.floor((ours.perSecond / peer.perSecond) * 10) / 10
+  const times = Math.floor(ratioOf(ours, peer) * 10) / 10
   expect(read('../README.md')).toContain(`**${times} times as much a second**`)
   expect(read('../README.md')).toContain(`**${lessGas} gas**`)
 })
