@@ -28,6 +28,8 @@ export interface Rail {
   readonly confirmations: number
   readonly scheme: Scheme
   readonly chain: Chain
+  /** The chain said nothing when the gateway was built, so its start does not wait for it once more. */
+  readonly isSilent?: boolean
   /** How payments reach the chain. */
   readonly settlement: Settlement
   /** What may send refunds, in order of preference. `settlement` maintains the transactions of all of them. */

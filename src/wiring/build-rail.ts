@@ -82,6 +82,7 @@ export async function connectChain(
     faults: atBoot.kind === 'mismatch' ? atBoot.faults : [],
     /** Whether the seller's wallet is a contract there; undefined: not known. */
     hasCode: atBoot.kind === 'good' ? atBoot.hasCode : undefined,
+    isSilent: atBoot.kind === 'unreachable',
   }
 }
 
@@ -107,7 +108,11 @@ async function meteredFaults(node: Rpc, network: Network): Promise<string[]> {
 export async function buildRail(
   on: NetworkConfig,
   allowedWalletFactories: readonly Address[],
-  { client, domain }: Pick<Awaited<ReturnType<typeof connectChain>>, 'client' | 'domain'>,
+  {
+    client,
+    domain,
+    isSilent,
+  }: Pick<Awaited<ReturnType<typeof connectChain>>, 'client' | 'domain' | 'isSilent'>,
   parts: Parts,
 ): Promise<BuiltRail> {
   const { network, settlement: way } = on
@@ -129,6 +134,7 @@ export async function buildRail(
     confirmations: network.confirmations,
     scheme,
     chain: client,
+    isSilent,
     settlement: domain.guard(built.settlement),
     refundSubmitters: built.refundSubmitters.map(domain.guard),
     ...(refundSigner && { refundSigner }),

@@ -16,6 +16,7 @@ interface Mood {
   unavailable?: string | undefined
   gasPriceWei?: bigint
   looks: number
+  isSilent?: boolean
 }
 
 function moodyRail(mood: Mood, network: Network) {
@@ -28,7 +29,7 @@ function moodyRail(mood: Mood, network: Network) {
     if (mood.reads === 'hangs') return new Promise<never>(() => {})
     return mood.reads === 'answers' ? Promise.resolve(HEAD) : Promise.reject(new Error('down'))
   }
-  return testRail({ network, settlement, chain: { head } })
+  return testRail({ network, settlement, chain: { head }, ...(mood.isSilent && { isSilent: true }) })
 }
 
 async function start(moods: Mood[]) {
@@ -63,6 +64,17 @@ test('a rail is withdrawn when its chain is gone or its wallet is empty, and com
   await clock.advance(8_000)
   expect(withdrawn()).toEqual(['the gas wallet is empty', undefined])
   expect(alerts.map(({ kind }) => kind)).toEqual(['rail-withdrawn', 'rail-returned', 'rail-withdrawn'])
+  await engine.stop()
+})
+
+test('a chain that said nothing when the gateway was built does not delay its start once more', async () => {
+  const { engine, withdrawn, isStarted } = await start([
+    well(),
+    { ...well(), reads: 'hangs', isSilent: true },
+  ])
+  await nextTurn()
+  expect(isStarted()).toBe(true)
+  expect(withdrawn()).toEqual([undefined, 'the chain does not answer'])
   await engine.stop()
 })
 

@@ -75,7 +75,7 @@ export function createRailWatch(core: Core): RailWatch {
       if (perNetwork.length === 1 || stopped) return
       const first = perNetwork.map((rail) => ({ rail, look: beginLook(rail) }))
       for (const { rail, look } of first) void watch(rail, look)
-      const all = Promise.all(first.map(({ look }) => look.done))
+      const all = Promise.all(first.flatMap(({ rail, look }) => (rail.isSilent ? [] : [look.done])))
       await Promise.race([all, clock.sleep(FIRST_LOOKS_MS), stopping.promise])
       for (const { rail, look } of first) countLate(rail, look)
     },
