@@ -16,7 +16,7 @@ export const redisFailover: Scenario = async ({ buyers, purchases }) => {
   try {
     await shop.open()
     await shop.open()
-    const load = await startLoad(shop, buyers)
+    const load = await startLoad(shop, buyers, { mayForget: true })
     await load.answered(purchases)
     const underWay = load.open().length
     const killedAt = Date.now()
@@ -51,7 +51,7 @@ export const redisLoss: Scenario = async ({ buyers, purchases }) => {
   try {
     await shop.open()
     await shop.open()
-    const load = await startLoad(shop, buyers)
+    const load = await startLoad(shop, buyers, { mayForget: true })
     await load.answered(purchases)
     const cutAt = Date.now()
     // They cannot log in to the master any more: as a network that fails between them, and between them only.
