@@ -32,6 +32,11 @@ export interface BuyFlags {
 export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Promise<Report> {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new ConfigError([`${url} is no address; expected one such as https://api.example.com/weather/oslo`])
+  const unfilled = new URL(url).pathname.split('/').find((segment) => /^:[A-Za-z]\w*$/.test(segment))
+  if (unfilled !== undefined)
+    throw new ConfigError([
+      `${unfilled} in ${url} stands for a value: put one of yours in its place. Nothing was paid.`,
+    ])
   if (flags.plan !== undefined && (flags.data !== undefined || flags.method !== undefined))
     throw new ConfigError(['--plan buys a plan, and takes neither --method nor --data.'])
   const told: Told = {}
@@ -212,7 +217,7 @@ async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Rep
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>
-        `${unitAmount}  paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
+        `${unitAmount}  npx paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
     ),
     ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
       const how = method === 'GET' ? '' : ` --method ${method}`
@@ -220,7 +225,7 @@ async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Rep
       const address = routeUrl(base, path, description)
       if (most === undefined) return `free  ${method} ${address}`
       const price = unitAmount ?? `up to ${most}`
-      return `${price}  paystile buy ${address}${how} --max-amount '${most}'`
+      return `${price}  npx paystile buy ${address}${how} --max-amount '${most}'`
     }),
   ]
   return {

@@ -67,9 +67,19 @@ test('a plan is bought from a key in a file, and its token is all that is writte
 test('at a gateway it lists what is sold, with the command for each', async () => {
   const { code, output } = await cli({}, 'buy', base)
   expect(code).toBe(0)
-  expect(output).toContain(`$1.00  paystile buy ${base} --plan basic --max-amount '$1.00'\n`)
-  expect(output).toContain(`$0.01  paystile buy ${base}/weather/:city --max-amount '$0.01'\n`)
-  expect(output).toContain(`$0.01  paystile buy ${base}/report --method POST --max-amount '$0.01'\n`)
+  expect(output).toContain(`$1.00  npx paystile buy ${base} --plan basic --max-amount '$1.00'\n`)
+  expect(output).toContain(`$0.01  npx paystile buy ${base}/weather/:city --max-amount '$0.01'\n`)
+  expect(output).toContain(`$0.01  npx paystile buy ${base}/report --method POST --max-amount '$0.01'\n`)
+})
+
+test('the command of a list with its :name still in it pays for nothing', async () => {
+  const { code, errors } = await cli(
+    env(),
+    ...paying('buy', `${base}/weather/:city`, '--max-amount', '$0.01'),
+  )
+  expect([code, errors]).toEqual([1, expect.stringContaining(':city in')])
+  expect(errors).toContain('put one of yours in its place. Nothing was paid.')
+  expect(await balance()).toBe(2_000_000n)
 })
 
 test('what was not decided is continued by the same command, with the same payment', async () => {
@@ -156,8 +166,8 @@ test('a gateway below a path is listed without a limit, with embedded routes whe
   expect([code, output.trimEnd().split('\n')]).toEqual([
     0,
     [
-      `$0.25  paystile buy ${origin}/pay --plan hourly --max-amount '$0.25'`,
-      `$0.01  paystile buy ${origin}/weather/:city --max-amount '$0.01'`,
+      `$0.25  npx paystile buy ${origin}/pay --plan hourly --max-amount '$0.25'`,
+      `$0.01  npx paystile buy ${origin}/weather/:city --max-amount '$0.01'`,
     ],
   ])
 })
