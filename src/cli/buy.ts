@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { nameOrder } from '../buyer/unfinished-orders.ts'
+import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
@@ -76,6 +77,8 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     if (report.body !== undefined) await handOver(terminal, report.body, flags)
     return report
   } catch (cause) {
+    // Whatever a payment went with is sent again, and ends as a BuyerError.
+    if (cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
     if (!(cause instanceof BuyerError)) throw cause
     if (!UNDECIDED.has(cause.code)) order.finished()
     // The words of the SDK name an option of its own; that of the command is in the hint.
@@ -201,19 +204,24 @@ const baseOf = (url: string): string => url.replace(/\/+$/, '')
 
 /** What a gateway at this address sells; undefined: there is none. */
 async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
-  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`)
+  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`).catch((cause: unknown) => {
+    throw unreachable(url, cause)
+  })
   return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
 }
 
+const unreachable = (url: string, cause: unknown): ConfigError =>
+  new ConfigError([`${new URL(url).host} ${reasonOf(cause)}. Nothing was paid.`])
+
 /** Undefined: there is none, or it is no JSON. */
 async function readJson<T>(url: string): Promise<T | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) }).catch(() => undefined)
-  return response?.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
+  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) })
+  return response.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
 }
 
 async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
   const base = baseOf(url)
-  const description = (await readJson<Description>(`${base}/openapi.json`)) ?? {}
+  const description = (await readJson<Description>(`${base}/openapi.json`).catch(() => undefined)) ?? {}
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>

@@ -127,6 +127,23 @@ test('an address that is none, and one without a catalog', async () => {
   expect((await cli(env(), 'buy', shop.backend.url)).errors).toContain('has no catalog')
 })
 
+test('a server that does not run is named, whether it is looked at or paid', async () => {
+  const freed = createServer().listen(0, '127.0.0.1')
+  await once(freed, 'listening')
+  const gone = `http://127.0.0.1:${(freed.address() as AddressInfo).port}`
+  freed.close()
+  await once(freed, 'close')
+  for (const command of [
+    ['buy', gone],
+    ['buy', `${gone}/shop`],
+    paying('buy', `${gone}/weather/oslo`, '--max-amount', '$0.01'),
+  ])
+    expect(await cli(env(), ...command)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(`${new URL(gone).host} refuses the connection. Nothing was paid.`),
+    })
+})
+
 test('an empty wallet is told where test money is', async () => {
   const poor = await shop.world.chain.newBuyer({ micro: 0n })
   const flags = ['--max-amount', '$0.01', '--payments', join(folder, poor.address)]
