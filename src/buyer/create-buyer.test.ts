@@ -51,7 +51,7 @@ const pending: Answer = {
   body: {
     type: 'Error',
     code: 'SETTLEMENT_PENDING',
-    message: 'wait',
+    message: 'Wait.',
     statusUrl: 'http://x/x402/challenges/http-1',
   },
   headers: { 'retry-after': '2', 'x-svc-code': 'SETTLEMENT_PENDING' },
@@ -201,10 +201,13 @@ describe('an unknown outcome', () => {
     await expect(buy(url, order)).rejects.toMatchObject({
       code: 'STILL_PENDING',
       requestId: 'r',
+      message: expect.stringMatching(/^Wait\. The payment is kept/),
       statusUrl: 'http://x/x402/challenges/http-1',
     })
     expect(payments()).toHaveLength(4)
-    expect(steps).toContainEqual(expect.objectContaining({ step: 'pending', retryInSeconds: 2 }))
+    expect(steps).toContainEqual(
+      expect.objectContaining({ step: 'pending', reason: 'Wait', retryInSeconds: 2 }),
+    )
     script = selling(() => granted)
     await buy(url, order)
     expect(new Set(payments()).size).toBe(1)

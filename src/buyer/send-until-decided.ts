@@ -53,7 +53,9 @@ export async function sendUntilDecided(
       if (!mayRetry || !isUndecided(response, paid?.payment)) return response
       const body = errorBodyOf((await readDocument(response).catch(() => '')) ?? '')
       statusUrl = typeof body.statusUrl === 'string' ? body.statusUrl : statusUrl
-      reason = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
+      const said = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
+      // Words follow it.
+      reason = said.replace(/\.$/, '')
       retryAfterMs = retryAfterOf(response, clock.now())
     } catch (error) {
       // An error about an answer that arrived is not a lost answer.

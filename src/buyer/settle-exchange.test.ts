@@ -27,7 +27,7 @@ const challenge = () =>
   })
 const granted = () => Response.json({ type: 'AccessGrant', accessToken: 't', txHash: '0xab' })
 const refused = (status: number, code: string) =>
-  Response.json({ type: 'Error', code, message: code }, { status, headers: { 'x-svc-code': code } })
+  Response.json({ type: 'Error', code, message: `${code}.` }, { status, headers: { 'x-svc-code': code } })
 
 const rpcUrl = 'https://rpc.example.com'
 /** The answers of a node: its chain, the time of its newest block, and whether the authorization was used. */
@@ -93,7 +93,9 @@ describe('a definite failure', () => {
         code: 'PAYMENT_FAILED',
         gateway: { code },
         retryAt: new Date(1_900_000_150_000),
-        message: expect.stringContaining('2030-03-17T17:49:10.000Z'),
+        message: expect.stringMatching(
+          /^the payment failed: [A-Z_]+\. Its .* before 2030-03-17T17:49:10\.000Z/,
+        ),
       })
       expect(sent).toHaveLength(1)
       await buyer.buy(base, order)

@@ -106,7 +106,7 @@ async function unpaid(
 ): Promise<BuyerError> {
   const gateway = errorBodyOf((await readDocument(response)) ?? '')
   const message = gateway.message ?? (gateway as { error?: unknown }).error
-  const said = typeof message === 'string' ? message : `HTTP ${response.status}`
+  const said = typeof message === 'string' ? message.replace(/\.$/, '') : `HTTP ${response.status}`
   const details = { requestId, statusUrl: gateway.statusUrl, gateway }
   if (authorization.kind === 'used') {
     const message = `the seller says that the payment failed (${said}), but the chain shows that its authorization was used or cancelled; no other one is signed for this request`

@@ -5,6 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
 import { nameOrder } from '../buyer/unfinished-orders.ts'
+import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
 import { decodeJsonObject } from '../protocol/base64.ts'
@@ -32,6 +33,11 @@ export interface BuyFlags {
 export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Promise<Report> {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
     throw new ConfigError([`${url} is no address; expected one such as https://api.example.com/weather/oslo`])
+  const unfilled = new URL(url).pathname.split('/').find((segment) => /^:[A-Za-z]\w*$/.test(segment))
+  if (unfilled !== undefined)
+    throw new ConfigError([
+      `${unfilled} in ${url} stands for a value: put one of yours in its place. Nothing was paid.`,
+    ])
   if (flags.plan !== undefined && (flags.data !== undefined || flags.method !== undefined))
     throw new ConfigError(['--plan buys a plan, and takes neither --method nor --data.'])
   const told: Told = {}
@@ -71,6 +77,8 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     if (report.body !== undefined) await handOver(terminal, report.body, flags)
     return report
   } catch (cause) {
+    // Whatever a payment went with is sent again, and ends as a BuyerError.
+    if (cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
     if (!(cause instanceof BuyerError)) throw cause
     if (!UNDECIDED.has(cause.code)) order.finished()
     // The words of the SDK name an option of its own; that of the command is in the hint.
@@ -196,23 +204,28 @@ const baseOf = (url: string): string => url.replace(/\/+$/, '')
 
 /** What a gateway at this address sells; undefined: there is none. */
 async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
-  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`)
+  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`).catch((cause: unknown) => {
+    throw unreachable(url, cause)
+  })
   return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
 }
 
+const unreachable = (url: string, cause: unknown): ConfigError =>
+  new ConfigError([`${new URL(url).host} ${reasonOf(cause)}. Nothing was paid.`])
+
 /** Undefined: there is none, or it is no JSON. */
 async function readJson<T>(url: string): Promise<T | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) }).catch(() => undefined)
-  return response?.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
+  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) })
+  return response.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
 }
 
 async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
   const base = baseOf(url)
-  const description = (await readJson<Description>(`${base}/openapi.json`)) ?? {}
+  const description = (await readJson<Description>(`${base}/openapi.json`).catch(() => undefined)) ?? {}
   const lines = [
     ...catalog.plans.map(
       ({ planId, unitAmount }) =>
-        `${unitAmount}  paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
+        `${unitAmount}  npx paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
     ),
     ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
       const how = method === 'GET' ? '' : ` --method ${method}`
@@ -220,7 +233,7 @@ async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Rep
       const address = routeUrl(base, path, description)
       if (most === undefined) return `free  ${method} ${address}`
       const price = unitAmount ?? `up to ${most}`
-      return `${price}  paystile buy ${address}${how} --max-amount '${most}'`
+      return `${price}  npx paystile buy ${address}${how} --max-amount '${most}'`
     }),
   ]
   return {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { RailState } from '../engine/outcome.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
-import { createCatalogNow } from './catalog-now.ts'
+import { createCatalogNow, withoutUrls } from './catalog-now.ts'
 
 const [base, ethereum] = [findNetwork('base')!, findNetwork('ethereum')!]
 const wallet = `0x${'11'.repeat(20)}`
@@ -50,6 +50,11 @@ test('with several it says how each of them stands, and what is not sold on it',
   expect(plans.map(({ notOn }) => notOn)).toEqual([['eip155:1'], undefined])
   expect(routes.map(({ notOn }) => notOn)).toEqual([['eip155:1'], undefined])
   expect(rest).toMatchObject({ network: base.id, chainId: 8453, walletAddress: wallet })
+})
+
+test('where test money is free is no secret', () => {
+  const said = `the gas wallet is empty. Test ETH is free at ${findNetwork('base-sepolia')!.faucets!.gas}`
+  expect(withoutUrls(said)).toBe(said)
 })
 
 test('it is made anew only when a rail has changed', () => {

@@ -1,6 +1,7 @@
 import type { RailState } from '../engine/outcome.ts'
 import { dollarsToMicro, microToDollars } from '../protocol/amount.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import { NETWORKS } from '../protocol/networks.ts'
 
 /**
  * The catalog with every network as it stands now. The same object is returned until a rail changes, so that whoever
@@ -50,7 +51,10 @@ function catalogOf(discovery: DiscoveryCatalog, rails: readonly RailState[]): Di
   }
 }
 
+/** Everybody may know them. */
+const FAUCETS = new Set(NETWORKS.flatMap(({ faucets }) => Object.values<string>(faucets ?? {})))
+
 /** URLs of nodes and facilitators often contain a key; buyers need none of them. */
 export function withoutUrls(text: string): string {
-  return text.replace(/\b[a-z]+:\/\/\S+/gi, '(URL)')
+  return text.replace(/\b[a-z]+:\/\/\S+/gi, (url) => (FAUCETS.has(url) ? url : '(URL)'))
 }

@@ -4,6 +4,9 @@ import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 export function priceWords({
   unitAmount,
   maxAmount,
-}: Pick<DiscoveryCatalog['routes'][number], 'unitAmount' | 'maxAmount'>): string {
-  return unitAmount ?? (maxAmount === undefined ? 'free' : `dynamic, at most ${maxAmount}`)
+  scheme,
+}: Pick<DiscoveryCatalog['routes'][number], 'unitAmount' | 'maxAmount' | 'scheme'>): string {
+  if (unitAmount !== undefined) return unitAmount
+  if (maxAmount === undefined) return 'free'
+  return `${scheme === 'upto' ? 'metered' : 'dynamic'}, at most ${maxAmount}`
 }

@@ -67,9 +67,19 @@ test('a plan is bought from a key in a file, and its token is all that is writte
 test('at a gateway it lists what is sold, with the command for each', async () => {
   const { code, output } = await cli({}, 'buy', base)
   expect(code).toBe(0)
-  expect(output).toContain(`$1.00  paystile buy ${base} --plan basic --max-amount '$1.00'\n`)
-  expect(output).toContain(`$0.01  paystile buy ${base}/weather/:city --max-amount '$0.01'\n`)
-  expect(output).toContain(`$0.01  paystile buy ${base}/report --method POST --max-amount '$0.01'\n`)
+  expect(output).toContain(`$1.00  npx paystile buy ${base} --plan basic --max-amount '$1.00'\n`)
+  expect(output).toContain(`$0.01  npx paystile buy ${base}/weather/:city --max-amount '$0.01'\n`)
+  expect(output).toContain(`$0.01  npx paystile buy ${base}/report --method POST --max-amount '$0.01'\n`)
+})
+
+test('the command of a list with its :name still in it pays for nothing', async () => {
+  const { code, errors } = await cli(
+    env(),
+    ...paying('buy', `${base}/weather/:city`, '--max-amount', '$0.01'),
+  )
+  expect([code, errors]).toEqual([1, expect.stringContaining(':city in')])
+  expect(errors).toContain('put one of yours in its place. Nothing was paid.')
+  expect(await balance()).toBe(2_000_000n)
 })
 
 test('what was not decided is continued by the same command, with the same payment', async () => {
@@ -117,6 +127,23 @@ test('an address that is none, and one without a catalog', async () => {
   expect((await cli(env(), 'buy', shop.backend.url)).errors).toContain('has no catalog')
 })
 
+test('a server that does not run is named, whether it is looked at or paid', async () => {
+  const freed = createServer().listen(0, '127.0.0.1')
+  await once(freed, 'listening')
+  const gone = `http://127.0.0.1:${(freed.address() as AddressInfo).port}`
+  freed.close()
+  await once(freed, 'close')
+  for (const command of [
+    ['buy', gone],
+    ['buy', `${gone}/shop`],
+    paying('buy', `${gone}/weather/oslo`, '--max-amount', '$0.01'),
+  ])
+    expect(await cli(env(), ...command)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(`${new URL(gone).host} refuses the connection. Nothing was paid.`),
+    })
+})
+
 test('an empty wallet is told where test money is', async () => {
   const poor = await shop.world.chain.newBuyer({ micro: 0n })
   const flags = ['--max-amount', '$0.01', '--payments', join(folder, poor.address)]
@@ -156,8 +183,8 @@ test('a gateway below a path is listed without a limit, with embedded routes whe
   expect([code, output.trimEnd().split('\n')]).toEqual([
     0,
     [
-      `$0.25  paystile buy ${origin}/pay --plan hourly --max-amount '$0.25'`,
-      `$0.01  paystile buy ${origin}/weather/:city --max-amount '$0.01'`,
+      `$0.25  npx paystile buy ${origin}/pay --plan hourly --max-amount '$0.25'`,
+      `$0.01  npx paystile buy ${origin}/weather/:city --max-amount '$0.01'`,
     ],
   ])
 })

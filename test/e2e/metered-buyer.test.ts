@@ -229,7 +229,7 @@ describe('paystile buy', () => {
     expect(free).toMatchObject({ ok: true, maximum: '$0.02', charged: '$0.00', txHash: '' })
     expect([await spent(), await unfinished()]).toEqual([1858n, 0])
     expect((await cli({}, 'buy', shop.world.baseUrl)).output).toContain(
-      `up to $0.02  paystile buy ${url()} --method POST --max-amount '$0.02'\n`,
+      `up to $0.02  npx paystile buy ${url()} --method POST --max-amount '$0.02'\n`,
     )
   })
 

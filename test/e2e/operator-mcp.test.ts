@@ -134,7 +134,9 @@ test('with writing allowed it may act, within the same rules as the operator’s
   ])
   expect(await ask(client, 'retry_refund', { challengeId })).toMatchObject({
     isError: true,
-    error: expect.stringContaining('with a refund is known'),
+    error: expect.stringContaining(
+      'is DELIVERED and no refund of it has failed; only failed ones are retried',
+    ),
   })
   expect(await ask(client, 'close_credits', { challengeId })).toMatchObject({
     ...{ isError: false, status: 'closed', granted: 4, spent: 0 },

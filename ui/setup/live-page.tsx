@@ -114,7 +114,7 @@ function buyCode({ url, plans, routes }: Sold): string {
     `import { createBuyer } from 'paystile/buyer'`,
     `import { privateKeyToAccount } from 'viem/accounts'`,
     '',
-    `const account = privateKeyToAccount(process.env.BUYER_KEY)`,
+    `const account = privateKeyToAccount(process.env.BUYER_PRIVATE_KEY)`,
     `const buyer = createBuyer({ account, maxAmount: '$${(plan ?? route)?.price || '1.00'}' })`,
   ]
   return plan || !route

@@ -151,6 +151,14 @@ test.each([
   expect(await get(path)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } })
 })
 
+test.each(['nonsense', 'a1b2c3/evt_0', `a1b2c3/${'x'.repeat(200)}`])(
+  'a delivery %s is not stored',
+  async (key) => {
+    const error = `No delivery ${key.slice(0, 80)} is stored.`
+    expect(await get(`/webhooks/deliveries/${key}`)).toEqual({ status: 404, body: { error } })
+  },
+)
+
 test('what to resend must be said, and without webhooks there is nothing', async () => {
   expect(await post('/webhooks/resend', {})).toMatchObject({ status: 400 })
   expect(await post('/webhooks/resend', { from: 'soon' })).toMatchObject({ status: 400 })

@@ -54,10 +54,10 @@ export async function webhookPage(
     return apiReply(200, { endpoints, parked })
   }
   if (path === '/webhooks/deliveries') return deliveries({ store, events }, query)
-  const key = /^\/webhooks\/deliveries\/([0-9a-f]+\/evt_[0-9a-z]+)$/.exec(path)?.[1]
+  const key = /^\/webhooks\/deliveries\/(.+)$/.exec(path)?.[1]
   if (key === undefined) return undefined
-  const [row] = await store.get('webhooks', [key])
-  if (!row) return apiReply(404, { error: `No delivery ${key} is stored.` })
+  const [row] = /^[0-9a-f]+\/evt_[0-9a-z]+$/.test(key) ? await store.get('webhooks', [key]) : []
+  if (!row) return apiReply(404, { error: `No delivery ${key.slice(0, 80)} is stored.` })
   return apiReply(200, { ...showDelivery(row), ...(events && { body: await events.bodyOf(row) }) })
 }
 

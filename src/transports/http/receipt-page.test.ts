@@ -19,6 +19,7 @@ describe('the page of a purchase', () => {
     for (const words of [
       'Paid and delivered.',
       '$1.25',
+      'USDC on Base Sepolia (test money, eip155:84532)',
       'One hour of &lt;b&gt;forecasts&lt;/b&gt; &amp; maps',
     ])
       expect(text).toContain(words)

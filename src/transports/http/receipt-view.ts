@@ -24,7 +24,7 @@ export interface ReceiptView {
   price?: string
   /** The symbol of the token. */
   token?: string
-  network?: { id: string; name: string }
+  network?: { id: string; name: string; testnet?: true }
   payer?: string
   payTo?: string
   paidAt?: string
@@ -77,7 +77,10 @@ export function viewOf(dossier: Dossier, { seller, networks, catalog }: ViewPart
     price: microToDollars(BigInt(challenge.charged ?? challenge.amount)),
     ...(challenge.charged !== undefined && { maximum: microToDollars(BigInt(challenge.amount)) }),
     ...(network && { token: network.token.symbol }),
-    network: { id: networkId, name: network?.name ?? networkId },
+    network: {
+      ...{ id: networkId, name: network?.name ?? networkId },
+      ...(network?.testnet && { testnet: true as const }),
+    },
     payer: challenge.payer,
     payTo: challenge.payTo,
     paidAt: iso(challenge.paidAt),

@@ -74,7 +74,7 @@ export function receiptHtml(view: ReceiptView, baseUrl: string, seller: ReceiptS
   const [tone, said] = view.paymentLost
     ? (['bad', 'The chain dropped this payment after it was confirmed: no money has moved.'] as const)
     : (STATES[view.state] ?? UNKNOWN_STATE)
-  const { item, price, token } = view
+  const { item, price } = view
   const head = `${sellerLine(seller)}
 <h1>${item ? escapeHtml(item.description) : 'Purchase'}</h1>
 ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
@@ -83,7 +83,7 @@ ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
     row('Bought', item && `${item.kind === 'plan' ? 'Plan' : 'Call'} ${item.id}`),
     row('Call', item?.call, 'mono'),
     row('For', item?.kind === 'plan' && item.resourceId !== 'default' ? item.resourceId : undefined),
-    row('Paid in', token && view.network && `${token} on ${view.network.name} (${view.network.id})`),
+    row('Paid in', paidIn(view)),
     row('Paid at', time(view.paidAt)),
     row('Delivered at', time(view.deliveredAt)),
     row('Refunded at', time(view.refundedAt)),
@@ -97,6 +97,11 @@ ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
     `${item ? item.description : 'Purchase'} · ${seller.name}`,
     `${head}\n<dl>${rows.join('')}</dl>\n${signed(view)}<p class="soft place">${escapeHtml(baseUrl)}</p>`,
   )
+}
+
+function paidIn({ token, network }: ReceiptView): string | undefined {
+  if (token === undefined || network === undefined) return undefined
+  return `${token} on ${network.name} (${network.testnet ? 'test money, ' : ''}${network.id})`
 }
 
 export function unknownHtml(seller: ReceiptSeller): string {

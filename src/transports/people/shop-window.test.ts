@@ -44,6 +44,7 @@ test('the code for a metered call signs a maximum, and the call is not opened in
   const texts = readyTexts({ ...parts, ...only } as TextParts)
   expect(texts.at(-1)?.text).toContain(`import { UptoEvmScheme } from '@x402/evm/upto/client'`)
   expect(bodyOf(only)).not.toContain('Open and pay with a wallet')
+  expect(bodyOf(only)).toContain('metered, at most $0.02')
 })
 
 test('it says what is sold, for how much, on which networks, and how to buy', () => {
