@@ -12,11 +12,11 @@ import { refundEntry } from './refund-rows.ts'
  */
 export async function retryRefund(core: Core, challengeId: string): Promise<ChallengeStatus | GatewayError> {
   const challenge = await getOne(core, 'challenges', challengeId)
-  const refunds = challenge ? await core.store.list('refunds', challengeId) : []
   if (!challenge) {
-    const message = `No challenge ${challengeId.slice(0, 80)} with a refund is known.`
+    const message = `No challenge ${challengeId.slice(0, 80)} is known.`
     return new GatewayError('CHALLENGE_NOT_FOUND', message)
   }
+  const refunds = await core.store.list('refunds', challengeId)
   const failed = refunds.filter(({ phase }) => phase === 'FAILED')
   if (failed.length === 0) {
     const message = `Challenge ${challengeId} is ${challenge.state} and no refund of it has failed; only failed ones are retried.`
