@@ -209,7 +209,11 @@ describe('the operator’s API', () => {
       body: { error: expect.stringContaining('DELIVERED') },
     })
     expect((await ask('/challenges/http-none/cancel', {})).status).toBe(404)
-    expect((await ask(`/challenges/${id}/retry-refund`, {})).status).toBe(404)
+    expect((await ask('/challenges/http-none/retry-refund', {})).status).toBe(404)
+    expect(await ask(`/challenges/${id}/retry-refund`, {})).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining('no refund of it has failed') },
+    })
   })
 
   test('an open dashboard gets a sale without polling, and the stream ends when it closes', async () => {
