@@ -1,4 +1,19 @@
-import type { NamedStorm } from './weather.ts'
+import type { NamedStorm, Storm } from './weather.ts'
+
+/** Metered routes whose answers may go out before they are paid, on one chain with a quick finality. */
+const STREAMED: Storm = {
+  strategy: 'gas-wallet',
+  metered: 1,
+  streams: true,
+  chains: 1,
+  rush: false,
+  team: false,
+  maxSkewMs: 0,
+  outages: 0,
+  finalityBlocks: 4,
+  blockMs: 1_000,
+  config: { challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
+}
 
 export const METERED_STORMS: readonly NamedStorm[] = [
   {
@@ -54,22 +69,10 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     counts: 'streamed answers',
     weather: {
       cast: ['streams', 'streams', 'meters', 'drops', 'empties'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      streams: true,
-      chains: 1,
-      rush: false,
-      team: false,
+      ...STREAMED,
       buyers: 4,
       deliveryFails: 0.2,
-      maxSkewMs: 0,
-      outages: 0,
-      finalityBlocks: 4,
-      blockMs: 1_000,
       horizonMs: 300_000,
-      config: {
-        ...{ challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
-      },
     },
   },
   {
@@ -77,22 +80,10 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     counts: 'streamed answers',
     weather: {
       cast: ['streams', 'reads-unpaid'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      streams: true,
-      chains: 1,
-      rush: false,
-      team: false,
+      ...STREAMED,
       buyers: 6,
       deliveryFails: 0,
-      maxSkewMs: 0,
-      outages: 0,
-      finalityBlocks: 4,
-      blockMs: 1_000,
       horizonMs: 600_000,
-      config: {
-        ...{ challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
-      },
     },
   },
   {

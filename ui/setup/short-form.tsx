@@ -104,9 +104,8 @@ function OneRoute(): JSX.Element | null {
           id="route-0-price"
           cell="unitAmount"
           label="Price per call"
-          prefix="$"
+          dollars
           placeholder="0.01"
-          inputMode="decimal"
           value={row.price}
           messages={messages}
           onInput={(price) => change({ price })}
@@ -146,9 +145,8 @@ function OnePlan(): JSX.Element | null {
           id="plan-0-price"
           cell="unitAmount"
           label="Price"
-          prefix="$"
+          dollars
           placeholder="1.00"
-          inputMode="decimal"
           value={row.price}
           messages={messages}
           onInput={(price) => change({ price })}

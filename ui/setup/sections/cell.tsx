@@ -10,7 +10,7 @@ export function Cell({
   value,
   messages,
   placeholder,
-  prefix,
+  dollars,
   mono,
   disabled,
   wide,
@@ -23,7 +23,8 @@ export function Cell({
   value: string
   messages: RowMessage[]
   placeholder?: string
-  prefix?: string
+  /** An amount: shown after the sign, typed with a keyboard for numbers. */
+  dollars?: boolean
   mono?: boolean
   disabled?: boolean
   wide?: boolean
@@ -33,10 +34,10 @@ export function Cell({
   const isFaulty = messages.some((message) => message.cell === cell)
   return (
     <CellShell id={id} label={label} wide={wide ?? false}>
-      <div class={prefix ? 'with-prefix' : ''}>
-        {prefix && (
+      <div class={dollars ? 'with-prefix' : ''}>
+        {dollars && (
           <span class="prefix" aria-hidden="true">
-            {prefix}
+            $
           </span>
         )}
         <input
@@ -48,7 +49,7 @@ export function Cell({
           disabled={disabled ?? false}
           spellcheck={false}
           autocomplete="off"
-          inputMode={inputMode ?? 'text'}
+          inputMode={inputMode ?? (dollars ? 'decimal' : 'text')}
           {...(isFaulty && { 'aria-invalid': true, 'aria-describedby': `${id}-message` })}
           onInput={(event) => onInput(event.currentTarget.value)}
         />

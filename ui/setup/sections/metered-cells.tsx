@@ -44,9 +44,8 @@ export function MeteredCells({
               id={id('chargeUnit')}
               cell="charge.unitAmount"
               label="Price of one"
-              prefix="$"
+              dollars
               placeholder="0.000002"
-              inputMode="decimal"
               value={row.chargeUnit}
               messages={messages}
               onInput={(chargeUnit) => onChange({ chargeUnit })}
@@ -94,9 +93,8 @@ function Streaming({ row, id, messages, onChange }: Parameters<typeof MeteredCel
               id={id('streamPerPayer')}
               cell="stream.maxUnpaidPerPayer"
               label="Unpaid, one buyer"
-              prefix="$"
+              dollars
               placeholder="0.10"
-              inputMode="decimal"
               value={row.streamPerPayer}
               messages={messages}
               onInput={(streamPerPayer) => onChange({ streamPerPayer })}
@@ -105,9 +103,8 @@ function Streaming({ row, id, messages, onChange }: Parameters<typeof MeteredCel
               id={id('streamAll')}
               cell="stream.maxUnpaid"
               label="Unpaid, all buyers"
-              prefix="$"
+              dollars
               placeholder="5.00"
-              inputMode="decimal"
               value={row.streamAll}
               messages={messages}
               onInput={(streamAll) => onChange({ streamAll })}

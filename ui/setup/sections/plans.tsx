@@ -48,9 +48,8 @@ export function PlansSection(): JSX.Element {
                     id={id('price')}
                     cell="unitAmount"
                     label="Price"
-                    prefix="$"
+                    dollars
                     placeholder="1.00"
-                    inputMode="decimal"
                     value={row.price}
                     messages={own}
                     onInput={(price) => change(row.key, { price })}

@@ -63,9 +63,8 @@ export function RouteItem({
               id={id('max')}
               cell="maxAmount"
               label="At most per call"
-              prefix="$"
+              dollars
               placeholder="1.00"
-              inputMode="decimal"
               value={row.maxPrice}
               messages={messages}
               onInput={(maxPrice) => onChange({ maxPrice })}
@@ -75,9 +74,8 @@ export function RouteItem({
               id={id('price')}
               cell="unitAmount"
               label="Price per call"
-              prefix="$"
+              dollars
               placeholder="0.01"
-              inputMode="decimal"
               value={row.free ? '' : row.price}
               disabled={row.free}
               messages={messages}
