@@ -1,9 +1,11 @@
 import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GatewayOptions } from '../../src/config/options.ts'
 import { paymentRequired } from '../../src/dialects/x402/render-offer.ts'
 import type { Intent, Outcome } from '../../src/engine/outcome.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { type DevAccount, usdcAbi } from '../../src/testing/index.ts'
+import { dataOf, rawAgent } from './a2a-agent.ts'
 import { eventually, PRICE, startWorld, type World } from './world.ts'
 
 let world: World
@@ -126,5 +128,69 @@ test('a payer who bought by transfer fetches the grant by a new authorization, w
   expect(codeOf(await prove(required.challengeId, txHash, buyer))).toBe('granted')
   const header = await world.sign(buyer, required.accepts[0]!)
   expect(await world.pay(header)).toMatchObject({ status: 200, body: { txHash } })
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
+
+test('a transfer whose offer is not stored any more is paid back to a buyer who repeats the offer', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
+  await world.restart({ challengeTtlSeconds: 1 })
+  const { challengeId, accepts } = await open()
+  const { requestId } = accepts[0]!.extra
+  const txHash = await transfer(buyer)
+  const { inspect } = world.gateway.backstage
+  await eventually(async () => (await inspect(challengeId)) === undefined)
+  // The price has changed since: what counts is what the id proves.
+  await world.restart({
+    challengeTtlSeconds: 1,
+    plans: [{ planId: 'basic', name: 'Basic', unitAmount: '$7' }],
+  })
+
+  const signature = await buyer.account.signMessage({ message: `${challengeId}:${txHash}` })
+  const proof = { type: 'PaymentProof', challengeId, txHash, signature }
+  const agent = rawAgent(`${world.baseUrl}/a2a`)
+  const send = async (...parts: object[]) => {
+    const { result } = await agent.rpc(
+      'message/send',
+      agent.message(parts.map((data) => ({ kind: 'data', data }))),
+    )
+    return dataOf(result) as { code: string; message: string }
+  }
+  const alone = await send(proof)
+  expect(alone.code).toBe('CHALLENGE_NOT_FOUND')
+  expect(alone.message).toContain('do not pay again: send the proof with an AccessRequest that repeats')
+  const wrong = await send(proof, { type: 'AccessRequest', planId: 'basic', requestId: 'another' })
+  expect(wrong.code, 'the id does not prove this requestId').toBe('CHALLENGE_NOT_FOUND')
+  const repeated = { type: 'AccessRequest', planId: 'basic', requestId }
+  const answers = await Promise.all(Array.from({ length: 5 }, () => send(proof, repeated)))
+  expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['DELIVERY_FAILED']))
+  await world.until(challengeId, 'REFUNDED')
+  expect((await send(proof)).code, 'the record stays').toBe('DELIVERY_FAILED')
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [PRICE] })
+})
+
+test('a transfer for an offer that the store lost buys, if the buyer repeats the offer in time', async () => {
+  const buyer = await world.chain.newBuyer({ micro: PRICE })
+  const options: Partial<GatewayOptions> = {
+    challengeTtlSeconds: 900,
+    plans: [{ planId: 'basic', name: 'Basic', unitAmount: '$1' }],
+    store: 'memory',
+    secretKey: '5'.repeat(64),
+  }
+  await world.restart(options)
+  const { challengeId, accepts } = await open()
+  const { requestId } = accepts[0]!.extra
+  const txHash = await transfer(buyer)
+  await world.restart(options)
+  const signature = await buyer.account.signMessage({ message: `${challengeId}:${txHash}` })
+  const prove = () =>
+    world.gateway.purchase({
+      transport: 'a2a',
+      planId: 'basic',
+      requestId: String(requestId),
+      challengeId,
+      proof: { txHash, signature },
+    })
+  const outcomes = await Promise.all(Array.from({ length: 5 }, prove))
+  expect(new Set(outcomes.map(codeOf))).toEqual(new Set(['granted']))
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
 })

@@ -35,6 +35,20 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
     storm: 'transfers as proof, and thieves who watch for them',
   },
   {
+    name: 'a transfer is lost once the record of its offer is deleted',
+    file: 'engine/challenge/rebuild-offer',
+    from: 'if (draft) return draft',
+    to: 'if (draft) return undefined',
+    storm: 'transfers that are proven after the record of their offer was deleted',
+  },
+  {
+    name: 'an offer that is rebuilt after its time still sells',
+    file: 'engine/settle/redeem-transfer',
+    from: 'if (core.clock.now() >= challenge.expiresAt) return true',
+    to: '',
+    storm: 'transfers that are proven after the record of their offer was deleted',
+  },
+  {
     name: "anybody may show a stranger's transfer",
     file: 'engine/settle/redeem-transfer',
     from: 'senders.find((_, index) => signed[index])',

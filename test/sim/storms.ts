@@ -42,6 +42,18 @@ export const STORMS: readonly NamedStorm[] = [
     },
   },
   {
+    name: 'transfers that are proven after the record of their offer was deleted',
+    counts: 'late proofs DELIVERY_FAILED',
+    weather: {
+      cast: ['proves-late', 'claims', 'transfers'],
+      rush: false,
+      team: false,
+      buyers: 4,
+      horizonMs: 240_000,
+      config: { challengeTtlMs: 20_000, jobIntervalMs: 4_000 },
+    },
+  },
+  {
     name: 'paid calls of slow and failing backends',
     weather: {
       cast: ['calls', 'embedded', 'other-call', 'calls'],

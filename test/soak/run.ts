@@ -20,6 +20,7 @@ import { openSite, type Site } from './site.ts'
 /** So long the end may take: payments must lapse, refunds land, and webhooks be tried again. A long ledger takes time to read. */
 const settleMs = (minutes: number) => (10 + minutes / 10) * 60_000
 const BLOCK_SECONDS = 1
+const DISAGREEMENT_CHARS = 400
 
 async function soak(options: Options): Promise<boolean> {
   const { minutes, seed = randomInt(1, 0xffff_ffff), store } = options
@@ -80,7 +81,7 @@ async function run(
   const found = [...compareBooks(evidence), ...growthOf(samples, minutes), ...unsoldWays(hands, minutes)]
   const file = graph ?? join(folder, 'soak.svg')
   await writeFile(file, drawGraph({ samples, marks: faults.marks, minutes, seed }))
-  for (const line of found.slice(0, 50)) console.log(`DISAGREES: ${line}`)
+  for (const line of found) console.log(`DISAGREES: ${line.slice(0, DISAGREEMENT_CHARS)}`)
   summarize({ minutes, seed, evidence, marks: faults.marks, restarts: supervisor.restarts(), found })
   return found.length === 0
 }

@@ -149,8 +149,9 @@ export async function challengeOfRequest(
 }
 
 /** When an expired challenge may be deleted; never, once a payment was claimed for it. */
-export function sweepAt(core: Core, challenge: ChallengeRow): number | null {
-  return challenge.claimed ? null : challenge.expiresAt + core.config.challengeTtlMs
+export function sweepAt(core: Core, { claimed, expiresAt }: ChallengeRow): number | null {
+  // One that is rebuilt for a late payment may have expired long ago.
+  return claimed ? null : Math.max(expiresAt, core.clock.now()) + core.config.challengeTtlMs
 }
 
 /** PENDING → EXPIRED. False: another writer was first. */

@@ -24,7 +24,11 @@ export interface Echo {
 /**
  * Rebuilds a challenge from the repeated offer; the HMAC in its id proves that we issued it for exactly these terms.
  */
-export function provenDraft(core: Core, { subject, item }: Sold, echo: Echo): ChallengeRow | undefined {
+export function provenDraft(
+  core: Core,
+  { subject, item }: { subject: Subject; item: Pick<CatalogItem, 'amount' | 'isMetered'> },
+  echo: Echo,
+): ChallengeRow | undefined {
   const { config, rails } = core
   const { challengeId, requestId, amount: echoed, clientAgentId = null } = echo
   const parsed = parseChallengeId(challengeId)

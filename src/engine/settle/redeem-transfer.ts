@@ -2,7 +2,8 @@ import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, TransferTx } from '../../ports.ts'
 import { isMeteredRail } from '../../rules/rail-id.ts'
 import { plainTransferKey } from '../../rules/transfer-key.ts'
-import { expireChallenge } from '../challenge/open-challenge.ts'
+import { expireChallenge, requestPointer } from '../challenge/open-challenge.ts'
+import { rebuildPaidOffer, repeatsOffer } from '../challenge/rebuild-offer.ts'
 import { isSameCall } from '../challenge/request-names.ts'
 import { type Core, getOne, MAX_RACES } from '../core.ts'
 import { responderOf } from '../deliver/deliver-route.ts'
@@ -29,27 +30,12 @@ export type ProofIntent = Intent & { proof: TransferProof }
  * sent it and that it serves only one challenge, and to record it (T2, the confirmation) like any other receipt.
  */
 export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<Outcome> {
-  const { proof, challengeId } = intent
+  const { proof } = intent
   const deadline = core.clock.now() + core.config.settleWaitMs
   for (let race = 0; race < MAX_RACES; race++) {
-    const challenge = challengeId === undefined ? undefined : await getOne(core, 'challenges', challengeId)
-    if (!challenge) {
-      const message = `No challenge ${String(challengeId).slice(0, 80)} is stored; a transfer's proof names one.`
-      return failed(core, new GatewayError('CHALLENGE_NOT_FOUND', message))
-    }
-    if (isMeteredRail(challenge.rail)) {
-      const message =
-        'A metered call is paid by scheme upto, not by a transfer. Ask the seller for the transfer back.'
-      return failed(core, new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key }))
-    }
-    if (!isSameCall(intent, challenge)) return failed(core, otherPurchase(challenge))
-    const rail = railOf(core, challenge, proof)
-    if (rail instanceof GatewayError) return failed(core, rail)
-    const { at, found } = await rail.transfers(proof.txHash)
-    await refuseDoubtful(core, rail, at)
-    if (!found || at.number - found.block.number + 1 < rail.confirmations) {
-      return failed(core, notMined(challenge))
-    }
+    const paid = await findPaid(core, intent)
+    if (paid instanceof GatewayError) return failed(core, paid)
+    const { challenge, rail, found } = paid
     if (await isSettler(core, rail, found.sender)) return failed(core, settledByUs(challenge, proof))
     const { payTo, amount } = core.rails.termsOn(challenge, rail)
     const own = await ownTransfers(rail, { ...challenge, payTo, amount }, proof, found)
@@ -75,7 +61,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     // The payment in flight may still fail, and this transfer can then pay. Recorded now, it would be refunded as
     // surplus.
     if (challenge.liveAuth !== null) return failed(core, settlementPending(challenge))
-    if (challenge.state === 'PENDING' && core.clock.now() >= challenge.expiresAt) {
+    if (challenge.state === 'PENDING' && (await isOver(core, challenge))) {
       await expireChallenge(core, challenge)
       continue
     }
@@ -87,7 +73,8 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       source: { kind: 'transfer' as const, ordinal: transfer.ordinal, to: payTo },
     }
     const claimed = { ...challenge, claimed: true }
-    if (await recordReceipt(core, rail, claimed, origin, { ...transfer, ...found }, [])) {
+    const inserts = isStored(challenge) ? [] : [requestPointer(challenge)]
+    if (await recordReceipt(core, rail, claimed, origin, { ...transfer, ...found }, inserts)) {
       const outcome = await settledOutcome(core, { ...settled, fresh: true })
       return outcome ?? failed(core, settlementPending(challenge))
     }
@@ -95,17 +82,54 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
   return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this transfer.'))
 }
 
+/** The challenge that the proof is for, stored or rebuilt, and its transaction on the chain. */
+async function findPaid(core: Core, intent: ProofIntent) {
+  const { proof, challengeId = '' } = intent
+  const stored = await getOne(core, 'challenges', challengeId)
+  if (!stored && !repeatsOffer(intent)) return notStored(challengeId)
+  const misfit = stored && misfitOf(intent, stored)
+  if (misfit) return misfit
+  const rail = railOf(core, stored?.rail ?? core.rails.preferredFor({}).id, intent)
+  if (rail instanceof GatewayError) return rail
+  const { at, found } = await rail.transfers(proof.txHash)
+  await refuseDoubtful(core, rail, at)
+  if (!found || at.number - found.block.number + 1 < rail.confirmations) return notMined(challengeId)
+  const challenge = stored ?? rebuildPaidOffer(core, intent, rail, found.transfers)
+  if (!challenge) return notStored(challengeId)
+  return misfitOf(intent, challenge) ?? { challenge, rail, found }
+}
+
+/** Why this challenge cannot be paid by a transfer, or by one of this request. */
+function misfitOf(intent: Intent, challenge: ChallengeRow): GatewayError | undefined {
+  if (isMeteredRail(challenge.rail)) {
+    const message =
+      'A metered call is paid by scheme upto, not by a transfer. Ask the seller for the transfer back.'
+    return new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key })
+  }
+  return isSameCall(intent, challenge) ? undefined : otherPurchase(challenge)
+}
+
+const isStored = ({ version }: ChallengeRow): boolean => version > 0
+
+/** Nothing can be bought by it any more; what was paid goes back. */
+async function isOver(core: Core, challenge: ChallengeRow): Promise<boolean> {
+  if (core.clock.now() >= challenge.expiresAt) return true
+  // The store lost it, and its buyer asked again under the same name.
+  return !isStored(challenge) && (await getOne(core, 'requests', challenge.requestId)) !== undefined
+}
+
 /** The rail of the network that the proof names. */
-function railOf(core: Core, challenge: ChallengeRow, { network }: TransferProof): OpenRail | GatewayError {
-  const opened = core.rails.find(challenge.rail)
-  if (network === undefined || network === opened?.network.id) return core.rails.of(challenge)
+function railOf(core: Core, opened: string, { proof, challengeId }: ProofIntent): OpenRail | GatewayError {
+  const { network } = proof
+  if (network === undefined || network === core.rails.find(opened)?.network.id)
+    return core.rails.of({ rail: opened })
   const named = core.rails.all.find((rail) => rail.network.id === network && !rail.scheme.metered)
   if (named) return named
   const known = [...new Set(core.rails.all.map((rail) => rail.network.id))].join(', ')
   return new GatewayError(
     'INVALID_PROOF',
     `The proof names network ${network.slice(0, 40)}; this gateway is paid on ${known}.`,
-    { challengeId: challenge.key },
+    { challengeId },
   )
 }
 
@@ -158,10 +182,19 @@ function settledByUs({ key }: ChallengeRow, { txHash }: TransferProof): GatewayE
   return new GatewayError('INVALID_PROOF', message, { challengeId: key })
 }
 
-function notMined(challenge: ChallengeRow): GatewayError {
+function notStored(challengeId: string): GatewayError {
+  const name = challengeId.slice(0, 80)
+  return new GatewayError(
+    'CHALLENGE_NOT_FOUND',
+    `No challenge ${name} is stored for this proof. If you have paid it, do not pay again: send the proof with an AccessRequest ` +
+      'that repeats the planId (or routeId and resource) and the requestId of its offer, and the transfer is paid back.',
+  )
+}
+
+function notMined(challengeId: string): GatewayError {
   return new GatewayError(
     'SETTLEMENT_PENDING',
     'The transaction is not in a block yet. Send the same proof again; do not pay again.',
-    { challengeId: challenge.key, retryAfterSeconds: 5 },
+    { challengeId, retryAfterSeconds: 5 },
   )
 }

@@ -35,7 +35,7 @@ import { buyCall, buyEmbedded, callAnother, callManyAtOnce } from './routes.ts'
 import type { Buyer, Shop } from './shop.ts'
 import { type Loot, spendCredits, stealCredits } from './spenders.ts'
 import { answerStrangersChallenge, authorizationsIn, frontRun, intrude, type Public, steal } from './thief.ts'
-import { claimStrangersTransfer, payByTransfer, proveForTwo } from './transfers.ts'
+import { claimStrangersTransfer, payByTransfer, proveForTwo, proveLate } from './transfers.ts'
 
 interface Role {
   kind: string
@@ -138,7 +138,10 @@ function meterRoles(): Role[] {
 }
 
 /** Who comes only where a storm's cast names it. */
-const INVITED: readonly Role[] = [{ honest: false, speaksMpp: false, kind: 'reads-unpaid', act: readUnpaid }]
+const INVITED: readonly Role[] = [
+  { honest: false, speaksMpp: false, kind: 'reads-unpaid', act: readUnpaid },
+  { honest: true, speaksMpp: false, kind: 'proves-late', act: proveLate },
+]
 
 /** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */
 const X402_ONLY = ['tampers', 'one-for-two', 'other-chain', 'thief', 'transfers', 'one-proof', 'claims']

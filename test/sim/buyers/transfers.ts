@@ -34,11 +34,11 @@ export async function proveUntilKnown(
   buyer: Buyer,
   challengeId: string,
   made: Made,
-  patience = 25,
+  { patience = 25, offer = {} }: { patience?: number; offer?: Pick<WireIntent, 'planId' | 'requestId'> } = {},
 ): Promise<Reply> {
   const { dice, scheduler } = shop.world
   const { txHash } = made
-  const intent = proofIntent(shop, buyer, challengeId, made)
+  const intent = { ...proofIntent(shop, buyer, challengeId, made), ...offer }
   buyer.proofs.push(intent)
   for (let turn = 0; ; turn++) {
     const reply = see(shop, buyer, `prove ${txHash.slice(-6)}`, await shop.ask(intent))
@@ -60,6 +60,28 @@ export async function payByTransfer(shop: Shop, buyer: Buyer): Promise<void> {
   if (dice.chance(0.3)) ways.push(payUntilKnown(shop, buyer, sign(shop, buyer, terms)))
   if (dice.chance(0.3)) ways.push(proveUntilKnown(shop, buyer, terms.challengeId, made))
   await Promise.all(ways)
+}
+
+/** Says nothing of its transfer until the record of the offer may be deleted, and then repeats the offer. */
+export async function proveLate(shop: Shop, buyer: Buyer): Promise<void> {
+  const { dice, scheduler, weather } = shop.world
+  buyer.transport = 'a2a'
+  buyer.requestId ??= `late-${buyer.name}`
+  const { planId, requestId } = buyer
+  const terms = await askTerms(shop, buyer)
+  if (!terms) return
+  const made = transfer(shop, buyer, terms)
+  await scheduler.sleep(weather.config.challengeTtlMs * dice.int(1, 6))
+  const offer = { planId, requestId }
+  const proofs = Array.from({ length: dice.int(1, 3) }, () => {
+    return proveUntilKnown(shop, buyer, terms.challengeId, made, { patience: 60, offer })
+  })
+  for (const reply of await Promise.all(proofs)) {
+    if (typeof reply === 'string' || reply.kind !== 'failed') continue
+    shop.world.count(`late proofs ${reply.error.code}`)
+    if (reply.error.code === 'CHALLENGE_NOT_FOUND')
+      shop.world.violate('PROMISE', `${buyer.name} paid by a transfer and was told that there is no offer`)
+  }
 }
 
 /** One transfer for two orders of its own. */

@@ -65,13 +65,15 @@ export const planByTransfer: Way = async (market, wallet, name) => {
   const txHash = await transfer(market, wallet, payTo as Hex, BigInt(amount))
   const signature = await wallet.account.signMessage({ message: `${challengeId}:${txHash}` })
   const proof = { type: 'PaymentProof', challengeId, txHash, signature }
+  // The record of an offer that nobody pays is deleted: a buyer who may come late repeats what it asked for.
+  const asked = { type: 'AccessRequest', planId: 'basic', requestId: name }
+  const proofParts = [proof, asked].map((data) => ({ kind: 'data', data }))
   return newDeal(wallet, {
     way: 'a2a transfer',
     challengeId,
     requestId: name,
     priceMicro: BigInt(amount),
-    send: async (origin, signal) =>
-      read(await send(origin, agent.message([{ kind: 'data', data: proof }]), signal)),
+    send: async (origin, signal) => read(await send(origin, agent.message(proofParts), signal)),
   })
 }
 
