@@ -142,7 +142,7 @@ test('a transfer whose offer is not stored any more is paid back to a buyer who 
   // The price has changed since: what counts is what the id proves.
   await world.restart({
     challengeTtlSeconds: 1,
-    plans: [{ planId: 'basic', name: 'Basic', unitAmount: '$7' }],
+    plans: [{ planId: 'basic', unitAmount: '$7' }],
   })
 
   const signature = await buyer.account.signMessage({ message: `${challengeId}:${txHash}` })
@@ -162,9 +162,11 @@ test('a transfer whose offer is not stored any more is paid back to a buyer who 
   expect(wrong.code, 'the id does not prove this requestId').toBe('CHALLENGE_NOT_FOUND')
   const repeated = { type: 'AccessRequest', planId: 'basic', requestId }
   const answers = await Promise.all(Array.from({ length: 5 }, () => send(proof, repeated)))
-  expect(new Set(answers.map(({ code }) => code))).toEqual(new Set(['DELIVERY_FAILED']))
+  const codes = answers.map(({ code }) => code)
+  expect(codes, 'the first to record it').toContain('DELIVERY_FAILED')
+  expect(codes.filter((code) => code !== 'DELIVERY_FAILED' && code !== 'CHALLENGE_REFUNDED')).toEqual([])
   await world.until(challengeId, 'REFUNDED')
-  expect((await send(proof)).code, 'the record stays').toBe('DELIVERY_FAILED')
+  expect((await send(proof)).code, 'the record stays').toBe('CHALLENGE_REFUNDED')
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [PRICE] })
 })
 
@@ -172,7 +174,7 @@ test('a transfer for an offer that the store lost buys, if the buyer repeats the
   const buyer = await world.chain.newBuyer({ micro: PRICE })
   const options: Partial<GatewayOptions> = {
     challengeTtlSeconds: 900,
-    plans: [{ planId: 'basic', name: 'Basic', unitAmount: '$1' }],
+    plans: [{ planId: 'basic', unitAmount: '$1' }],
     store: 'memory',
     secretKey: '5'.repeat(64),
   }

@@ -35,6 +35,13 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     to: 'return failCall(core, claimed, called, charged.reason)',
   },
   {
+    name: 'metered: a payer whose gas budget is spent is called for, and charged, all the same',
+    storm: 'metered calls whose transactions wait while their payers take the allowance back',
+    file: 'engine/metered/call-metered',
+    from: 'const refused = costly.get(row.key)',
+    to: 'const refused = undefined',
+  },
+  {
     name: 'metered: what was sent once is sent again',
     storm,
     file: 'engine/jobs/run-jobs',

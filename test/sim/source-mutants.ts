@@ -37,15 +37,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a transfer is lost once the record of its offer is deleted',
     file: 'engine/challenge/rebuild-offer',
-    from: 'if (draft) return draft',
-    to: 'if (draft) return undefined',
-    storm: 'transfers that are proven after the record of their offer was deleted',
-  },
-  {
-    name: 'an offer that is rebuilt after its time still sells',
-    file: 'engine/settle/redeem-transfer',
-    from: 'if (core.clock.now() >= challenge.expiresAt) return true',
-    to: '',
+    from: 'return draft;',
+    to: 'return undefined;',
     storm: 'transfers that are proven after the record of their offer was deleted',
   },
   {

@@ -50,6 +50,8 @@ export const STORMS: readonly NamedStorm[] = [
       team: false,
       buyers: 4,
       horizonMs: 240_000,
+      // To a clock that is ahead every transfer is older than its offer.
+      maxSkewMs: 0,
       config: { challengeTtlMs: 20_000, jobIntervalMs: 4_000 },
     },
   },

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow, Order } from '../../ports.ts'
 import { refuseExposure } from '../budgets/exposure.ts'
-import type { OverBudget } from '../budgets/over-budget.ts'
+import { holdGas } from '../budgets/gas-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { type Core, getOne, orderFor } from '../core.ts'
 import type { RouteResponder } from '../deliver/deliver-route.ts'
@@ -32,12 +32,13 @@ export type MeteredCall =
 export async function callMetered(
   core: Core,
   rail: OpenRail,
-  attempt: AuthorizationRow,
+  before: AuthorizationRow,
   challengeId: string,
   responder: RouteResponder,
 ): Promise<MeteredCall> {
-  const refusal = await refuseCall(core, rail, attempt)
-  if (refusal) return releaseCall(core, attempt, refusal.error, refusal.later)
+  const admitted = await admitCall(core, rail, before)
+  if (admitted.kind !== 'admitted') return admitted
+  const { attempt } = admitted
   const challenge = await getOne(core, 'challenges', challengeId)
   if (challenge?.liveAuth !== attempt.key) return { kind: 'taken' }
   const backend = responder.kind === 'embedded' ? core.handlers : core.backend
@@ -55,25 +56,37 @@ export async function callMetered(
   return failCall(core, claimed, called, called.reason)
 }
 
-async function refuseCall(
+/**
+ * Everything that a charge could fail by is looked at and held before the call, also the gas of the transaction that will settle it:
+ * afterwards the answer would be there, and nobody could be asked to pay for it.
+ */
+async function admitCall(
   core: Core,
   rail: OpenRail,
   attempt: AuthorizationRow,
-): Promise<OverBudget | undefined> {
+): Promise<{ kind: 'admitted'; attempt: AuthorizationRow } | MeteredCall> {
   let look: Look
   try {
     look = await lookAtChain(core, rail, [attempt.auth])
   } catch {
     core.rails.standing.refused(rail, CHAIN_UNREADABLE)
-    return { later: false, error: cannotSettle(CHAIN_UNREADABLE) }
+    return releaseCall(core, attempt, cannotSettle(CHAIN_UNREADABLE), false)
   }
   const result = look.results[0]!
   const error =
     refusalOf(rail, attempt, result, look.at.timestamp) ?? tooShort(core, rail, attempt, look.at.timestamp)
-  if (error) return { later: false, error }
-  const capped = (await refuseUndelivered(core, [attempt])).get(attempt.key)
-  if (capped) return capped
-  return refuseExposure(core, attempt, (result.kind === 'ok' && result.funds) || '0')
+  if (error) return releaseCall(core, attempt, error, false)
+  const { alone, gas, funds } = result.kind === 'ok' ? result : { alone: false }
+  const over =
+    (await refuseUndelivered(core, [attempt])).get(attempt.key) ??
+    (await refuseExposure(core, attempt, funds ?? '0'))
+  if (over) return releaseCall(core, attempt, over.error, over.later)
+  const risk = { row: attempt, alone, ...(gas !== undefined && { gas }) }
+  const { held, over: costly } = await holdGas(core, rail, [risk])
+  if (!held[0]) return { kind: 'taken' }
+  const { row } = held[0]
+  const refused = costly.get(row.key)
+  return refused ? releaseCall(core, row, refused.error, refused.later) : { kind: 'admitted', attempt: row }
 }
 
 function tooShort(

@@ -76,7 +76,7 @@ async function deliverFree(
   sealed: string,
 ): Promise<ChargedCall> {
   const at = core.clock.now()
-  const { payer, undelivered, exposure, claim, streamed = [] } = attempt
+  const { payer, undelivered, exposure, claim, streamed = [], gasHolds = [] } = attempt
   const facts = { at, actor: 'gateway' as const, details: { value: '0', payer } }
   const { undelivered: _, ...counted } = challenge
   const paid = applyEvent(
@@ -94,7 +94,7 @@ async function deliverFree(
   if (!applied) return { kind: 'taken' }
   await settleHolds(
     core,
-    [undelivered, exposure, ...streamed].flatMap((key) => key ?? []),
+    [undelivered, exposure, ...streamed, ...gasHolds].flatMap((key) => key ?? []),
     'returned',
   )
   return { kind: 'free' }

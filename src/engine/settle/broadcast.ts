@@ -3,9 +3,10 @@ import type { AuditEntry, AuthorizationRow, Batch, Sendable, SimResult } from '.
 import { explainReason } from '../../rules/explain-reason.ts'
 import { claimedEntry } from '../apply-event.ts'
 import { holdGas } from '../budgets/gas-budget.ts'
+import { settleHolds } from '../budgets/holds.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
-import { afterCommit, type Core } from '../core.ts'
+import { afterCommit, type Core, commit } from '../core.ts'
 import { carriedBy } from '../metered/carriers.ts'
 import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
@@ -206,7 +207,11 @@ async function withinGasBudget(
       const refusal = over.get(row.key)
       if (!refusal) return
       if (row.phase === 'CLAIMED') return release(core, row, refusal.error, outcomes, refusal.later)
-      if (row.walletTx !== null) await tracker.refused(row, refusal.error.message)
+      if (row.walletTx !== null) return tracker.refused(row, refusal.error.message)
+      // A charge for which nothing was held before its call. It is tried again, and must hold its gas again.
+      const { gasHolds = [], ...rest } = row
+      if (await commit(core, { puts: [{ table: 'authorizations', row: rest }] }))
+        await settleHolds(core, gasHolds, 'returned')
     }),
   )
   return held.filter(({ row }) => !over.has(row.key))

@@ -21,6 +21,7 @@ import {
   callAgain,
   callMeteredAtOnce,
   dropAllowance,
+  dropWhileMany,
   emptyWallet,
   invalidateNonce,
   meterHonestly,
@@ -140,7 +141,8 @@ function meterRoles(): Role[] {
 /** Who comes only where a storm's cast names it. */
 const INVITED: readonly Role[] = [
   { honest: false, speaksMpp: false, kind: 'reads-unpaid', act: readUnpaid },
-  { honest: true, speaksMpp: false, kind: 'proves-late', act: proveLate },
+  { honest: false, speaksMpp: false, kind: 'drops-many', act: dropWhileMany },
+  { honest: false, speaksMpp: false, kind: 'proves-late', act: proveLate },
 ]
 
 /** Those whose acts are about the fields of x402, or who pay by A2A, where MPP is not spoken. */

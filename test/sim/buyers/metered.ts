@@ -110,6 +110,21 @@ export const dropAllowance = meddler((shop, { address: owner }, payment) => {
   }
 })
 
+/** Makes many calls at once, and takes the allowance back while their transactions wait for a block. */
+export async function dropWhileMany(shop: Shop, buyer: Buyer): Promise<void> {
+  const { meterDice: dice, scheduler } = shop.world
+  const waiting = (): number =>
+    [...shop.chains[0]!.pool.values()].filter(({ actions }) => {
+      return actions.some((action) => action.kind === 'settle' && action.permit.from === buyer.address)
+    }).length
+  const calling = callMeteredAtOnce(shop, buyer)
+  for (let turn = 0; turn < 60 && waiting() < 3; turn++) await scheduler.sleep(1_000)
+  await scheduler.sleep(dice.int(0, 20_000))
+  if (waiting() > 2) shop.world.count('allowances dropped under three transactions')
+  shop.chains[0]!.send([{ kind: 'approve', owner: buyer.address, amount: 0n }])
+  await calling
+}
+
 export const emptyWallet = meddler((shop, { address: from }, payment) => {
   const { meterDice, scheduler } = shop.world
   const chain = chainOf(shop, payment)
@@ -167,7 +182,13 @@ export async function showSettlements(shop: Shop, buyer: Buyer): Promise<void> {
     for (const { tx, logs } of [...chain.branch.mined]) {
       if (!logs.some((log) => log.kind === 'permit' && log.owner === buyer.address)) continue
       shop.world.count('settlements shown as transfers')
-      const reply = await proveUntilKnown(shop, plan, terms.challengeId, { txHash: tx.hash, chain }, 4)
+      const reply = await proveUntilKnown(
+        shop,
+        plan,
+        terms.challengeId,
+        { txHash: tx.hash, chain },
+        { patience: 4 },
+      )
       if (typeof reply !== 'string' && reply.kind === 'granted')
         shop.world.violate('I4', `${buyer.name} bought a plan with the settlement of a metered call`)
     }

@@ -79,7 +79,8 @@ export async function proveLate(shop: Shop, buyer: Buyer): Promise<void> {
   for (const reply of await Promise.all(proofs)) {
     if (typeof reply === 'string' || reply.kind !== 'failed') continue
     shop.world.count(`late proofs ${reply.error.code}`)
-    if (reply.error.code === 'CHALLENGE_NOT_FOUND')
+    const { success } = made.chain.branch.mined.find(({ tx }) => tx.hash === made.txHash) ?? {}
+    if (reply.error.code === 'CHALLENGE_NOT_FOUND' && success)
       shop.world.violate('PROMISE', `${buyer.name} paid by a transfer and was told that there is no offer`)
   }
 }
