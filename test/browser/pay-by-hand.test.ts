@@ -1,97 +1,28 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import express from 'express'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { payPerRequest, paystile } from '../../src/frameworks/express.ts'
 import { createGateway } from '../../src/gateway.ts'
-import type { DevAccount } from '../../src/testing/index.ts'
-import { CALL_PRICE, type RoutesWorld, startRoutesWorld, sunny } from '../e2e/routes-world.ts'
-import { freePort, TOKEN_SECRET } from '../e2e/world.ts'
-import {
-  DESKTOP,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  launchBrowser,
-  openVisitor,
-  PHONE,
-  type Visitor,
-} from './browser.ts'
-import { type InjectedWallet, injectWallet } from './injected-wallet.ts'
+import { CALL_PRICE, sunny } from '../e2e/routes-world.ts'
+import { freePort } from '../e2e/world.ts'
+import { openVisitor } from './browser.ts'
+import { injectWallet } from './injected-wallet.ts'
+import { inspect, type PayWorld, startPayWorld } from './pay-world.ts'
 
-/** A folder for pictures of every state, to look at. */
-const PICTURES = process.env.PAGE_PICTURES
-
-const ROUTES = [
-  { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01', description: 'One city' },
-  { routeId: 'site', method: 'GET', path: '/site/:page', unitAmount: '$0.01', raw: true },
-] as const
-
-const PLANS = [{ planId: 'basic', unitAmount: '$1.00', description: 'Forecasts for an hour' }]
-
-let browser: Browser
-let routes: RoutesWorld
+let shop: PayWorld
+let browser: PayWorld['browser']
+let routes: PayWorld['routes']
+let person: PayWorld['person']
+let paidBy: PayWorld['paidBy']
 beforeAll(async () => {
-  if (PICTURES) await mkdir(PICTURES, { recursive: true })
-  routes = await startRoutesWorld({
-    options: {
-      routes: ROUTES,
-      plans: PLANS,
-      tokenSecret: TOKEN_SECRET,
-      settleWaitSeconds: 1,
-      refundMinAgeSeconds: 5,
-      agentName: 'Weather & Sons',
-    },
-  })
-  browser = await launchBrowser()
+  shop = await startPayWorld()
+  ;({ browser, routes, person, paidBy } = shop)
 })
-afterAll(async () => {
-  await browser?.close()
-  await routes?.stop()
-})
+afterAll(() => shop?.stop())
 beforeEach(() => {
   routes.backend.answer = sunny
 })
-
-interface Person extends Visitor {
-  wallet: InjectedWallet
-  buyer: DevAccount
-  open(target: string): Promise<void>
-  pay(): Promise<void>
-}
-
-async function person(
-  options: { micro?: bigint; wallet?: Parameters<typeof injectWallet>[3]; look?: BrowserContextOptions } = {},
-): Promise<Person> {
-  const { chain, baseUrl } = routes.world
-  const buyer = await chain.newBuyer({ micro: options.micro ?? 5n * CALL_PRICE })
-  const visitor = await openVisitor(browser, options.look)
-  const wallet = await injectWallet(visitor.page, buyer, chain.rpcUrl, options.wallet)
-  return {
-    ...visitor,
-    wallet,
-    buyer,
-    open: async (target) => void (await visitor.page.goto(baseUrl + target)),
-    pay: () => visitor.page.getByRole('button', { name: /^Pay with/ }).click(),
-  }
-}
-
-/** The page as it stands is accessible, fits a phone, and is pictured in both color schemes if somebody wants to look. */
-async function inspect(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await expectAccessible(page, `${name}, ${colorScheme}`)
-    if (PICTURES)
-      await page.screenshot({ path: `${PICTURES}/pay-${name}-${colorScheme}.png`, fullPage: true })
-  }
-  await page.setViewportSize(PHONE)
-  await expectNoSidewaysScroll(page)
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/pay-${name}-phone.png`, fullPage: true })
-  await page.setViewportSize(DESKTOP)
-  await page.emulateMedia({ colorScheme: 'light' })
-}
-
-const paidBy = async (buyer: DevAccount): Promise<bigint[]> => (await routes.world.flows(buyer)).paid
 
 test('a person opens a paid link, pays once, and reads, saves and sees again what was bought', async () => {
   const { page, wallet, buyer, open, pay, complaints, close } = await person()
@@ -167,86 +98,6 @@ test('a wallet without enough money is told so before anything is signed', async
   await page.getByText('The wallet has $0.004 USDC on Base Sepolia, and this costs $0.01.').waitFor()
   expect(wallet.signed).toEqual([])
   await inspect(page, 'no-money')
-  await close()
-})
-
-test('a payment that settles late survives reloads: one signature, one payment, one answer', async () => {
-  const { page, wallet, buyer, open, pay, close } = await person()
-  const { chain } = routes.world
-  await open('/weather/late')
-  await chain.setAutomine(false)
-  try {
-    await pay()
-    await page.getByText(/\(\d+ s\)/).waitFor()
-    await page.getByText('The chain has not confirmed it yet').waitFor()
-    await inspect(page, 'settling')
-    await page.reload()
-    await page.getByText('The payment settles on the chain').waitFor()
-    expect(await page.getByRole('button').count()).toBe(0)
-    await page.reload()
-  } finally {
-    await chain.setAutomine(true)
-    await chain.mine()
-  }
-  await page.getByText('"sky": "clear"').waitFor()
-  expect(wallet.signed).toHaveLength(1)
-  expect(await paidBy(buyer)).toEqual([CALL_PRICE])
-  await close()
-})
-
-test('a payment that is not taken stays the only one while it could be, in every window', async () => {
-  const { page, wallet, buyer, open, pay, close } = await person()
-  const { chain, baseUrl } = routes.world
-  await open('/weather/refused')
-  await chain.blacklist(buyer.address)
-  await pay()
-  await page.getByText('The payment was not taken.').waitFor()
-  await page.getByText(/Until then only this same payment is sent again/).waitFor()
-  await inspect(page, 'not-taken')
-  const second = await page.context().newPage()
-  await second.goto(`${baseUrl}/weather/refused`)
-  await second.getByText('The payment was not taken.').waitFor()
-  expect(await second.getByRole('button', { name: /^Pay with/ }).count()).toBe(0)
-  await chain.unblacklist(buyer.address)
-  await page.getByRole('button', { name: 'Send the same payment again' }).click()
-  await page.getByText('"sky": "clear"').waitFor()
-  expect(wallet.signed).toHaveLength(1)
-  expect(await paidBy(buyer)).toEqual([CALL_PRICE])
-  await close()
-})
-
-test('after a failed call the same payment calls again', async () => {
-  const { page, wallet, buyer, open, pay, close } = await person()
-  routes.backend.answer = (_call, response) => response.writeHead(500).end('broken')
-  await open('/weather/broken')
-  await pay()
-  await page.getByText('Paid, but not delivered.').waitFor()
-  await inspect(page, 'undelivered')
-  routes.backend.answer = sunny
-  await page.getByRole('button', { name: 'Try again without paying' }).click()
-  await page.getByText('"sky": "clear"').waitFor()
-  expect(wallet.signed).toHaveLength(1)
-  expect(await routes.world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [] })
-  await close()
-})
-
-test('a call that stays broken is refunded, and the page tells the story to its end', async () => {
-  const { page, buyer, open, pay, close } = await person()
-  routes.backend.answer = (_call, response) => response.writeHead(500).end('broken')
-  await open('/weather/refunded')
-  await pay()
-  await page.getByText('Paid, but not delivered.').waitFor()
-  await page.reload()
-  await page.getByText('Paid, but not delivered.').waitFor()
-  const isBack = page.getByText('Your money is back.')
-  // Finality needs blocks, and an idle chain makes none.
-  while ((await isBack.count()) === 0) await routes.world.chain.mine(1)
-  await inspect(page, 'refunded')
-  expect(await routes.world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [CALL_PRICE] })
-  await page.reload()
-  await isBack.waitFor()
-  await page.getByRole('button', { name: 'Buy again' }).click()
-  await page.getByRole('button', { name: /^Pay with/ }).waitFor()
   await close()
 })
 
@@ -360,27 +211,6 @@ test('a person buys a plan from the shop window, and sees its token once', async
   expect(wallet.signed).toHaveLength(1)
   expect(await paidBy(buyer)).toEqual([1_000_000n])
   expect(complaints).toEqual([])
-  await close()
-})
-
-test('a plan that settles late survives reloads of its page', async () => {
-  const { page, wallet, buyer, open, pay, close } = await person({ micro: 2_000_000n })
-  const { chain } = routes.world
-  await open('/x402/plans/basic?resourceId=europe')
-  await chain.setAutomine(false)
-  try {
-    await pay()
-    await page.getByText('The chain has not confirmed it yet').waitFor()
-    await page.reload()
-    await page.getByText('The payment settles on the chain').waitFor()
-  } finally {
-    await chain.setAutomine(true)
-    await chain.mine()
-  }
-  await page.getByRole('region', { name: 'What you bought' }).waitFor()
-  expect(await page.locator('main').textContent()).toContain('/europe')
-  expect(wallet.signed).toHaveLength(1)
-  expect(await paidBy(buyer)).toEqual([1_000_000n])
   await close()
 })
 
