@@ -35,11 +35,7 @@ describe.each(EMBEDDED)('prepaid calls with $name', ({ prepare }) => {
     origin = world.baseUrl
   })
   afterAll(() => world.stop())
-  beforeEach(() => {
-    seller.mood = 'good'
-    seller.runs.length = 0
-    seller.closeGate()
-  })
+  beforeEach(() => seller.startOver())
 
   async function buyToken(planId = 'basic'): Promise<{ token: string; challengeId: string }> {
     const buyer = await world.chain.newBuyer({ micro: PRICE })

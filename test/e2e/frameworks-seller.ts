@@ -36,7 +36,11 @@ export class Seller {
     this.runs.push({ routeId, payment })
   }
 
-  closeGate(): void {
+  /** As if nothing had been called yet. */
+  startOver(): void {
+    this.mood = 'good'
+    this.runs.length = 0
+    this.producedBytes = 0
     this.gate = new Gate()
   }
 
