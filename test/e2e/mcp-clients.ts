@@ -100,6 +100,12 @@ export async function payloadFor(buyer: DevAccount, terms: Partial<PaymentRequir
   return paymentPayload({ accepted, ...signed })
 }
 
+/** The signature in what goes into `_meta["x402/payment"]`, as an object or as base64 text. */
+export function signatureOf(payment: unknown): string {
+  const payload = typeof payment === 'string' ? JSON.parse(atob(payment)) : payment
+  return (payload as { payload: { signature: string } }).payload.signature
+}
+
 /**
  * Cloudflare's client: it looks at `_meta["x402/error"]` alone, lets the official x402 client sign, and sends the
  * payload as base64 text.
