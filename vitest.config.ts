@@ -13,13 +13,13 @@ const FIRST = [
   'test/sim/mutants.test.ts',
   'test/e2e/earlier-store.test.ts',
   'test/e2e/credits-instances.test.ts',
-  'test/e2e/frameworks.test.ts',
+  'test/e2e/frameworks-handlers.test.ts',
   'test/crash/kill-process.test.ts',
   'test/e2e/sandbox.test.ts',
   'test/browser/page-states.test.ts',
   'test/e2e/store-faults-servers.test.ts',
   'test/e2e/remote-rpc.test.ts',
-  'test/e2e/admin-api.test.ts',
+  'test/e2e/admin-refunds.test.ts',
 ]
 
 /** Vitest knows how long a file takes only where it has run before; a new clone has nothing but their sizes. */
