@@ -37,8 +37,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a transfer is lost once the record of its offer is deleted',
     file: 'engine/challenge/rebuild-offer',
-    from: 'return draft;',
-    to: 'return undefined;',
+    from: 'return draft',
+    to: 'return undefined',
     storm: 'transfers that are proven after the record of their offer was deleted',
   },
   {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runHistory } from './history.ts'
 import { STORMS } from './storms.ts'
 
-const STORM_HISTORIES = 25
+const STORM_HISTORIES = 15
 
 // A history makes thousands of errors on purpose, and their stacks are not needed.
 const { stackTraceLimit } = Error
