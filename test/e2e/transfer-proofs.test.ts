@@ -153,11 +153,11 @@ test('a transfer whose offer is not stored any more is paid back to a buyer who 
       'message/send',
       agent.message(parts.map((data) => ({ kind: 'data', data }))),
     )
-    return dataOf(result) as { code: string; message: string }
+    return dataOf(result) as { code: string; hint: string }
   }
   const alone = await send(proof)
   expect(alone.code).toBe('CHALLENGE_NOT_FOUND')
-  expect(alone.message).toContain('do not pay again: send the proof with an AccessRequest that repeats')
+  expect(alone.hint).toContain('do not pay again: send the proof with an AccessRequest that repeats')
   const wrong = await send(proof, { type: 'AccessRequest', planId: 'basic', requestId: 'another' })
   expect(wrong.code, 'the id does not prove this requestId').toBe('CHALLENGE_NOT_FOUND')
   const repeated = { type: 'AccessRequest', planId: 'basic', requestId }

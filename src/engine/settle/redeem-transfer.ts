@@ -186,8 +186,12 @@ function notStored(challengeId: string): GatewayError {
   const name = challengeId.slice(0, 80)
   return new GatewayError(
     'CHALLENGE_NOT_FOUND',
-    `No challenge ${name} is stored for this proof. If you have paid it, do not pay again: send the proof with an AccessRequest ` +
-      'that repeats the planId (or routeId and resource) and the requestId of its offer, and the transfer is paid back.',
+    `No challenge ${name} is stored; a transfer's proof names one.`,
+    {
+      hint:
+        'if you have paid it, do not pay again: send the proof with an AccessRequest that repeats the planId (or routeId and resource) ' +
+        'and the requestId of its offer, and the transfer is paid back',
+    },
   )
 }
 
