@@ -6,7 +6,7 @@ import type { Plan, Route } from '../protocol/catalog.ts'
 import { UPTO_SCHEME } from '../protocol/permit2.ts'
 import { parseResourcePath } from './resource-path.ts'
 import { matchPattern, parsePattern, type RoutePattern } from './route-pattern.ts'
-import { bodyHashOf } from './terms.ts'
+import { routeSubject } from './terms.ts'
 
 export interface CatalogItem {
   /** Micro-units. Of a computed price it is the most that a call may cost. */
@@ -147,9 +147,7 @@ function findRoute(catalog: Catalog, routeId: string, resourceId: string, call: 
       `resource ${JSON.stringify(asked)} does not fit route ${routeId} (${shape}).`,
     )
   }
-  const resource = { method: call.method, path: call.path, bodyHash: bodyHashOf(call.body) }
-  const subject: Subject = { kind: 'route', routeId, resourceId, resource }
-  return { subject, item: route }
+  return { subject: routeSubject(routeId, resourceId, call), item: route }
 }
 
 function fitsRoute(route: CatalogRoute, path: string): boolean {

@@ -30,6 +30,15 @@ export function bodyHashOf(body: Uint8Array | null): string {
   return body === null || body.length === 0 ? '' : sha256(body)
 }
 
+/** One exact call of a route. */
+export function routeSubject(
+  routeId: string,
+  resourceId: string,
+  { method, path, body }: { method: string; path: string; body: Uint8Array | null },
+): Subject {
+  return { kind: 'route', routeId, resourceId, resource: { method, path, bodyHash: bodyHashOf(body) } }
+}
+
 /** The same requestId with another fingerprint is another purchase, and is refused. */
 export function fingerprint(terms: Pick<Terms, 'kind' | 'itemId' | 'resourceId' | 'resourceHash'>): string {
   return sha256(JSON.stringify([terms.kind, terms.itemId, terms.resourceId, terms.resourceHash]))

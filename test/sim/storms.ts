@@ -42,20 +42,6 @@ export const STORMS: readonly NamedStorm[] = [
     },
   },
   {
-    name: 'transfers that are proven after the record of their offer was deleted',
-    counts: 'late proofs DELIVERY_FAILED',
-    weather: {
-      cast: ['proves-late', 'claims', 'transfers'],
-      rush: false,
-      team: false,
-      buyers: 4,
-      horizonMs: 240_000,
-      // To a clock that is ahead every transfer is older than its offer.
-      maxSkewMs: 0,
-      config: { challengeTtlMs: 20_000, jobIntervalMs: 4_000 },
-    },
-  },
-  {
     name: 'paid calls of slow and failing backends',
     weather: {
       cast: ['calls', 'embedded', 'other-call', 'calls'],
@@ -259,4 +245,18 @@ export const STORMS: readonly NamedStorm[] = [
     },
   },
   ...METERED_STORMS,
+  {
+    name: 'transfers that are proven after the record of their offer was deleted',
+    counts: 'late proofs DELIVERY_FAILED',
+    weather: {
+      cast: ['proves-late', 'claims', 'transfers'],
+      rush: false,
+      team: false,
+      buyers: 4,
+      horizonMs: 240_000,
+      // To a clock that is ahead every transfer is older than its offer.
+      maxSkewMs: 0,
+      config: { challengeTtlMs: 20_000, jobIntervalMs: 4_000 },
+    },
+  },
 ]

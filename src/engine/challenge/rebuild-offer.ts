@@ -1,6 +1,6 @@
 import type { ChallengeRow, Subject, TransferTx } from '../../ports.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
-import { bodyHashOf } from '../../rules/terms.ts'
+import { routeSubject } from '../../rules/terms.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import type { Core } from '../core.ts'
 import type { Intent } from '../outcome.ts'
@@ -39,7 +39,5 @@ export function rebuildPaidOffer(
 
 function subjectOf({ planId, routeId, resourceId = DEFAULT_RESOURCE_ID, call }: Intent): Subject | undefined {
   if (planId !== undefined) return { kind: 'plan', planId, resourceId }
-  if (routeId === undefined || call === undefined) return undefined
-  const resource = { method: call.method, path: call.path, bodyHash: bodyHashOf(call.body) }
-  return { kind: 'route', routeId, resourceId, resource }
+  return routeId === undefined || call === undefined ? undefined : routeSubject(routeId, resourceId, call)
 }

@@ -1,5 +1,5 @@
 import type { ChallengeRow } from '../../ports.ts'
-import { bodyHashOf } from '../../rules/terms.ts'
+import { routeSubject } from '../../rules/terms.ts'
 import { type Core, randomText } from '../core.ts'
 import type { EchoedIds, Intent } from '../outcome.ts'
 import { subjectFingerprint } from './subject-fingerprint.ts'
@@ -44,9 +44,9 @@ export function namesAnother(ids: EchoedIds, challenge: ChallengeRow): boolean {
 export function isSameCall({ call }: Intent, challenge: ChallengeRow): boolean {
   if (challenge.kind === 'plan') return true
   if (call === undefined) return false
-  const { itemId: routeId, resourceId } = challenge
-  const resource = { method: call.method, path: call.path, bodyHash: bodyHashOf(call.body) }
-  return subjectFingerprint({ kind: 'route', routeId, resourceId, resource }) === challenge.fingerprint
+  return (
+    subjectFingerprint(routeSubject(challenge.itemId, challenge.resourceId, call)) === challenge.fingerprint
+  )
 }
 
 export function renamed(challenge: ChallengeRow, requestId: string | undefined): ChallengeRow {

@@ -32,11 +32,11 @@ export type MeteredCall =
 export async function callMetered(
   core: Core,
   rail: OpenRail,
-  before: AuthorizationRow,
+  claim: AuthorizationRow,
   challengeId: string,
   responder: RouteResponder,
 ): Promise<MeteredCall> {
-  const admitted = await admitCall(core, rail, before)
+  const admitted = await admitCall(core, rail, claim)
   if (admitted.kind !== 'admitted') return admitted
   const { attempt } = admitted
   const challenge = await getOne(core, 'challenges', challengeId)

@@ -94,9 +94,10 @@ async function findPaid(core: Core, intent: ProofIntent) {
   const { at, found } = await rail.transfers(proof.txHash)
   await refuseDoubtful(core, rail, at)
   if (!found || at.number - found.block.number + 1 < rail.confirmations) return notMined(challengeId)
-  const challenge = stored ?? rebuildPaidOffer(core, intent, rail, found.transfers)
-  if (!challenge) return notStored(challengeId)
-  return misfitOf(intent, challenge) ?? { challenge, rail, found }
+  if (stored) return { challenge: stored, rail, found }
+  const rebuilt = rebuildPaidOffer(core, intent, rail, found.transfers)
+  if (!rebuilt) return notStored(challengeId)
+  return misfitOf(intent, rebuilt) ?? { challenge: rebuilt, rail, found }
 }
 
 /** Why this challenge cannot be paid by a transfer, or by one of this request. */
