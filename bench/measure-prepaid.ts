@@ -1,8 +1,7 @@
-import { join } from 'node:path'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import { startDevChain } from '../src/testing/dev-chain.ts'
 import { type Cell, cellOf, measureInTurns } from './cells.ts'
-import { type ChildServer, startServer } from './child-server.ts'
+import { type ChildServer, serverProgram, startServer } from './child-server.ts'
 import { requestText } from './connection.ts'
 import { type CreditAccounts, fillAccounts, GRANTED, PLAN_ID } from './credit-accounts.ts'
 import { runLoad } from './load.ts'
@@ -103,7 +102,7 @@ export async function startPrepaid(options: PrepaidOptions) {
   const { env, stop } = await startStore({ store, ...(running && { runningStore: running.env }) })
   const filled = running?.filled ?? (await fillAccounts(choiceOf(env), accounts))
   const server = await startServer(
-    join(root, 'dist/cli/main.js'),
+    serverProgram(root),
     ['serve'],
     {
       ...networksEnv([chain]),

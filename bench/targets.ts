@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { DevChain } from '../src/testing/dev-chain.ts'
 import { startPostgres } from '../src/testing/postgres-server.ts'
 import { startRedis } from '../src/testing/redis-server.ts'
-import { type ChildServer, startServer } from './child-server.ts'
+import { type ChildServer, serverProgram, startServer } from './child-server.ts'
 import { type Asking, PRICE } from './payments.ts'
 
 /** A server that sells something for {@link PRICE}. */
@@ -64,7 +64,7 @@ export async function startOurs(options: OurOptions): Promise<Target> {
   const accounts = Array.from({ length: wallets }, (_, index) => FIRST_WALLET + index)
   const keys = (options.walletAccounts ?? accounts).map((account) => keyOf(chain, account))
   const server = await startServer(
-    join(root, 'dist/cli/main.js'),
+    serverProgram(root),
     ['serve'],
     {
       ...networksEnv([chain, ...alsoOn]),

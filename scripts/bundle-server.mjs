@@ -6,12 +6,17 @@ import { root } from './prepare.mjs'
 /** What has native parts, or starts threads from files of its own. */
 const APART = ['libsql', 'pino', 'undici', 'prom-client']
 
-const BUILT = join(root, 'dist', 'cli', 'main.js')
+/** The command line, and what the crash tests put their instruments around. */
+const BUILT = {
+  main: join(root, 'dist', 'cli', 'main.js'),
+  gateway: join(root, 'dist', 'gateway.js'),
+  'serve-http': join(root, 'dist', 'server', 'serve-http.js'),
+}
 const FOLDER = join(root, 'node_modules', '.cache', 'paystile-server')
 
 /**
  * Bundles the built command line into a few files, for tests that start many servers: those start in half the time, most of
- * which is spent on finding and reading almost a thousand small files. Returns the program's path.
+ * which is spent on finding and reading almost a thousand small files. Returns the path of the command line's program.
  */
 export async function bundleServer(input = BUILT, folder = FOLDER) {
   // Vite brings it along.

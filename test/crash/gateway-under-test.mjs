@@ -1,6 +1,8 @@
 // The process that is killed: the built gateway, unchanged, between instruments that stop at every effect and ask the
 // harness by IPC whether to go on. The harness kills it instead where a point says so.
 
+import { pathToFileURL } from 'node:url'
+
 /** @type {{ port: number, offsetMs: number, watched: boolean, options: object, walletRefs: string[] }} */
 const boot = JSON.parse(process.env.CRASH_BOOT ?? '{}')
 
@@ -9,9 +11,11 @@ let offsetMs = boot.offsetMs
 const wallClock = Date.now
 Date.now = () => wallClock() + offsetMs
 
+// A bundle of the build, where there is one, starts in half the time.
+const bundled = process.env.PAYSTILE_SERVER_PROGRAM && pathToFileURL(process.env.PAYSTILE_SERVER_PROGRAM)
 const [{ createGateway }, { serveHttp }] = await Promise.all([
-  import('../../dist/gateway.js'),
-  import('../../dist/server/serve-http.js'),
+  import(bundled ? new URL('gateway.js', bundled) : '../../dist/gateway.js'),
+  import(bundled ? new URL('serve-http.js', bundled) : '../../dist/server/serve-http.js'),
 ])
 
 let asked = 0

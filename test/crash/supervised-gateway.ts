@@ -86,7 +86,11 @@ export async function superviseGateway(boot: Boot, marks: readonly Mark[], watch
   function launch(): Promise<void> {
     const watched = watchAlways || trigger.left() > 0
     const born = spawn(process.execPath, [CHILD], {
-      env: { PATH: process.env.PATH, CRASH_BOOT: JSON.stringify({ ...boot, offsetMs, watched }) },
+      env: {
+        PATH: process.env.PATH,
+        PAYSTILE_SERVER_PROGRAM: process.env.PAYSTILE_SERVER_PROGRAM,
+        CRASH_BOOT: JSON.stringify({ ...boot, offsetMs, watched }),
+      },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     child = born

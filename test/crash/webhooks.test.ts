@@ -4,15 +4,14 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { type DevChain, paymentHeader, signAuthorization, startDevChain } from '../../src/testing/index.ts'
 import { cliProcess } from '../e2e/cli-terminal.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../e2e/webhook-receiver.ts'
 import { type Answer, answerOf, eventually, freePort, PRICE } from '../e2e/world.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const SALES = 6
 
 let chain: DevChain
@@ -64,7 +63,7 @@ afterAll(async () => {
 })
 
 async function startGateway(): Promise<void> {
-  gateway = spawn(process.execPath, [MAIN, 'serve'], {
+  gateway = spawn(process.execPath, [SERVER_PROGRAM, 'serve'], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   })

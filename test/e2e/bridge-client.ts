@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { MAIN } from './cli-terminal.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
 export interface Answered {
   text: string
@@ -51,7 +51,7 @@ export async function startAssistant(urls: readonly string[], options: Assistant
   }
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, 'bridge', ...urls, '--ledger', ledger, ...flags],
+    args: [SERVER_PROGRAM, 'bridge', ...urls, '--ledger', ledger, ...flags],
     env: { PATH: process.env.PATH ?? '', BUYER_PRIVATE_KEY: buyer.privateKey },
     stderr: 'pipe',
   })

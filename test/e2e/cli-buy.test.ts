@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { cli, cliProcess, MAIN } from './cli-terminal.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
+import { cli, cliProcess } from './cli-terminal.ts'
 import { CALL_PRICE, type RoutesWorld, startRoutesWorld, sunny } from './routes-world.ts'
 
 let shop: RoutesWorld
@@ -86,7 +87,7 @@ test('what was not decided is continued by the same command, with the same payme
   const command = paying('buy', `${base}/weather/rome`, '--max-amount', '$0.01')
   const { chain } = shop.world
   await chain.setAutomine(false)
-  const killed = spawn(process.execPath, [MAIN, ...command], { env: env(), stdio: 'ignore' })
+  const killed = spawn(process.execPath, [SERVER_PROGRAM, ...command], { env: env(), stdio: 'ignore' })
   await expect.poll(async () => (await chain.client.getTxpoolStatus()).pending).toBe(1)
   killed.kill('SIGKILL')
   await once(killed, 'close')

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { PassThrough } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { runCli } from '../../src/cli/run-cli.ts'
 import type { Terminal } from '../../src/cli/terminal.ts'
-
-export const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+import { SERVER_PROGRAM } from '../server-program.ts'
 
 export interface Ran {
   code: number
@@ -26,9 +24,9 @@ export async function cli(env: Record<string, string>, ...argv: string[]): Promi
   return { code, output: texts[0]!.join(''), errors: texts[1]!.join('') }
 }
 
-/** The same as a process of its own, as it is shipped. */
+/** The same as a process of its own. */
 export async function cliProcess(env: Record<string, string>, ...argv: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, [MAIN, ...argv], {
+  const child = spawn(process.execPath, [SERVER_PROGRAM, ...argv], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

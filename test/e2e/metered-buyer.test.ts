@@ -10,7 +10,8 @@ import type { Route } from '../../src/protocol/catalog.ts'
 import { PERMIT2_ADDRESS } from '../../src/protocol/permit2.ts'
 import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { cli, MAIN } from './cli-terminal.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
+import { cli } from './cli-terminal.ts'
 import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 
 const MAX = 20_000n
@@ -209,7 +210,10 @@ describe('paystile buy', () => {
   const unfinished = async () => (await readdir(join(folder, payer.address, 'unfinished'))).length
   /** Starts the command as a process of its own, and kills it as soon as this is so. */
   async function killWhen(isSo: () => Promise<boolean> | boolean, ...flags: string[]): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, ...command(...flags)], { env: env(), stdio: 'ignore' })
+    const child = spawn(process.execPath, [SERVER_PROGRAM, ...command(...flags)], {
+      env: env(),
+      stdio: 'ignore',
+    })
     await expect.poll(isSo, { timeout: 20_000 }).toBe(true)
     child.kill('SIGKILL')
     await once(child, 'close')

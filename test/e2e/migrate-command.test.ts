@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/stores/sql/postgres.ts'
 import { startPostgres } from '../../src/testing/postgres-server.ts'
+import { SERVER_PROGRAM } from '../server-program.ts'
 
-const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 const migrate = (env: Record<string, string>) =>
-  spawnSync(process.execPath, [MAIN, 'migrate'], {
+  spawnSync(process.execPath, [SERVER_PROGRAM, 'migrate'], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH ?? '', ...env },
   })
