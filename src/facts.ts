@@ -183,7 +183,7 @@ export interface AuthorizationRow extends RowBase {
   answer?: string
   /** Metered calls: the hold that counts its maximum among what its payer may owe us at once. */
   exposure?: string
-  /** Metered calls whose answer goes out before it is paid: the holds that count its maximum among such answers. */
+  /** Metered calls whose answer goes out before it is paid: the holds that count it among such answers until it is. */
   streamed?: string[]
   /** The holds that it takes in the budgets for lost gas: its payer's, and the one of all payers. */
   gasHolds?: string[]

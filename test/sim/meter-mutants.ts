@@ -115,8 +115,8 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'streams: to payers that have never paid',
     storm: streamed,
     file: 'engine/metered/stream-call',
-    from: "if (!(await getOne(core, 'marks', hasPaidKey(rail, payer))))",
-    to: "if (!(await getOne(core, 'marks', hasPaidKey(rail, payer))) && payer.length === 0)",
+    from: "if (!(await getOne(core, 'marks', hasPaidKey(rail, attempt.payer))))",
+    to: "if (!(await getOne(core, 'marks', hasPaidKey(rail, attempt.payer))) && amount < 0)",
   },
   {
     name: 'streams: to payers whose charge may still go away',
@@ -129,15 +129,15 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'streams: more goes out to a payer than its limit',
     storm: streamed,
     file: 'engine/metered/stream-call',
-    from: 'limit: limits.perPayer }',
-    to: 'limit: limits.inAll }',
+    from: '[limits.perPayer, limits.inAll].entries()',
+    to: '[limits.inAll, limits.inAll].entries()',
   },
   {
     name: 'streams: more goes out to all than their limit',
     storm: streamed,
     file: 'engine/metered/stream-call',
-    from: 'limit: limits.inAll }',
-    to: 'limit: limits.inAll * 9 }',
+    from: '[limits.perPayer, limits.inAll].entries()',
+    to: '[limits.perPayer, limits.inAll * 9].entries()',
   },
   {
     name: 'streams: what was never paid is forgiven',
@@ -145,5 +145,12 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     file: 'engine/metered/stream-call',
     from: "await settleHolds(core, streamed, 'spent')",
     to: "await settleHolds(core, streamed, 'returned')",
+  },
+  {
+    name: 'streams: what a reorganisation undid no longer counts',
+    storm: 'answers that are read, in blocks that go away',
+    file: 'engine/metered/hold-again',
+    from: 'puts: [exposure, ...streamed].map(putHold)',
+    to: 'puts: []',
   },
 ]

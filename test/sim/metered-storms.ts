@@ -137,3 +137,23 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     },
   },
 ]
+
+/** Apart from the others, so that their numbers stay. */
+export const LATER_METERED_STORMS: readonly NamedStorm[] = [
+  {
+    name: 'answers that are read, in blocks that go away',
+    counts: 'charges undone',
+    weather: {
+      cast: ['streams', 'reads-unpaid'],
+      ...STREAMED,
+      buyers: 6,
+      deliveryFails: 0,
+      crash: 0,
+      losses: 0,
+      reorg: 0.1,
+      maxReorgDepth: 20,
+      finalityBlocks: 20,
+      horizonMs: 300_000,
+    },
+  },
+]

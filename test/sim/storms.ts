@@ -1,4 +1,4 @@
-import { METERED_STORMS } from './metered-storms.ts'
+import { LATER_METERED_STORMS, METERED_STORMS } from './metered-storms.ts'
 import type { NamedStorm } from './weather.ts'
 
 export const STORMS: readonly NamedStorm[] = [
@@ -259,4 +259,5 @@ export const STORMS: readonly NamedStorm[] = [
       config: { challengeTtlMs: 20_000, jobIntervalMs: 4_000 },
     },
   },
+  ...LATER_METERED_STORMS,
 ]

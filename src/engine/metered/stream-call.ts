@@ -1,7 +1,15 @@
-import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
+import type { AuthorizationRow, ChallengeRow, HoldRow } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { microDollars } from '../../rules/token-amount.ts'
-import { dayOf, newHold, putHold, STREAM_BUDGETS, settleHolds, withinBudget } from '../budgets/holds.ts'
+import {
+  budgetOf,
+  dayOf,
+  newHold,
+  putHold,
+  STREAM_BUDGETS,
+  settleHolds,
+  withinBudget,
+} from '../budgets/holds.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
 
@@ -13,30 +21,41 @@ import type { OpenRail } from '../rails.ts'
 export async function holdStream(
   core: Core,
   rail: OpenRail,
-  { payer, key, value }: AuthorizationRow,
+  attempt: AuthorizationRow,
   { itemId }: ChallengeRow,
 ): Promise<string[] | undefined> {
   const limits = core.config.catalog.routes.get(itemId)?.stream
-  const amount = Number(microDollars(rail.network.token, value) ?? Number.POSITIVE_INFINITY)
+  const amount = unpaidMicro(rail, attempt)
   if (!limits || amount > limits.perPayer || amount > limits.inAll) return undefined
-  if (!(await getOne(core, 'marks', hasPaidKey(rail, payer)))) return undefined
-  const scope = `${STREAM_BUDGETS}${rail.network.chainId}:${itemId}`
-  const day = dayOf(core.clock.now())
-  const budgets = [
-    { name: `${scope}:${payer}:${day}`, limit: limits.perPayer },
-    { name: `${scope}:all:${day}`, limit: limits.inAll },
-  ]
-  const holds = budgets.map(({ name }) => newHold(core, name, key, amount))
+  if (!(await getOne(core, 'marks', hasPaidKey(rail, attempt.payer)))) return undefined
+  const holds = streamHolds(core, rail, attempt, itemId)
   // Durable, for the answer goes out next.
   if (!(await commit(core, { puts: holds.map(putHold) }))) return undefined
   const keys = holds.map((hold) => hold.key)
-  for (const { name, limit } of budgets) {
-    const { over } = await withinBudget(core, name, limit, new Set(keys))
+  for (const [index, limit] of [limits.perPayer, limits.inAll].entries()) {
+    const { over } = await withinBudget(core, budgetOf(keys[index]!), limit, new Set(keys))
     if (over.size === 0) continue
     await settleHolds(core, keys, 'returned')
     return undefined
   }
   return keys
+}
+
+const unpaidMicro = (rail: OpenRail, { value }: AuthorizationRow): number =>
+  Number(microDollars(rail.network.token, value) ?? Number.POSITIVE_INFINITY)
+
+/** Of one answer, not stored yet: in the budget of its payer, and in the one of all. */
+export function streamHolds(
+  core: Core,
+  rail: OpenRail,
+  attempt: AuthorizationRow,
+  itemId: string,
+): [HoldRow, HoldRow] {
+  const { payer, key } = attempt
+  const scope = `${STREAM_BUDGETS}${rail.network.chainId}:${itemId}`
+  const day = dayOf(core.clock.now())
+  const hold = (whose: string) => newHold(core, `${scope}:${whose}:${day}`, key, unpaidMicro(rail, attempt))
+  return [hold(payer), hold('all')]
 }
 
 const hasPaidKey = ({ network }: OpenRail, payer: Address): string =>

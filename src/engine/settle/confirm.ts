@@ -76,11 +76,12 @@ async function confirmPayment(
   { attempt, use }: Confirmed,
   challenge: ChallengeRow,
 ): Promise<boolean> {
-  const { answer: _, exposure, streamed = [], ...rest } = attempt
+  // That its answer was streamed stays in the row: a reorganisation may undo the payment.
+  const { answer: _, exposure, ...rest } = attempt
   const applied = await recordReceipt(core, rail, challenge, originOf(attempt), use, [
     { table: 'authorizations', row: { ...rest, phase: 'CONFIRMED', dueAt: null } },
   ])
-  if (applied && exposure) void settleHolds(core, [exposure, ...streamed], 'returned')
+  if (applied && exposure) void settleHolds(core, [exposure, ...(attempt.streamed ?? [])], 'returned')
   return applied
 }
 

@@ -3,6 +3,7 @@ import type { Hex } from '../../protocol/hex.ts'
 import { isDead, matchesTransfer } from '../../rules/judge-attempt.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import { carriedBy, carriersOf } from '../metered/carriers.ts'
+import { holdAgain } from '../metered/hold-again.ts'
 import { rememberPaid } from '../metered/stream-call.ts'
 import type { OpenRail } from '../rails.ts'
 import { confirmPayments } from './confirm.ts'
@@ -122,11 +123,12 @@ async function followReceipt(
   }
   if (isDead(signed, use, finalized)) return loseReceipt(core, receipt, attempt)
   if (attempt.phase !== 'CONFIRMED') return
+  const { row, puts } = await holdAgain(core, rail, attempt)
   const again: AuthorizationRow = {
-    ...carriedBy(rail, attempt, null),
+    ...carriedBy(rail, row, null),
     phase: 'BROADCAST',
     dueAt: core.clock.now() + core.config.leaseMs,
   }
-  if (await commit(core, { puts: [{ table: 'authorizations', row: again }] }))
+  if (await commit(core, { puts: [{ table: 'authorizations', row: again }, ...puts] }))
     await resolver.adopt([afterCommit(again)])
 }

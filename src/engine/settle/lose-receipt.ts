@@ -1,7 +1,10 @@
 import type { AuthorizationRow, Block, ChallengeRow, CreditRow, Put, ReceiptRow } from '../../ports.ts'
 import { nextState } from '../../rules/state-machine.ts'
 import { applyEvent, auditEntry, putChallenge } from '../apply-event.ts'
+import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit, getOne } from '../core.ts'
+import { lostStream } from '../metered/hold-again.ts'
+import { writeOffStream } from '../metered/stream-call.ts'
 
 /** The time until the block should be final, by the chain's own clock. */
 export const lackingMs = (block: Block, finalized: Block): number =>
@@ -34,15 +37,17 @@ export async function loseReceipt(
   ]
   const credits = receipt.role === 'pays' ? await getOne(core, 'credits', challenge.key) : undefined
   if (credits) puts.push({ table: 'credits', row: { ...credits, ended: 'lost' } })
+  const rail = core.rails.of(receipt)
+  if (attempt) puts.push(...lostStream(core, rail, attempt, challenge))
   const { puts: more, audit } = lostEvent(core, challenge, receipt, credits)
   if (await commit(core, { puts: [...puts, ...more], audit })) {
     const spent = credits ? `; of its ${credits.granted} credits ${credits.spent} were spent` : ''
-    core.rails
-      .of(receipt)
-      .alerts.raise(
-        'receipt-lost',
-        `the chain dropped ${receipt.value} of challenge ${challenge.key} for good${spent}`,
-      )
+    rail.alerts.raise(
+      'receipt-lost',
+      `the chain dropped ${receipt.value} of challenge ${challenge.key} for good${spent}`,
+    )
+    if (attempt?.exposure) await settleHolds(core, [attempt.exposure], 'returned')
+    if (attempt) await writeOffStream(core, rail, attempt)
   }
 }
 

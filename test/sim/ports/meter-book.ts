@@ -12,6 +12,7 @@ export interface MeteredCall {
   end: 'under way' | 'answered' | 'failed'
   /** What it costs by the words of the backend, computed here; undefined: they say no amount. */
   charge?: bigint | undefined
+  begunAt: number
   /** Its answer went out from then on, unpaid. */
   streamedAt?: number
   /** It failed, and its claim was released for that reason. */
@@ -28,6 +29,8 @@ interface MeteredAttempt {
   charge?: string
   answer?: string
   isUnpaid?: boolean
+  /** A reorganisation undid its payment. */
+  undoneAt?: number
 }
 
 /** Metered calls as they happened: what the backend said, what was stored, what the chain showed of payers. */
@@ -36,8 +39,11 @@ export interface MeterBook {
   /** By the key of a payment: what was stored as its charge, of all that ever had one. */
   readonly charges: ReadonlyMap<string, bigint>
   begin(call: { challengeId: string; payer: Address; key: string }): MeteredCall
-  /** Is this payment still open, or will never be made? */
-  isUnpaid(key: string): boolean
+  /**
+   * What is open of this payment, or will never be paid: the maximum, or the charge of one that was paid and undone by
+   * a reorganisation until `since`.
+   */
+  unpaidOf(key: string, since: number): bigint
   noteFunds(chainId: number, payer: Address, funds: bigint): void
   /** The call whose answer this is. */
   answerIn(text: string): MeteredCall | undefined
@@ -113,6 +119,10 @@ export function createMeterBook(world: World): MeterBook {
       ...(again ? {} : before),
       ...{ phase, payer, chainId: key.split(':')[0]!, called: !again && before?.called === true },
     }
+    if (before?.phase === 'CONFIRMED' && phase !== 'CONFIRMED') {
+      next.undoneAt = world.scheduler.now()
+      world.count('charges undone')
+    }
     attempts.set(key, next)
     if (phase === 'CHARGED') charges.set(key, BigInt(value))
     // An instance may go on from a row that the store has lost.
@@ -142,7 +152,7 @@ export function createMeterBook(world: World): MeterBook {
     const last = phase === 'RELEASED' && row.reason !== null && calls.findLast((call) => call.key === key)
     if (last && last.end === 'failed') last.isReleased = true
     if (phase !== 'CONFIRMED') return
-    // From now on the answer is in the row of its challenge. What a reorganisation undoes later is sent again, and counts no more.
+    // From now on the answer is in the row of its challenge. What a reorganisation undoes later is sent again, and is not counted here.
     delete next.answer
     next.called = false
   }
@@ -161,7 +171,8 @@ export function createMeterBook(world: World): MeterBook {
     charges,
     answerIn,
     begin(facts) {
-      const call: MeteredCall = { ...facts, id: calls.length, end: 'under way' }
+      const begunAt = world.scheduler.now()
+      const call: MeteredCall = { ...facts, id: calls.length, end: 'under way', begunAt }
       calls.push(call)
       world.count('metered calls')
       const attempt = attempts.get(call.key)
@@ -176,9 +187,11 @@ export function createMeterBook(world: World): MeterBook {
       checkExposure(call.payer, attempt.chainId)
       return call
     },
-    isUnpaid(key) {
-      const phase = attempts.get(key)?.phase
-      return phase !== undefined && phase !== 'CONFIRMED' && phase !== 'RELEASED'
+    unpaidOf(key, since) {
+      const { phase, undoneAt } = attempts.get(key) ?? {}
+      if (phase === undefined || phase === 'CONFIRMED' || phase === 'RELEASED') return 0n
+      if (undoneAt === undefined) return METERED_MAX
+      return undoneAt <= since ? charges.get(key)! : 0n
     },
     noteFunds(chainId, payer, funds) {
       const most = shown.get(`${chainId}:${payer}`) ?? 0n

@@ -1,7 +1,7 @@
 import type { AnswerStream } from '../../../src/ports.ts'
 import { DAY_MS } from '../../../src/protocol/duration.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
-import { METERED_MAX, STREAM_LIMITS, type World } from '../world.ts'
+import { STREAM_LIMITS, type World } from '../world.ts'
 import type { MeterBook, MeteredCall } from './meter-book.ts'
 
 /**
@@ -11,30 +11,29 @@ import type { MeterBook, MeteredCall } from './meter-book.ts'
 export function createSimStream(
   world: World,
   chains: readonly SimChain[],
-  { calls, isUnpaid }: Pick<MeterBook, 'calls' | 'isUnpaid'>,
+  { calls, unpaidOf }: Pick<MeterBook, 'calls' | 'unpaidOf'>,
 ): AnswerStream {
   let hasBegun = false
 
   function checkLimits(call: MeteredCall): void {
-    const { maxSkewMs, losses } = world.weather
+    const { maxSkewMs, losses, maxLatencyMs } = world.weather
     // Budgets are by the day of each instance, and a store that lost its last steps has lost holds.
     if (maxSkewMs > 0 || losses > 0) return
     const day = Math.floor(world.scheduler.now() / DAY_MS)
+    // The limits were looked at so much earlier than the call began, at most.
+    const since = call.begunAt - 6 * maxLatencyMs
     const [chainId] = call.key.split(':')
-    const out = calls.filter(
-      ({ key, streamedAt }) =>
-        streamedAt !== undefined &&
-        Math.floor(streamedAt / DAY_MS) === day &&
-        key.split(':')[0] === chainId &&
-        isUnpaid(key),
-    )
-    const keys = (some: readonly MeteredCall[]) => BigInt(new Set(some.map(({ key }) => key)).size)
-    const own = keys(out.filter(({ payer }) => payer === call.payer)) * METERED_MAX
-    if (own > METERED_MAX) world.count('streamed answers beside others')
-    if (own > STREAM_LIMITS.perPayer)
-      world.violate('I23', `${own} of answers to ${call.payer.slice(-3)} are out unpaid`)
-    if (keys(out) * METERED_MAX > STREAM_LIMITS.inAll)
-      world.violate('I23', `${keys(out)} answers are out unpaid`)
+    const unpaid = new Map<string, { payer: string; units: bigint }>()
+    for (const { key, payer, streamedAt } of calls) {
+      const isToday = streamedAt !== undefined && Math.floor(streamedAt / DAY_MS) === day
+      if (isToday && key.split(':')[0] === chainId) unpaid.set(key, { payer, units: unpaidOf(key, since) })
+    }
+    const out = [...unpaid.values()].filter(({ units }) => units > 0n)
+    const own = out.filter(({ payer }) => payer === call.payer)
+    if (own.length > 1) world.count('streamed answers beside others')
+    if (sum(own) > STREAM_LIMITS.perPayer)
+      world.violate('I23', `${sum(own)} of answers to ${call.payer.slice(-3)} are out unpaid`)
+    if (sum(out) > STREAM_LIMITS.inAll) world.violate('I23', `${out.length} answers are out unpaid`)
   }
 
   return {
@@ -67,3 +66,6 @@ function hasFinalCharge({ branch, finalized }: SimChain, payer: string): boolean
       logs.some((log) => log.kind === 'permit' && log.owner === payer && log.taken > 0n),
   )
 }
+
+const sum = (some: ReadonlyArray<{ units: bigint }>): bigint =>
+  some.reduce((total, { units }) => total + units, 0n)
