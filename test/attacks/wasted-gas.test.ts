@@ -63,7 +63,10 @@ test('attack 39: concurrent payments of a wallet that burns gas lose no more tha
   const first = await burst(hostile)
   expect(first.every((status) => status === 402 || status === 429)).toBe(true)
   expect(first).toContain(402)
-  await burst(hostile)
+  // On a busy machine it takes more than one further burst until nothing of it is left.
+  let later = await burst(hostile)
+  for (let more = 0; more < 3 && later.some((status) => status !== 429); more++) later = await burst(hostile)
+  expect(later, 'its budget is used up').toEqual(Array(AT_ONCE).fill(429))
   const lost = await gasLostSince(start)
   expect(lost).toBeGreaterThan(0n)
   expect(lost).toBeLessThanOrEqual(PAYER_GAS)
@@ -75,7 +78,7 @@ test('attack 39: concurrent payments of a wallet that burns gas lose no more tha
 
   // The budget is in the store: a new life of the gateway does not start with a new one.
   await world.restart()
-  expect((await burst(hostile)).every((status) => status === 429)).toBe(true)
+  expect(await burst(hostile)).toEqual(Array(AT_ONCE).fill(429))
   expect(await gasLostSince(start)).toBe(lost)
   expect(await books.changes()).toEqual({ seller: 0n, buyers: [0n] })
 
