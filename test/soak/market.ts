@@ -14,6 +14,8 @@ export interface Market {
   pick(): string
   /** One whose clock is right. */
   pickSteady(): string
+  /** Was the clock of the instance at this address right all the time since then? */
+  wasSteady(origin: string, sinceMs: number): boolean
   isOver(): boolean
 }
 

@@ -54,13 +54,15 @@ async function run(
   const dice = createDice(seed)
   const pick = () => dice.pick(instances).origin
   const pickSteady = () => dice.pick(instances.filter((one) => !one.isShifted())).origin
+  const wasSteady = (origin: string, sinceMs: number) =>
+    instances.some((one) => one.origin === origin && !one.isShifted(sinceMs))
   const isOver = () => Date.now() >= closing
   const sampling = startSampling(site, hands)
   const spared = { since: () => Date.now() > began + (closing - began) / 3 }
   const faults = startFaults(site, seed, spared, (text) => hands.complaints.push(text))
   const supervisor = superviseInstances(instances, faults.isBusy)
   const trading = wallets.map((wallet, index) => {
-    const own = { chain, hands, dice: createDice(seed + 1 + index), pick, pickSteady, isOver }
+    const own = { chain, hands, dice: createDice(seed + 1 + index), pick, pickSteady, wasSteady, isOver }
     return trade(own, wallet, `b${index}-${seed}`)
   })
   const telling = tellProgress(hands, began, closing)

@@ -24,7 +24,8 @@ export interface Instance {
   stop(): Promise<void>
   /** Puts its wall clock forward or back. */
   shiftClock(offsetMs: number): void
-  isShifted(): boolean
+  /** Is its clock wrong, or was it at any time since then? */
+  isShifted(sinceMs?: number): boolean
 }
 
 export async function createInstance(
@@ -77,7 +78,7 @@ export async function createInstance(
       steadyAt = Date.now() + HEARD_MS
       if (child?.connected) child.send({ offsetMs })
     },
-    isShifted: () => offsetMs !== 0 || Date.now() < steadyAt,
+    isShifted: (sinceMs = Date.now()) => offsetMs !== 0 || sinceMs < steadyAt,
   }
 }
 

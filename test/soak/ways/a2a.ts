@@ -58,16 +58,21 @@ export const planByA2a: Way = async (market, wallet, name) => {
  * every transfer is.
  */
 export const planByTransfer: Way = async (market, wallet, name) => {
-  const required = await askPlan(market, name, market.pickSteady)
-  if (!required) return undefined
+  let asked = { origin: '', at: 0 }
+  const required = await askPlan(market, name, () => {
+    asked = { origin: market.pickSteady(), at: Date.now() }
+    return asked.origin
+  })
+  // A clock may be put forward between the choice and the offer.
+  if (!required || !market.wasSteady(asked.origin, asked.at)) return undefined
   const { challengeId } = required
   const { payTo, amount } = required.accepts[0]!
   const txHash = await transfer(market, wallet, payTo as Hex, BigInt(amount))
   const signature = await wallet.account.signMessage({ message: `${challengeId}:${txHash}` })
   const proof = { type: 'PaymentProof', challengeId, txHash, signature }
   // The record of an offer that nobody pays is deleted: a buyer who may come late repeats what it asked for.
-  const asked = { type: 'AccessRequest', planId: 'basic', requestId: name }
-  const proofParts = [proof, asked].map((data) => ({ kind: 'data', data }))
+  const order = { type: 'AccessRequest', planId: 'basic', requestId: name }
+  const proofParts = [proof, order].map((data) => ({ kind: 'data', data }))
   return newDeal(wallet, {
     way: 'a2a transfer',
     challengeId,
