@@ -68,6 +68,7 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   const sleeps: Sleeps = { count: 0 }
   const bornAt = scheduler.now()
   let alive = true
+  let starting = true
   let stopping = false
 
   function end(): void {
@@ -81,6 +82,9 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
     get alive() {
       return alive
     },
+    get starting() {
+      return starting
+    },
     crash(why) {
       if (!alive) return
       world.count('crashes')
@@ -91,12 +95,20 @@ export function startInstance(outside: Outside, name: string, onEnd: () => void)
   const ports = createPorts(outside, host, sleeps)
   const engine: Engine = createEngine(ports, outside.config)
   const dialects = { x402: outside.x402, mpp: simMpp(outside.chains, ports.clock.now) }
-  engine.start().catch(() => host.crash('at boot'))
+  engine.start().then(
+    () => {
+      starting = false
+    },
+    () => host.crash('at boot'),
+  )
 
   return {
     ...host,
     get alive() {
       return alive
+    },
+    get starting() {
+      return starting
     },
     get stopping() {
       return stopping

@@ -5,6 +5,8 @@ import type { World } from '../world.ts'
 export interface Host {
   readonly name: string
   readonly alive: boolean
+  /** A real server takes no requests before it has started; this one does. */
+  readonly starting: boolean
   crash(why: string): void
 }
 

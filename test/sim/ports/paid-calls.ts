@@ -5,16 +5,23 @@ import type { Host } from './faulty-call.ts'
 /** Paid calls that the seller's backend or handler is working on, whatever instance asked for them. */
 export interface PaidCalls {
   /** A call of this process begins. Returns what is to be called when it ends. */
-  begin(challengeId: string, host: Pick<Host, 'alive'>): Promise<() => void>
+  begin(challengeId: string, host: Pick<Host, 'alive' | 'starting'>): Promise<() => void>
+}
+
+interface PaidCall {
+  untilMs: number
+  host: Pick<Host, 'alive' | 'starting'>
+  isEarly: boolean
 }
 
 /** I2: what was paid for once is called by one request at a time, as long as that request's lease lasts, and only while it is PAID. */
 export function watchPaidCalls(world: World, store: Store): PaidCalls {
   const { scheduler, weather } = world
   /** By challenge: until when each call under way is alone. */
-  const underWay = new Map<string, Set<{ untilMs: number; host: Pick<Host, 'alive'> }>>()
-  // A process that has its store for itself ends the leases of the process before it, whose calls ended with it.
-  const isOver = (host: Pick<Host, 'alive'>): boolean => weather.instances === 1 && !host.alive
+  const underWay = new Map<string, Set<PaidCall>>()
+  // A process that has its store for itself ends, at its start, the leases of the process before it, whose calls ended
+  // with it; and those of its own calls, which a real server would not make yet.
+  const isOver = ({ host, isEarly }: PaidCall): boolean => weather.instances === 1 && (!host.alive || isEarly)
 
   return {
     async begin(challengeId, host) {
@@ -24,9 +31,9 @@ export function watchPaidCalls(world: World, store: Store): PaidCalls {
       if ((world.calm || exact) && challenge?.state !== 'PAID')
         world.violate('I2', `a call is made for ${challengeId}, which is ${challenge?.state}`)
       const others = underWay.get(challengeId) ?? new Set()
-      if (exact && [...others].some((call) => call.untilMs > scheduler.now() && !isOver(call.host)))
+      if (exact && [...others].some((call) => call.untilMs > scheduler.now() && !isOver(call)))
         world.violate('I2', `two requests call ${challengeId} at once`)
-      const call = { untilMs: challenge?.leaseUntil ?? 0, host }
+      const call = { untilMs: challenge?.leaseUntil ?? 0, host, isEarly: host.starting }
       underWay.set(challengeId, others.add(call))
       return () => void others.delete(call)
     },
