@@ -36,7 +36,7 @@ export function drawGraph(run: {
       samples.map(({ at, instances }) => [at, instances[index] && pick(instances[index])]),
     )
   const panels: Array<[title: string, lines: Line[]]> = [
-    ['purchases delivered per minute', [ratePerMinute(samples)]],
+    ['purchases delivered per minute', [ratePerMinute(run.samples, samples)]],
     ['memory of each instance (RSS), MB', held(({ rssBytes }) => rssBytes / 1e6)],
     ['open handles of each instance', held(({ handles }) => handles)],
     ['disk of each instance, KB', held(({ diskBytes }) => diskBytes / 1e3)],
@@ -93,11 +93,11 @@ function drawPanel(title: string, lines: Line[], top: number, x: (at: number) =>
   ].join('')
 }
 
-/** Over the minute around each sample. */
-function ratePerMinute(samples: readonly Sample[]): Line {
+/** Over the minute around each sample that is drawn. */
+function ratePerMinute(all: readonly Sample[], drawn: readonly Sample[]): Line {
   const WINDOW_MS = 30_000
-  return samples.map(({ at }) => {
-    const near = samples.filter((one) => Math.abs(one.at - at) <= WINDOW_MS)
+  return drawn.map(({ at }) => {
+    const near = all.filter((one) => Math.abs(one.at - at) <= WINDOW_MS)
     const [first, last] = [near[0]!, near.at(-1)!]
     const ms = last.at - first.at
     return [at, ms === 0 ? undefined : ((last.delivered - first.delivered) / ms) * 60_000]
