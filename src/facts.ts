@@ -181,7 +181,7 @@ export interface AuthorizationRow extends RowBase {
   undelivered?: string
   /** Metered calls: the sealed answer, from the step that stores the charge until the payment is decided. */
   answer?: string
-  /** Metered calls: the hold that counts its maximum among what its payer may owe us at once. */
+  /** Metered calls: the hold that counts what it may cost among what its payer may owe us at once. */
   exposure?: string
   /** Metered calls whose answer goes out before it is paid: the holds that count it among such answers until it is. */
   streamed?: string[]

@@ -8,7 +8,7 @@ import { streamHolds } from './stream-call.ts'
 /**
  * A reorganisation undid the charge of a metered call. It is sent again, and until it is paid again it counts as before:
  * among what its payer may owe at once and, if the answer went out unpaid, among such answers. The holds are stored in
- * the step that says so.
+ * the same step as the row.
  */
 export async function holdAgain(
   core: Core,
@@ -29,14 +29,14 @@ export async function holdAgain(
   }
 }
 
-/** The same if the charge is gone for good: an answer that went out was never paid, and counts as lost today. */
+/** A reorganisation undid the charge for good: an answer that went out unpaid counts among the losses of today. */
 export function lostStream(
   core: Core,
   rail: OpenRail,
   attempt: AuthorizationRow,
   { itemId }: ChallengeRow,
 ): Put[] {
-  // Of one that is sent again the holds are stored.
+  // A charge that is being sent again has its holds already.
   if (!attempt.streamed || attempt.phase !== 'CONFIRMED') return []
   return streamHolds(core, rail, attempt, itemId).map((hold) => putHold(spentHold(core, hold)))
 }

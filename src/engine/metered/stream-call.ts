@@ -44,7 +44,7 @@ export async function holdStream(
 const unpaidMicro = (rail: OpenRail, { value }: AuthorizationRow): number =>
   Number(microDollars(rail.network.token, value) ?? Number.POSITIVE_INFINITY)
 
-/** Of one answer, not stored yet: in the budget of its payer, and in the one of all. */
+/** The holds of one answer, not stored yet: in the budget of its payer, and in the budget of all payers. */
 export function streamHolds(
   core: Core,
   rail: OpenRail,

@@ -5,7 +5,7 @@ import type { World } from '../world.ts'
 export interface Host {
   readonly name: string
   readonly alive: boolean
-  /** A real server takes no requests before it has started; this one does. */
+  /** It takes requests all the same; a real server listens only after its start. */
   readonly starting: boolean
   crash(why: string): void
 }
