@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -34,7 +34,6 @@ export async function bridge(
   const limits = readLimits(flags, faults)
   const allowedHosts = readHosts(urls, flags['allow-host'], faults)
   const key = readKey(terminal.env, flags['key-file'], faults)
-  refuseSharedKey(flags['key-file'], key !== undefined, faults)
   if (faults.length === 0) makeFolder(folder, faults)
   if (faults.length > 0) throw new ConfigError(faults)
   const account = privateKeyToAccount(key!)
@@ -94,14 +93,6 @@ function readHosts(urls: readonly string[], named: readonly string[], faults: st
     all.add(host)
   }
   return [...(named.length > 0 ? hosts : all)]
-}
-
-/** An assistant's configuration is read by many programs; the key that pays must not be. Windows has no such modes. */
-function refuseSharedKey(file: string | undefined, isKey: boolean, faults: string[]): void {
-  if (file === undefined || !isKey || process.platform === 'win32') return
-  const mode = statSync(file).mode & 0o777
-  if ((mode & 0o077) === 0) return
-  faults.push(`--key-file ${file} can be read by others (mode 0${mode.toString(8)}): chmod 600 ${file}`)
 }
 
 function makeFolder(folder: string, faults: string[]): void {

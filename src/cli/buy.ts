@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
 import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
-import { nameOrder } from '../buyer/unfinished-orders.ts'
+import { nameOrder, orderName, unfinishedOrders } from '../buyer/unfinished-orders.ts'
 import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
@@ -64,7 +64,11 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     approvePermit2: flags.approve === true,
     rpcUrls: rpcUrlsOf(flags['rpc-url']),
   })
-  const order = nameOrder(folder, [account.address, url, flags.plan, flags.method, flags.data])
+  const words = [account.address, url, flags.plan, flags.method, flags.data]
+  const isNew = unfinishedOrders(folder).every(({ name }) => name !== orderName(words))
+  // A payment that was signed before is worth waiting for a server; nothing else is.
+  if (flags.plan !== undefined && isNew) await readCatalog(url)
+  const order = nameOrder(folder, words)
   try {
     const report =
       flags.plan === undefined

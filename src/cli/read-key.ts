@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import type { Env } from '../config/read-variable.ts'
 import type { Hex } from '../protocol/hex.ts'
 
@@ -16,8 +16,20 @@ export function readKey(env: Env, file: string | undefined, faults: string[]): H
     return undefined
   }
   const hex = key.startsWith('0x') ? key : `0x${key}`
-  if (/^0x[0-9a-fA-F]{64}$/.test(hex)) return hex as Hex
+  if (/^0x[0-9a-fA-F]{64}$/.test(hex)) {
+    if (file !== undefined) refuseSharedKey(file, faults)
+    return hex as Hex
+  }
   const place = file === undefined ? 'BUYER_PRIVATE_KEY' : file
   faults.push(`${place} is no private key: expected 64 hexadecimal digits.`)
   return undefined
+}
+
+/** The key that pays is its owner's alone. Windows has no such modes. */
+function refuseSharedKey(file: string, faults: string[]): void {
+  if (process.platform === 'win32') return
+  const found = statSync(file)
+  const mode = found.mode & 0o777
+  if (!found.isFile() || (mode & 0o077) === 0) return
+  faults.push(`--key-file ${file} can be read by others (mode 0${mode.toString(8)}): chmod 600 ${file}`)
 }

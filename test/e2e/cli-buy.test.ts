@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -56,11 +56,15 @@ test('a call is paid once and its answer shown; as a process of its own, as JSON
 
 test('a plan is bought from a key in a file, and its token is all that is written', async () => {
   const keyFile = join(folder, 'key')
-  await writeFile(keyFile, `${buyer.privateKey.slice(2)}\n`)
-  const { code, output } = await cli(
-    {},
-    ...paying('buy', base, '--plan', 'basic', '--max-amount', '$1.00', '--key-file', keyFile),
-  )
+  await writeFile(keyFile, `${buyer.privateKey.slice(2)}\n`, { mode: 0o644 })
+  const argv = paying('buy', base, '--plan', 'basic', '--max-amount', '$1.00', '--key-file', keyFile)
+  const shared = await cli({}, ...argv)
+  expect([shared.code, shared.errors]).toEqual([
+    1,
+    `--key-file ${keyFile} can be read by others (mode 0644): chmod 600 ${keyFile}\n`,
+  ])
+  await chmod(keyFile, 0o600)
+  const { code, output } = await cli({}, ...argv)
   expect([code, output]).toEqual([0, expect.stringMatching(/^\S+\n$/)])
   expect(await balance()).toBe(1_000_000n)
 })
@@ -138,6 +142,7 @@ test('a server that does not run is named, whether it is looked at or paid', asy
     ['buy', gone],
     ['buy', `${gone}/shop`],
     paying('buy', `${gone}/weather/oslo`, '--max-amount', '$0.01'),
+    paying('buy', gone, '--plan', 'basic', '--max-amount', '$1.00'),
   ])
     expect(await cli(env(), ...command)).toMatchObject({
       code: 1,
