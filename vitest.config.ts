@@ -4,14 +4,18 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, in the order in which they start: one that starts last leaves the other cores idle. */
 const FIRST = [
+  'test/bench/stored-sales.test.ts',
   'test/scale-quick.test.ts',
+  'test/crash/points.test.ts',
   'test/sim/storms.test.ts',
   'test/crash/many-instances.test.ts',
   'test/sim/sim.test.ts',
   'test/networks/two-chains-at-once.test.ts',
+  'test/conformance/postgres.test.ts',
   'test/networks/rpc-cut.test.ts',
   'test/sim/mutants.test.ts',
   'test/e2e/earlier-store.test.ts',
+  'test/e2e/metered-embedded.test.ts',
   'test/e2e/credits-instances.test.ts',
   'test/e2e/frameworks-handlers.test.ts',
   'test/crash/kill-process.test.ts',
