@@ -104,6 +104,14 @@ describe('the least price of a rail', () => {
     expect(offered(String(least))).toEqual([0, 1, 2])
   })
 
+  test('may have risen to twice what is paid, between the offer and the payment', () => {
+    const { standing, first, second, third } = open()
+    for (const rail of [first, third]) standing.gasPrice(rail, GWEI)
+    expect(standing.carries(third, '239999')).toBe(false)
+    expect(standing.carries(third, '240000')).toBe(true)
+    for (const rail of [first, second]) expect(standing.carries(rail, '1')).toBe(true)
+  })
+
   test('rises at once, and falls when the gas is a tenth cheaper', () => {
     const { rails, standing, third } = open()
     const leastAt = (wei: bigint) => {

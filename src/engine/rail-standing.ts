@@ -7,6 +7,9 @@ const RECENT_MS = 6_000
 /** The least price falls only once the gas is this much cheaper, so that it does not change with every block. */
 const CHEAPER = 0.9
 
+/** A price that was offered is taken until the gas costs this many times as much as then: it may rise before the buyer has signed. */
+const DEARER = 2
+
 export const CHAIN_UNREADABLE = 'the chain cannot be reached'
 
 type Standing = Pick<RailState, 'withdrawn'> & {
@@ -27,6 +30,8 @@ export interface RailStandings {
   of(rail: Rail): Pick<RailState, 'withdrawn' | 'leastAmount'>
   /** In the seller's order. With none left, the preferred one. */
   offerable<R extends Rail>(all: readonly R[], amountMicro: string): readonly R[]
+  /** Does this price still carry the gas of being settled there? Whoever was not offered a rail can name it all the same. */
+  carries(rail: Rail, amountMicro: string): boolean
   /** A look found it able to settle. */
   able(rail: Rail): void
   /** A look failed, or did not answer in time. */
@@ -72,6 +77,8 @@ export function createRailStandings(
       })
       return able.length > 0 ? able : all.slice(0, 1)
     },
+    carries: ({ network }, amountMicro) =>
+      Number(amountMicro) * DEARER >= standings.get(network.id)!.leastAmount,
     able({ network }) {
       const standing = standings.get(network.id)!
       standing.ableAt = clock.now()

@@ -64,6 +64,12 @@ export function cannotSettle(why: string): GatewayError {
   )
 }
 
+/** The seller's wallet would pay more for the gas than it is paid. */
+export function gasTooDear(challenge: ChallengeRow, network: string): GatewayError {
+  const message = `The gas of a payment on ${network} costs too much for this price now. Nothing was charged. Pay one of the offers.`
+  return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
+}
+
 export function deliveryFailed(challenge: ChallengeRow): GatewayError {
   return new GatewayError(
     'DELIVERY_FAILED',

@@ -17,6 +17,7 @@ import type { OpenRail } from '../rails.ts'
 import {
   alreadyRedeemed,
   cannotSettle,
+  gasTooDear,
   otherPayer,
   settlementPending,
   triedTooOften,
@@ -152,6 +153,8 @@ async function settle(
   const { challenge } = found
   const { payer } = intent.payment
   if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
+  if (!core.rails.standing.carries(rail, challenge.amount))
+    return failed(core, gasTooDear(challenge, rail.network.name), challenge, rail.id)
   const unavailable = await whyUnsettled(core, rail)
   if (unavailable) return failed(core, cannotSettle(unavailable))
   if (!redemption.place) {
