@@ -31,6 +31,15 @@ test('a function is told what is called, without the query in the path', async (
   await close()
 })
 
+test('a name that comes again and again costs no more than others', async () => {
+  const { ask, close } = createPriceService([priced(({ query }) => `$0.0${query.a?.length}`.slice(0, 5))])
+  const startedMs = performance.now()
+  const path = `/r/a?${'a&'.repeat(32_000)}`
+  expect(await ask('r', { method: 'POST', path, body: null })).toBe('$0.03')
+  expect(performance.now() - startedMs).toBeLessThan(2_000)
+  await close()
+})
+
 test('a function that takes too long, throws or rejects has no price', async () => {
   const call = { method: 'POST', path: '/r/a', body: null }
   const reasonOf = async (unitAmount: Route['unitAmount']) => {

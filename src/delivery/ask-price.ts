@@ -51,7 +51,9 @@ export function createPriceService(routes: readonly Route[], timeoutMs: number =
 function queryOf(search: string): PricedCall['query'] {
   const found = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(search)) {
-    found.set(name, [...(found.get(name) ?? []), value])
+    const values = found.get(name)
+    if (values) values.push(value)
+    else found.set(name, [value])
   }
   return Object.fromEntries(
     [...found].map(([name, values]) => [name, values.length === 1 ? values[0]! : values]),

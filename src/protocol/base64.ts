@@ -22,7 +22,8 @@ export function decodeJsonObject(text: string): Record<string, unknown> | undefi
   }
 }
 
-/** Decoded size of a base64 text, without decoding it. */
+/** Decoded size of a base64 text, without decoding it. It is asked of texts of any length, so it must not depend on that. */
 export function decodedBytes(text: string): number {
-  return Math.floor((text.replace(/=+$/, '').length * 3) / 4)
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return Math.floor(((text.length - padding) * 3) / 4)
 }

@@ -1,4 +1,5 @@
-const QUOTED = /"(?:\\.|[^"\\])*"/g
+// A quote that nobody closes lasts to the end: looking for its end again from every later quote would take hours.
+const QUOTED = /"(?:\\.|[^"\\])*(?:"|\\?$)/g
 const PAYMENT = /(?:^|,)\s*payment(?:\s|$)/i
 
 /**

@@ -1,7 +1,7 @@
 import type { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
-import type { Address } from '../../protocol/hex.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
+import { isPaidBy, type ProvenPayer } from '../../rules/ownership.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
 import type { Outcome } from '../outcome.ts'
@@ -51,7 +51,7 @@ export async function waitForChange(core: Core, subscription: Subscription, dead
 interface SettlementWait {
   challengeId: string
   /** The payer that the result belongs to. */
-  payer: Address
+  owner: ProvenPayer
   /** The attempt to wait for; absent if the money is known to have moved. */
   authKey?: string
   deadline: number
@@ -70,7 +70,7 @@ interface SettlementWait {
  */
 export async function settledOutcome(
   core: Core,
-  { challengeId, payer, authKey, deadline, fresh, watched, sent, responder }: SettlementWait,
+  { challengeId, owner, authKey, deadline, fresh, watched, sent, responder }: SettlementWait,
 ): Promise<Outcome | undefined> {
   let first = !fresh
   // Subscribed before reading, so that a change between the read and the wait is not missed.
@@ -79,7 +79,7 @@ export async function settledOutcome(
     if (sent) await waitForChange(core, subscription, deadline)
     for (;;) {
       const assigned = subscription.takeAssigned()
-      const delivered = assigned && (await answerAssigned(core, assigned, payer, responder))
+      const delivered = assigned && (await answerAssigned(core, assigned, owner, responder))
       if (delivered) return delivered
       const [attempt, challenge] = await Promise.all([
         authKey === undefined ? undefined : getOne(core, 'authorizations', authKey),
@@ -87,7 +87,7 @@ export async function settledOutcome(
       ])
       if (!challenge) return undefined
       if (authKey !== undefined && (!attempt || attempt.phase === 'RELEASED')) return undefined
-      const decided = await decide(core, challenge, attempt, { payer, first, responder })
+      const decided = await decide(core, challenge, attempt, { owner, first, responder })
       if (decided) return decided
       // A request that was assigned the delivery must make it, even past its deadline: nobody else can until the
       // lease ends.
@@ -105,10 +105,15 @@ export async function settledOutcome(
  * Answers with the challenge that was just assigned to this request: a credential that is ready, or a call that this
  * request must make.
  */
-async function answerAssigned(core: Core, assigned: ChallengeRow, payer: Address, responder: RouteResponder) {
+async function answerAssigned(
+  core: Core,
+  assigned: ChallengeRow,
+  owner: ProvenPayer,
+  responder: RouteResponder,
+) {
   return assigned.kind === 'route' && assigned.state === 'PAID'
     ? deliverLeasedRoute(core, assigned, responder)
-    : decide(core, assigned, undefined, { payer, first: false, responder })
+    : decide(core, assigned, undefined, { owner, first: false, responder })
 }
 
 /** The sealed result of a delivered challenge; null if there is none any more. */
@@ -122,10 +127,10 @@ async function decide(
   core: Core,
   challenge: ChallengeRow,
   attempt: AuthorizationRow | undefined,
-  { payer, first, responder }: { payer: Address; first: boolean; responder: RouteResponder },
+  { owner, first, responder }: { owner: ProvenPayer; first: boolean; responder: RouteResponder },
 ): Promise<Outcome | undefined> {
   // Another payer has paid the challenge since this attempt failed: the result belongs only to that payer.
-  if (challenge.payer !== null && challenge.payer !== payer) {
+  if (challenge.payer !== null && !isPaidBy(challenge, owner)) {
     return failed(core, otherPayer(challenge))
   }
   switch (challenge.state) {

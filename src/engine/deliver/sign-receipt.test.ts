@@ -61,7 +61,7 @@ async function stored(row: ChallengeRow) {
 const replay = (core: ReturnType<typeof signingCore>['core']) =>
   settledOutcome(core, {
     challengeId: 'http-1',
-    payer: PAYER,
+    owner: { payer: PAYER, network: 'eip155:84532', byKey: true },
     deadline: 0,
     fresh: false,
     responder: { kind: 'embedded' },

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../errors.ts'
-import type { ChallengeRow, Signed } from '../../ports.ts'
-import { showsSalt } from '../../rules/ownership.ts'
+import type { ChallengeRow } from '../../ports.ts'
+import { isPaidBy, showsSalt } from '../../rules/ownership.ts'
+import { networkOfRail } from '../../rules/rail-id.ts'
 import type { Place } from '../budgets/payer-room.ts'
 import {
   type Found,
@@ -93,7 +94,7 @@ async function redeemFound(core: Core, redemption: Redemption, found: Found, rou
   if (checked === 'again') return undefined
   if ('kind' in checked) return checked
   redemption.verified = checked
-  if (challenge.state !== 'PENDING') return releaseToPayer(core, redemption, challenge, checked.signed)
+  if (challenge.state !== 'PENDING') return releaseToPayer(core, redemption, challenge, checked)
   if (challenge.liveAuth !== null) return awaitRival(core, redemption, challenge, challenge.liveAuth)
   return settle(core, redemption, found, checked, round)
 }
@@ -113,7 +114,7 @@ async function answerBound(
   }
   return settledOutcome(core, {
     challengeId: challenge.key,
-    payer: attempt.payer,
+    owner: { payer: attempt.payer, network: networkOfRail(attempt.rail), byKey: attempt.byKey },
     authKey: attempt.key,
     fresh: false,
     deadline,
@@ -193,7 +194,7 @@ async function settle(
   }
   const outcome = await settledOutcome(core, {
     challengeId: challenge.key,
-    payer,
+    owner: { payer, network: rail.network.id, byKey: checked.byKey },
     authKey: attempt.key,
     fresh: true,
     watched,
@@ -245,14 +246,15 @@ async function releaseToPayer(
   core: Core,
   { intent, rail, deadline, responder }: Redemption,
   challenge: ChallengeRow,
-  signed: Signed,
+  { signed, byKey }: CheckedPayment,
 ): Step {
   const { payer } = intent.payment
-  if (challenge.payer !== payer || challenge.receipt === null) return failed(core, otherPayer(challenge))
+  const owner = { payer, network: rail.network.id, byKey }
+  if (!isPaidBy(challenge, owner) || challenge.receipt === null) return failed(core, otherPayer(challenge))
   const limited = core.payers.refuseLook(payer)
   if (limited) return failed(core, limited)
   const { results } = await lookAtChain(core, rail, [signed])
   if (results[0]?.kind === 'used') return failed(core, alreadyRedeemed(challenge))
-  const wait = { challengeId: challenge.key, payer, fresh: false, deadline, responder }
+  const wait = { challengeId: challenge.key, owner, fresh: false, deadline, responder }
   return (await settledOutcome(core, wait)) ?? failed(core, settlementPending(challenge))
 }

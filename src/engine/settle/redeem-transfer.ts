@@ -45,7 +45,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     const seen = await core.store.get('seen', keys)
     const settled = {
       challengeId: challenge.key,
-      payer: own[0]!.from,
+      owner: { payer: own[0]!.from, network: rail.network.id },
       deadline,
       responder: responderOf(intent),
     }

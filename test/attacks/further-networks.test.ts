@@ -1,7 +1,9 @@
+import { type Hex, pad } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { PaymentRequirements } from '../../src/protocol/payment.ts'
-import type { DevChain } from '../../src/testing/index.ts'
+import type { DevAccount, DevChain } from '../../src/testing/index.ts'
 import {
+  access,
   askUntil,
   entryOn,
   flowsOn,
@@ -12,6 +14,7 @@ import {
   startShop,
   termsOf,
 } from '../networks/shop.ts'
+import { headerOf, signedPayload } from './forge.ts'
 
 /** The gas of a payment on a local chain is some $0.10 to $0.50 with coins of this price. */
 const COIN_USD = '3000'
@@ -55,4 +58,40 @@ test('attack 58: a small price is not settled on a network whose gas it does not
   const paid = await askUntil(shop.url, { planId: 'large' }, [200, 402], await signFor(buyer, onDear))
   expect(paid.status).toBe(200)
   expect((await flowsOn(dear, buyer)).paid).toBe(LARGE)
+})
+
+/** A wallet at this address with another owner, as a factory makes it again on another network. */
+async function takeAddress({ client, deployWallet1271 }: DevChain, address: Hex, owner: Hex): Promise<void> {
+  const own = await deployWallet1271(owner)
+  await client.setCode({ address, bytecode: (await client.getCode({ address: own.address }))! })
+  for (const index of ['0x0', '0x1', '0x2'] as const) {
+    const value = await client.getStorageAt({ address: own.address, slot: index })
+    await client.setStorageAt({ address, index: pad(index), value: pad(value!) })
+  }
+}
+
+test("attack 60: code at the payer's address on another network does not get what was paid for", async () => {
+  const [first, second] = chains as [DevChain, DevChain]
+  const [victim, thief] = [await first.newBuyer(), await second.newBuyer()]
+  const wallet = await first.deployWallet1271(victim.address)
+  await first.mint(wallet.address, LARGE)
+  const order = { planId: 'large', requestId: 'known-to-others' }
+  const from = { from: wallet.address }
+  const terms = termsOf(await askUntil(shop.url, order, [402]))
+  const sign = async (owner: DevAccount, chain: DevChain) =>
+    headerOf(await signedPayload(owner, entryOn(terms, chain), from))
+  const bought = await askUntil(shop.url, order, [200], await sign(victim, first))
+  expect(bought.body).toHaveProperty('accessToken')
+
+  await takeAddress(second, wallet.address, thief.address)
+  const stolen = await access(shop.url, order, await sign(thief, second))
+  expect([stolen?.status, JSON.stringify(stolen?.body)]).toEqual([
+    400,
+    expect.stringContaining('INVALID_PROOF'),
+  ])
+  expect(JSON.stringify(stolen?.body)).not.toContain('accessToken')
+  // Its owner is known by another signature where it was paid.
+  const again = await askUntil(shop.url, order, [200], await sign(victim, first))
+  expect(again.body).toMatchObject({ accessToken: expect.any(String) })
+  expect((await flowsOn(first, { address: wallet.address } as DevAccount)).paid).toBe(LARGE)
 })
