@@ -3,13 +3,15 @@ import { receiptOf } from '../buyer/answers.ts'
 import type { Buyer } from '../buyer/index.ts'
 import type { SettleResponse } from '../protocol/payment.ts'
 import type { Purchase } from './purchase.ts'
-import { contentOf } from './results.ts'
+import { contentOf, failure } from './results.ts'
 
 /** What the seller answered. */
 export interface Fulfilled {
   result: CallToolResult
   /** It is what was bought, or the seller's word that the money goes back; otherwise the seller refused. */
   delivered: boolean
+  /** A metered call that failed: the seller says that it cost nothing, and the same payment makes it again. */
+  uncharged?: boolean
   receipt?: SettleResponse | undefined
   /** What the seller says that it cost, for example `$0.0018`. */
   charged?: string | undefined
@@ -31,11 +33,11 @@ export async function fulfil(buyer: Buyer, purchase: Purchase, id: string): Prom
   if (purchase.kind === 'tool') {
     const answer = await buyer.fetch(purchase.url, { method: 'POST', headers: { 'idempotency-key': id } })
     const text = await answer.text()
-    const receipt = receiptOf(answer)
-    const charged = buyer.chargeOf(answer)?.charged
-    if (answer.ok) return { result: JSON.parse(text) as CallToolResult, delivered: true, receipt, charged }
-    const result: CallToolResult = { isError: true, content: [{ type: 'text', text }] }
-    return { result, delivered: receipt?.success === true, receipt, charged }
+    const cost = costOf(buyer, answer)
+    const { uncharged, receipt } = cost
+    if (!answer.ok) return { result: failure(text), delivered: receipt?.success === true, ...cost }
+    const result = JSON.parse(text) as CallToolResult
+    return { result: { ...result, ...(uncharged && { isError: true }) }, delivered: !uncharged, ...cost }
   }
   const { url, method, body } = purchase
   const answer = await buyer.fetch(url, {
@@ -44,17 +46,25 @@ export async function fulfil(buyer: Buyer, purchase: Purchase, id: string): Prom
     ...(body !== undefined && { body }),
   })
   const bytes = new Uint8Array(await answer.arrayBuffer())
-  const receipt = receiptOf(answer)
-  const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
+  const cost = costOf(buyer, answer)
+  const { uncharged, receipt } = cost
+  const undelivered = !uncharged && answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
   const content = contentOf(bytes, answer.headers.get('content-type'), url)
   const remaining = answer.headers.get('x-svc-credits-remaining')
   return {
-    result: { content: [content], ...((!answer.ok || undelivered) && { isError: true }) },
-    delivered: answer.ok || undelivered || receipt?.success === true,
-    receipt,
-    charged: buyer.chargeOf(answer)?.charged,
+    result: { content: [content], ...((!answer.ok || undelivered || uncharged) && { isError: true }) },
+    delivered: !uncharged && (answer.ok || undelivered || receipt?.success === true),
+    ...cost,
     remark: remarkOf(answer.status, undelivered, remaining),
   }
+}
+
+function costOf(buyer: Buyer, answer: Response): Pick<Fulfilled, 'uncharged' | 'receipt' | 'charged'> {
+  const receipt = receiptOf(answer)
+  const charge = buyer.chargeOf(answer)
+  // Only metered payments have a charge without success.
+  if (charge && receipt?.success === false) return { uncharged: true, receipt }
+  return { receipt, charged: charge?.charged }
 }
 
 function remarkOf(status: number, undelivered: boolean, remaining: string | null): string | undefined {

@@ -175,7 +175,9 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     if (end === 'open')
       return withRemark(
         { ...told, isError: true },
-        `A payment of ${price} was sent and may still be charged. The same call sends the same payment again, and signs no other.`,
+        outcome.uncharged
+          ? `The call failed, and nothing was charged. The same call sends the same payment of at most ${price} again, and signs no other.`
+          : `A payment of ${price} was sent and may still be charged. The same call sends the same payment again, and signs no other.`,
       )
     if (end === 'unused') return withRemark({ ...told, isError: true }, 'Nothing was charged.')
     const place = findNetwork(payment.network)?.name ?? payment.network

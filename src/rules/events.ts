@@ -15,6 +15,7 @@ const TOLD: Readonly<Record<string, { types: readonly EventType[]; once?: true }
   'surplus-received': { types: ['refund.pending'] },
   'credits-closed': { types: ['refund.pending'], once: true },
   'refund-retried': { types: ['refund.pending'] },
+  'surplus-refund-retried': { types: ['refund.pending'] },
   'credits-refund-retried': { types: ['refund.pending'] },
   'refund-confirmed': { types: ['refund.settled'], once: true },
   'refund-proven': { types: ['refund.settled'], once: true },

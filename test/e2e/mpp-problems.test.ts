@@ -134,7 +134,7 @@ describe('the standalone gateway', () => {
     expect(await send({ 'payment-authorization': 'Bearer x' })).toEqual(malformed)
     expect(await send({ authorization: good, 'payment-authorization': good })).toEqual(malformed)
     expect(await send({ authorization: good, 'payment-signature': 'e30=' })).toEqual(malformed)
-    const tempo = bent(good, { challenge: { method: 'tempo' } })
+    const tempo = bent(good, { challenge: { method: 'tempo' }, payload: { type: 'transaction' } })
     expect(await authorization(tempo)).toEqual([400, 'method-unsupported', 'METHOD_UNSUPPORTED'])
     const elsewhere = bent(good, { challenge: { realm: 'https://elsewhere.example' } })
     expect(await authorization(elsewhere)).toEqual([404, 'invalid-challenge', 'CHALLENGE_NOT_FOUND'])

@@ -127,6 +127,16 @@ test.each<[string, Partial<Record<'challenge' | 'payload', Record<string, unknow
   expect(String(read)).not.toMatch(/zz-secret|0x/)
 })
 
+test.each([
+  ['method', { method: 'tempo' }],
+  ['intent', { intent: 'session' }],
+])('a credential of another %s is unsupported, whatever its payload is', (_, other) => {
+  const challenge = { ...credential.challenge, ...other }
+  const payload = { type: 'transaction', signature: '0x76' }
+  expect(mpp.readCredential({ challenge, payload })).toMatchObject({ code: 'METHOD_UNSUPPORTED' })
+  expect(mpp.readHeader(`Payment ${encodeUrl({ challenge })}`)).toMatchObject({ code: 'METHOD_UNSUPPORTED' })
+})
+
 test('every rail has a challenge with an id of its own', () => {
   const challenges = mpp.challenges(offer)
   expect(challenges.map(({ request }) => request)).toMatchObject(

@@ -20,13 +20,16 @@ const CLOCK_SKEW_MS = 5 * 60_000
 
 const Text = z.string().max(4096)
 
+/** Of every credential: what decides how the rest of it looks. */
+const MethodSchema = z.object({
+  challenge: z.object({ method: z.string().max(80), intent: z.string().max(80) }),
+})
+
 /** Our challenge as the buyer repeats it, and the signed payment. Over HTTP `request` is base64url, over MCP it is JSON. */
 const CredentialSchema = z.object({
   challenge: z.object({
     id: z.string().max(400),
     realm: Text,
-    method: z.string().max(80),
-    intent: z.string().max(80),
     expires: z.string().max(40),
     request: z.union([Text, z.record(z.string(), z.unknown())]),
     opaque: Text.optional(),
@@ -71,20 +74,23 @@ export const pinnedNonce = (id: string, realm: string): string => keccak256(stri
 /** Makes the function that turns a credential, as JSON, into the engine's payment. No message repeats what was sent. */
 export function createCredentialReader(rails: readonly ReadableRail[], realm: string, now: () => number) {
   return (value: unknown): Payment | GatewayError => {
-    const parsed = CredentialSchema.safeParse(value)
-    if (!parsed.success) return malformed(nameFault(parsed.error))
-    const { challenge, payload, source } = parsed.data
-    if (challenge.method !== METHOD || challenge.intent !== INTENT) {
+    const named = MethodSchema.safeParse(value)
+    if (!named.success) return malformed(nameFault(named.error))
+    const { method, intent } = named.data.challenge
+    if (method !== METHOD || intent !== INTENT) {
       return new GatewayError(
         'METHOD_UNSUPPORTED',
         `challenge.method and intent must be ${METHOD} and ${INTENT}`,
       )
     }
+    const parsed = CredentialSchema.safeParse(value)
+    if (!parsed.success) return malformed(nameFault(parsed.error))
+    const { challenge, payload, source } = parsed.data
     if (challenge.realm !== realm) return notOurs('challenge.realm is that of another seller')
     const request = readRequest(challenge.request)
     if ('fault' in request) return malformed(request.fault)
-    const named = readOpaque(challenge.opaque)
-    if ('fault' in named) return malformed(named.fault)
+    const echoed = readOpaque(challenge.opaque)
+    if ('fault' in echoed) return malformed(echoed.fault)
     const [challengeId, salt] = splitId(challenge.id)
     const id = parseChallengeId(challengeId)
     if (!id || salt === '') return notOurs('challenge.id was not issued by this gateway')
@@ -116,7 +122,7 @@ export function createCredentialReader(rails: readonly ReadableRail[], realm: st
       payer: facts.payer,
       signature: facts.signature,
       claims: [...read.claims, ...claimsOf(request), ...(paidBy ? sourceClaims(paidBy) : [])],
-      echo: { ...named.ids, challengeId },
+      echo: { ...echoed.ids, challengeId },
       echoedAmount: microDollars(rail.network.token, request.amount),
       salt,
     }

@@ -2,11 +2,18 @@ import { expect, test } from 'vitest'
 import { testCore } from '../../../test/engine/test-core.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import type { ChallengeRow, RefundRow } from '../../ports.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
+import { eventBody } from '../events/event-body.ts'
+import { recordingEvents, waitingRef } from '../events/record-events.ts'
 import { retryRefund } from './retry-refund.ts'
 
 async function open(state: ChallengeRow['state'], refunds: Array<Partial<RefundRow>>) {
-  const { core, rail, store } = testCore({ clock: createFakeClock(7) })
+  const endpoint = { id: 'shop', url: 'https://shop.example/', events: null }
+  const { core, rail, store } = testCore({
+    clock: createFakeClock(7),
+    store: recordingEvents(createMemoryStore(), [endpoint]),
+  })
   const row = testChallenge({ key: 'http-1', requestId: 'r-1', state, dueAt: null })
   const base = {
     ...{ version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1', recipient: PAYER, value: '10' },
@@ -22,7 +29,11 @@ async function open(state: ChallengeRow['state'], refunds: Array<Partial<RefundR
       }),
     ],
   })
-  return { store, retry: () => retryRefund(core, 'http-1') }
+  const told = async () => {
+    const rows = await store.list('webhooks', waitingRef('shop', 'http-1'))
+    return rows.map((event) => eventBody(event, row, ''))
+  }
+  return { store, told, retry: () => retryRefund(core, 'http-1') }
 }
 
 const waiting = { phase: 'WAITING', attempts: 0, reason: null, dueAt: 7 }
@@ -50,4 +61,22 @@ test('all failed refunds are retried in one step; paid ones stay as they are', a
   ])
   const events = (await store.audit('http-1')).map(({ event }) => event)
   expect(events.sort()).toEqual(['refund-retried', 'surplus-refund-retried'])
+})
+
+test('the seller is told of every refund that is retried, and what a surplus returns', async () => {
+  const { told, retry } = await open('REFUND_FAILED', [
+    { key: 'own' },
+    { key: 'surplus', movesState: false },
+    { key: 'another', movesState: false },
+  ])
+  await retry()
+  const events = await told()
+  expect(events.map(({ type }) => type)).toEqual(Array(3).fill('refund.pending'))
+  const surplus = { of: 'surplus', value: '10' }
+  const refunds = events.map(({ data }) => data.refund as typeof surplus)
+  expect(refunds.sort((one, other) => (one.of < other.of ? -1 : 1))).toEqual([
+    { of: 'payment' },
+    surplus,
+    surplus,
+  ])
 })

@@ -31,7 +31,10 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
       const change = applyEvent(challenge, 'refund-retried', facts)
       row = change.row
       audit.push(...change.audit)
-    } else audit.push(refundEntry(challenge, refund, 'refund-retried', facts))
+    } else {
+      const details = { value: refund.value }
+      audit.push(refundEntry(challenge, refund, 'refund-retried', { ...facts, details }))
+    }
     const anew = { phase: 'WAITING', attempts: 0, reason: null, refusal: null, dueAt: at } as const
     return { table: 'refunds', row: { ...refund, ...anew } }
   })

@@ -1,12 +1,15 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CreditFigures } from '../../rules/credit-lot.ts'
 import { waitAtMost } from '../wait-at-most.ts'
 
 /** Read at every scrape; if a source fails or takes too long, its figures keep their last values. */
 export interface GaugeSources {
   challenges(): Promise<Record<string, number>>
   gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
-  /** Credits that can still be spent, by plan. */
-  credits(): Promise<ReadonlyArray<{ planId: string; outstanding: number }>>
+  /** What became of the credits of each plan. */
+  credits(): Promise<
+    ReadonlyArray<{ planId: string } & Pick<CreditFigures, 'outstanding' | 'expired' | 'lost'>>
+  >
   /** Networks by CAIP-2 id, and whether payments on them are offered. */
   rails(): ReadonlyArray<{ network: string; available: boolean }>
 }
@@ -77,12 +80,26 @@ export function createMetrics() {
     labelNames: ['outcome'],
     registers,
   })
-  const outstanding = new Gauge({
-    name: 'svc_credits_outstanding',
-    help: 'Credits that can still be spent, by plan',
-    labelNames: ['plan'],
-    registers,
-  })
+  const credited = {
+    outstanding: new Gauge({
+      name: 'svc_credits_outstanding',
+      help: 'Credits that can still be spent, by plan',
+      labelNames: ['plan'],
+      registers,
+    }),
+    expired: new Gauge({
+      name: 'svc_credits_expired',
+      help: 'Credits that were not spent in time, by plan',
+      labelNames: ['plan'],
+      registers,
+    }),
+    lost: new Gauge({
+      name: 'svc_credits_lost',
+      help: 'Credits that were unspent when the chain took their payment back, by plan',
+      labelNames: ['plan'],
+      registers,
+    }),
+  }
   const spent = new Map<string, number>()
   const calls = new Map<string, number>()
   const alerts = new Counter({
@@ -100,8 +117,12 @@ export function createMetrics() {
         for (const [state, count] of Object.entries(counts)) challenges.set({ state }, count)
       }),
       credits().then((plans) => {
-        outstanding.reset()
-        for (const { planId, outstanding: left } of plans) outstanding.set({ plan: planId }, left)
+        for (const gauge of Object.values(credited)) gauge.reset()
+        for (const { planId: plan, outstanding, expired, lost } of plans) {
+          credited.outstanding.set({ plan }, outstanding)
+          credited.expired.set({ plan }, expired)
+          credited.lost.set({ plan }, lost)
+        }
       }),
       gasWallets().then((wallets) => {
         gas.reset()

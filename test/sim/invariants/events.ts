@@ -9,6 +9,7 @@ const EVENTS: Record<string, readonly string[]> = {
   'late-money': ['refund.pending'],
   'surplus-received': ['refund.pending'],
   'refund-retried': ['refund.pending'],
+  'surplus-refund-retried': ['refund.pending'],
   'credits-refund-retried': ['refund.pending'],
   'refund-confirmed': ['refund.settled'],
   'refund-proven': ['refund.settled'],
