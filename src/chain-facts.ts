@@ -14,9 +14,10 @@ export type SimResult =
   /**
    * `alone`: the payer has code (EIP-1271, EIP-7702) and could burn the gas of a whole batch, so it gets a
    * transaction of its own. `gas` is then a limit that the simulated call fits into. `sender`: only this wallet may
-   * send it. `funds`: how much of the payer's money the scheme could move now, in units of the token.
+   * send it. `plain`: it gets a transaction of its own for another reason, and its payer has no code. `funds`: how
+   * much of the payer's money the scheme could move now, in units of the token.
    */
-  | { kind: 'ok'; alone: boolean; gas?: number; sender?: Address; funds?: string }
+  | { kind: 'ok'; alone: boolean; plain?: boolean; gas?: number; sender?: Address; funds?: string }
   | { kind: 'used' }
   | { kind: 'fails'; reason: string }
 

@@ -17,10 +17,10 @@ function setUp(settlement: Partial<Settlement> = { gasWallet: '0x1', gasPriceWei
   const clock = createFakeClock(100 * DAY_MS)
   const rails = [testRail({ settlement }), testRail({ settlement, network: MAINNET })]
   const { core, rail, store, alerts } = testCore({ clock, rails, config: { lostGasPerDay: LIMITS } })
-  async function risk(key: string, payer: Address, { alone = true, gas = 100 } = {}) {
+  async function risk(key: string, payer: Address, { alone = true, plain = false, gas = 100 } = {}) {
     const row = testAttempt({ key, payer, walletTx: 'tx' })
     await store.commit({ puts: [{ table: 'authorizations', row }] })
-    return { row: { ...row, version: 1 }, alone, gas }
+    return { row: { ...row, version: 1 }, alone, plain, gas }
   }
   /** Holds gas for these payments, and spends it. */
   async function lose(keys: string[], payer: Address) {
@@ -77,6 +77,7 @@ test('beyond the budget of all payers smart wallets are refused, and plain accou
   const { over } = await holdGas(core, rail, [
     await risk('smart', '0xsmart'),
     await risk('plain', '0xplain', { alone: false }),
+    await risk('metered', '0xmetered', { plain: true }),
   ])
   expect([...over.keys()]).toEqual(['smart'])
   expect(over.get('smart')!.error.message).toMatch(/pay from an account without code/)

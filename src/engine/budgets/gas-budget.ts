@@ -25,6 +25,8 @@ export interface Risk {
   row: AuthorizationRow
   /** The payer has code, which may pass every simulation and still burn the gas when it is mined. */
   alone: boolean
+  /** It is sent alone for another reason, and the payer has no code. */
+  plain?: boolean
   gas?: number
 }
 
@@ -90,9 +92,10 @@ export async function holdGas<R extends Risk>(
       ),
     ),
   ])
-  for (const { row, alone } of held) {
+  for (const { row, alone, plain } of held) {
     const [ofPayer, ofAll] = row.gasHolds ?? []
-    const verdict = verdicts.get(ofPayer ?? '') ?? (alone ? verdicts.get(ofAll ?? '') : undefined)
+    const hasCode = alone && plain !== true
+    const verdict = verdicts.get(ofPayer ?? '') ?? (hasCode ? verdicts.get(ofAll ?? '') : undefined)
     if (verdict) over.set(row.key, refusal(core, row, verdict))
   }
   return { held, over }

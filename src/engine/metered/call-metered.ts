@@ -76,12 +76,12 @@ async function admitCall(
   const error =
     refusalOf(rail, attempt, result, look.at.timestamp) ?? tooShort(core, rail, attempt, look.at.timestamp)
   if (error) return releaseCall(core, attempt, error, false)
-  const { alone, gas, funds } = result.kind === 'ok' ? result : { alone: false }
+  const { alone, plain, gas, funds } = result.kind === 'ok' ? result : { alone: false }
   const over =
     (await refuseUndelivered(core, [attempt])).get(attempt.key) ??
     (await refuseExposure(core, attempt, funds ?? '0'))
   if (over) return releaseCall(core, attempt, over.error, over.later)
-  const risk = { row: attempt, alone, ...(gas !== undefined && { gas }) }
+  const risk = { row: attempt, alone, ...(plain && { plain }), ...(gas !== undefined && { gas }) }
   const { held, over: costly } = await holdGas(core, rail, [risk])
   if (!held[0]) return { kind: 'taken' }
   const { row } = held[0]

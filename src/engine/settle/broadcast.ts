@@ -2,7 +2,7 @@ import type { GatewayError } from '../../errors.ts'
 import type { AuditEntry, AuthorizationRow, Batch, Sendable, SimResult } from '../../ports.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
 import { claimedEntry } from '../apply-event.ts'
-import { holdGas } from '../budgets/gas-budget.ts'
+import { holdGas, type Risk } from '../budgets/gas-budget.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
@@ -163,11 +163,12 @@ export async function broadcast(
       }
       const over = refused.get(attempt.key)
       if (over) return release(core, attempt, over.error, outcomes, over.later)
-      const { alone, gas, sender } = result.kind === 'ok' ? result : { alone: false }
+      const { alone, plain, gas, sender } = result.kind === 'ok' ? result : { alone: false }
       sound.push({
         ...sendableOf(row),
         alone,
         row,
+        ...(plain && { plain }),
         ...(gas !== undefined && { gas }),
         ...(sender && { sender }),
       })
@@ -184,7 +185,7 @@ export async function broadcast(
 const CANCELLED: SimResult = { kind: 'fails', reason: 'canceled' }
 
 /** A claim that may be sent. */
-type Item = Sendable & { row: AuthorizationRow }
+type Item = Sendable & Risk
 
 function sendableOf({ key, auth: signed, batchLimit }: AuthorizationRow): Sendable {
   return { member: { kind: 'payment', key }, signed, alone: false, batchLimit }

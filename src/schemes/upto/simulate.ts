@@ -68,9 +68,10 @@ export function createUptoSimulation({ rpc, network, lastWalletState }: ChainCli
   }
 
   async function look(node: Rpc, permit: SignedPermit, at: string): Promise<SimResult> {
-    const [{ isUsed, allowance, balance }, result] = await Promise.all([
+    const [{ isUsed, allowance, balance }, result, code] = await Promise.all([
       funds(node, permit, at),
       run(node, permit, at),
+      node.call('eth_getCode', [permit.from, at]),
     ])
     if (isUsed) return { kind: 'used' }
     const amount = BigInt(settledAmount(permit))
@@ -79,7 +80,8 @@ export function createUptoSimulation({ rpc, network, lastWalletState }: ChainCli
     if (result.kind !== 'ok') return result
     let least = balance
     if (allowance < least) least = allowance
-    return { ...result, funds: least.toString() }
+    const plain = readHex(code, 'code').length === 2
+    return { ...result, ...(plain && { plain }), funds: least.toString() }
   }
 
   return (permits: readonly SignedPermit[]): Promise<{ at: Block; results: SimResult[] }> =>

@@ -33,7 +33,7 @@ export function createPermitPort(
     if (reason !== undefined) return { kind: 'fails', reason }
     const funds = fundsOf(at, chain.token, from)
     meter.noteFunds(chainId, from, funds)
-    return { kind: 'ok', alone: true, gas: ALONE_GAS, sender, funds: String(funds) }
+    return { kind: 'ok', alone: true, plain: true, gas: ALONE_GAS, sender, funds: String(funds) }
   }
 
   function settledIn({ tx, block, success, logs }: Mined, wanted: ReadonlySet<string>): Use[] {
