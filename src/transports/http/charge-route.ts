@@ -62,7 +62,7 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   extensions?: readonly OfferExtension[]
   /** As the seller gave them: `delivered` is no part of the discovery. */
   routes?: readonly Route[]
-  /** Absent: no plan grants credits. */
+  /** Absent: no plan grants credits or once did. */
   credits?: CreditCharging['engine'] & { readSpender: ReadSpender }
   /** Shows the 402 to people. Absent: they get what agents get. */
   paymentPage?: PaymentPage
