@@ -73,6 +73,27 @@ test('a wallet without credits, or somebody else’s signature, spends nothing',
   expect(shop.backend.seen).toEqual([])
 })
 
+test('a wallet spends what it bought for another resource, and its backend does not see the name', async () => {
+  const buyer = await shop.world.chain.newBuyer({ micro: PRICE })
+  await shop.world.buy(buyer, { planId: 'basic', resourceId: 'team-a' })
+  expect(await callWith(await proofAt(PATH, buyer))).toMatchObject({
+    status: 402,
+    body: {
+      code: 'CREDITS_EXHAUSTED',
+      message: expect.stringContaining('0 are left for the resource default'),
+    },
+  })
+  const header = { 'x-svc-resource-id': 'team-a' }
+  expect(await callWith(await proofAt(PATH, buyer), PATH, header)).toMatchObject({
+    status: 200,
+    body: { credits: { planId: 'basic', remaining: 2 } },
+  })
+  expect(shop.backend.seen[0]!.headers).not.toHaveProperty('x-svc-resource-id')
+  const url = '/x402/credits'
+  const balance = await callWith(await proofAt(url, buyer), `${url}?resourceId=team-a`)
+  expect(balance.body).toMatchObject({ resourceId: 'team-a', remaining: 2 })
+})
+
 test('a wallet with code spends what it bought on its own network', async () => {
   const owner = await shop.world.chain.newBuyer({ micro: 0n })
   const wallet = await shop.world.chain.deployWallet1271(owner.address)

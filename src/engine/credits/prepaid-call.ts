@@ -154,8 +154,11 @@ async function exhausted(
   remaining: number,
   cost: number,
 ): Promise<PrepaidOutcome> {
-  const topUp = topUpOf(core, intent.spender.planId)
-  const message = `The call costs ${cost} credits and ${remaining} are left; nothing was debited.`
+  const { planId, resourceId } = intent.spender
+  const topUp = topUpOf(core, planId)
+  // Who signs in may hold more for another resource.
+  const where = planId === undefined ? ` for the resource ${resourceId}` : ''
+  const message = `The call costs ${cost} credits and ${remaining} are left${where}; nothing was debited.`
   const error = new GatewayError('CREDITS_EXHAUSTED', message, { ...(topUp && { topUp }) })
   const { transport, routeId, call, embedded, url } = intent
   const single: Intent = {

@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { type Admit, WITHOUT_PAYMENT } from './admit.ts'
 import type { CallHeaders } from './decode-call.ts'
 import { headerOf } from './native-request.ts'
-import { isBearer, type ReadSpender, type Spending } from './read-spender.ts'
+import { isBearer, RESOURCE_ID_HEADER, type ReadSpender, type Spending } from './read-spender.ts'
 import type { FailureContext, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
@@ -65,7 +65,8 @@ export function createSpenderAdmission(
   ): Promise<Spending | Reply> {
     const admitted = admit(peer, WITHOUT_PAYMENT, { spoken })
     if ('status' in admitted) return admitted
-    const spender = await readSpender({ authorization: null, proof }, pathOf(request))!
+    const resourceId = headerOf(request, RESOURCE_ID_HEADER)
+    const spender = await readSpender({ authorization: null, proof, resourceId }, pathOf(request))!
     if (!(spender instanceof GatewayError)) return spender
     return render.failure(spender, unauthorized(request, spender, spoken))
   }
