@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { wrapFetchWithSIWx } from '@x402/extensions'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/ports.ts'
@@ -135,7 +136,7 @@ describe.each(EMBEDDED)('prepaid calls with $name', ({ prepare }) => {
     expect([seller.runs.length, await left(token)]).toEqual([1, 48])
   })
 
-  test('a wallet signs in, and names the resource that it bought for', async () => {
+  test('a wallet signs in, and names the resource that it bought for; the official client does both', async () => {
     const buyer = await world.chain.newBuyer({ micro: PRICE })
     await world.buy(buyer, { planId: 'basic', resourceId: 'team-a' })
     const url = `${origin}/sell/weather/rome`
@@ -143,8 +144,11 @@ describe.each(EMBEDDED)('prepaid calls with $name', ({ prepare }) => {
     const signedIn = async (headers: Record<string, string> = {}) =>
       debitOf(await fetch(url, { headers: { [SIGN_IN]: await proof(), ...headers } }))
     expect((await signedIn())[0]).toBe(402)
-    expect(await signedIn({ 'x-svc-resource-id': 'team-a' })).toEqual([200, '2', '48'])
-    expect(seller.runs.length).toBe(1)
+    const headers = { 'x-svc-resource-id': 'team-a' }
+    expect(await signedIn(headers)).toEqual([200, '2', '48'])
+    const official = wrapFetchWithSIWx(fetch, buyer.account)
+    expect(debitOf(await official(url, { headers }))).toEqual([200, '2', '46'])
+    expect(seller.runs.length).toBe(2)
   })
 
   test('a token beside a payment is not debited; without credits it is none of our business', async () => {

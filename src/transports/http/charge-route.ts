@@ -142,10 +142,11 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       async () => {
         const outcome = await engine.purchase(intent)
         if (outcome.kind === 'paid') return { ...outcome, spoken }
-        const reply = rendered(withUrl(outcome, url), spoken)
-        if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
-        const mayBePrepaid = outcome.kind === 'challenge' && takesCredits.has(routeId)
-        return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
+        const placed = withUrl(outcome, url)
+        if (placed.kind !== 'challenge') return rendered(placed, spoken)
+        if (paymentPage?.isWanted(request)) return paymentPage.show(render.outcome(placed, spoken))
+        const mayBePrepaid = admission && takesCredits.has(routeId)
+        return mayBePrepaid ? admission.challenge(request, placed, spoken) : render.outcome(placed, spoken)
       },
       { challengeId, spoken },
     )

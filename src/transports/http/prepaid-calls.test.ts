@@ -139,6 +139,30 @@ test('a wallet spends by sign-in: once per proof, counted as a request without p
   expect([calls(), counted.length]).toEqual([1, 3])
 })
 
+test('a call that names a resource gets the sign-in in the header too; so does one with an Idempotency-Key', async () => {
+  const { get, calls } = await shop()
+  const offeredAt = async (path: string, headers: Record<string, string>) => {
+    const terms = await get(path, headers)
+    expect(terms.status).toBe(402)
+    const required = JSON.parse(Buffer.from(terms.headers.get('payment-required')!, 'base64').toString())
+    const inBody = terms.body.extensions['sign-in-with-x']
+    return { inHeader: required.extensions['sign-in-with-x'], inBody, required }
+  }
+  const path = '/weather/paris?units=c'
+  const named = { 'x-svc-resource-id': 'default' }
+  for (const headers of [named, { ...named, 'idempotency-key': 'mine' }]) {
+    const { inHeader, inBody, required } = await offeredAt(path, headers)
+    expect(inHeader).toMatchObject({
+      info: { domain: new URL(BASE_URL).host, uri: `${BASE_URL}/weather/paris` },
+      supportedChains: [{ chainId: required.accepts[0].network, type: 'eip191' }],
+    })
+    expect(inBody.info.uri).toBe(inHeader.info.uri)
+  }
+  const { inHeader, inBody } = await offeredAt(path, { 'idempotency-key': 'other' })
+  expect([inHeader, inBody.info.uri]).toEqual([undefined, `${BASE_URL}/weather/paris`])
+  expect(calls()).toBe(0)
+})
+
 test('the same key of a wallet is debited once, whatever it bought in between', async () => {
   const { get, proofFor, sell, calls } = await shop()
   await sell('big', 50)
