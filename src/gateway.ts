@@ -10,6 +10,7 @@ import { createRandomPool } from './delivery/random-pool.ts'
 import { createSeal } from './delivery/seal.ts'
 import { createMpp } from './dialects/mpp/create-mpp.ts'
 import { createX402 } from './dialects/x402/create-x402.ts'
+import { rememberCreditPlans } from './engine/credits/former-plans.ts'
 import { createEngine } from './engine/engine.ts'
 import type { Engine } from './engine/outcome.ts'
 import { namingNetwork } from './engine/rails.ts'
@@ -26,10 +27,10 @@ import { createChargeRoute } from './transports/http/charge-route.ts'
 import { checkNetworks, checkReadiness, shareReadiness } from './transports/http/check-readiness.ts'
 import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
-import { createSpenderReader } from './transports/http/read-spender.ts'
 import { toResponse } from './transports/http/reply.ts'
 import { servePlans } from './transports/http/serve-plans.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
+import { buildCredits } from './wiring/build-credits.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildHandlers } from './wiring/build-handlers.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -110,11 +111,13 @@ export async function createGateway(
     ...built.map(({ rail }) => rail),
     ...(isMetered ? built.flatMap(({ meteredRail }) => meteredRail() ?? []) : []),
   ]
-  await refuseUnfinished(store, rails, source.labels?.network ?? 'network').catch(async (fault) => {
-    turns?.close()
-    await store.close()
-    throw fault
-  })
+  const formerCreditPlans = await refuseUnfinished(store, rails, source.labels?.network ?? 'network')
+    .then(() => rememberCreditPlans(store, config.plans))
+    .catch(async (fault) => {
+      turns?.close()
+      await store.close()
+      throw fault
+    })
   if (rails.length > 1) await store.admitSeveralNetworks?.()
   const x402 = createX402(rails, config.baseUrl)
   const dialects = { x402, mpp: createMpp(rails, config.baseUrl, clock.now) }
@@ -149,6 +152,7 @@ export async function createGateway(
     {
       baseUrl: config.baseUrl,
       catalog,
+      formerCreditPlans,
       idKeys: keys.ids,
       challengeTtlMs: config.challengeTtlSeconds * 1000,
       settleWaitMs: config.settleWaitSeconds * 1000,
@@ -199,12 +203,11 @@ export async function createGateway(
     now: clock.now,
     onError: safeguards.onError,
   })
-  const credits = config.plans.some((plan) => plan.credits !== undefined) && {
-    spend: engine.spend,
-    balance: engine.balance,
-    readSpender: createSpenderReader(verifyBearer, signIn, clock.now),
-    planIds: config.plans.flatMap((plan) => (plan.credits === undefined ? [] : plan.planId)),
-  }
+  const credits = buildCredits(config, {
+    ...{ engine, verifyBearer, signIn, formerPlans: formerCreditPlans },
+    signsTokens: delivery.instant,
+    now: clock.now,
+  })
   const http = createHttpHandler({
     engine,
     dialects,

@@ -27,7 +27,7 @@ test('a route that costs more credits than any plan grants is told', () => {
 
 test('a route that takes credits which nobody can have is told', () => {
   expect(warningsOf([undefined], [1])).toEqual([
-    'routes[0] (r0) costs 1 credit, and no plan grants any: nobody can spend them. Give a plan credits, or take them out.',
+    'routes[0] (r0) costs 1 credit, and no plan grants any: only those that were bought before can be spent. Give a plan credits, or take them out.',
   ])
 })
 

@@ -11,7 +11,9 @@ export function catalogWarnings(
     if (credits === undefined || credits <= most) return []
     const where = `${label('routes')}[${index}] (${routeId}) costs ${count(credits)}`
     return most === 0
-      ? [`${where}, and no plan grants any: nobody can spend them. Give a plan credits, or take them out.`]
+      ? [
+          `${where}, and no plan grants any: only those that were bought before can be spent. Give a plan credits, or take them out.`,
+        ]
       : [
           `${where}, and no plan grants more than ${most}: one purchase does not pay for a call. Lower it, or let a plan grant more.`,
         ]

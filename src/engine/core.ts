@@ -28,6 +28,8 @@ import type { Signals } from './signals.ts'
 export interface EngineConfig {
   baseUrl: string
   catalog: Catalog
+  /** Plans that no longer grant credits, and of which some were bought before. */
+  formerCreditPlans?: readonly string[]
   /** Newest first: the first signs challenge ids, all verify them. */
   idKeys: readonly IdKey[]
   challengeTtlMs: number

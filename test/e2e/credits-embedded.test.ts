@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { wrapFetchWithSIWx } from '@x402/extensions'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/ports.ts'
 import { EMBEDDED } from './frameworks-apps.ts'
 import { callsAt } from './frameworks-buyer.ts'
 import { CENT, DOWNLOAD_BYTES, ROUTES, Seller } from './frameworks-seller.ts'
+import { offeredIn, proofHeader, SIGN_IN } from './sign-in-client.ts'
 import { answerOf, eventually, PRICE, startWorld, TOKEN_SECRET, type World } from './world.ts'
 
 const plans = [
@@ -132,6 +134,21 @@ describe.each(EMBEDDED)('prepaid calls with $name', ({ prepare }) => {
       expect(again).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_CONFLICT' } })
     }
     expect([seller.runs.length, await left(token)]).toEqual([1, 48])
+  })
+
+  test('a wallet signs in, and names the resource that it bought for; the official client does both', async () => {
+    const buyer = await world.chain.newBuyer({ micro: PRICE })
+    await world.buy(buyer, { planId: 'basic', resourceId: 'team-a' })
+    const url = `${origin}/sell/weather/rome`
+    const proof = async () => proofHeader(offeredIn(await (await fetch(url)).json()), buyer)
+    const signedIn = async (headers: Record<string, string> = {}) =>
+      debitOf(await fetch(url, { headers: { [SIGN_IN]: await proof(), ...headers } }))
+    expect((await signedIn())[0]).toBe(402)
+    const headers = { 'x-svc-resource-id': 'team-a' }
+    expect(await signedIn(headers)).toEqual([200, '2', '48'])
+    const official = wrapFetchWithSIWx(fetch, buyer.account)
+    expect(debitOf(await official(url, { headers }))).toEqual([200, '2', '46'])
+    expect(seller.runs.length).toBe(2)
   })
 
   test('a token beside a payment is not debited; without credits it is none of our business', async () => {

@@ -1,6 +1,10 @@
+import { checkEndpointSchema } from '@agentcash/discovery'
+import { ExactEvmScheme } from '@x402/evm'
+import { wrapFetchWithSIWx } from '@x402/extensions'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { DevAccount } from '../../src/testing/index.ts'
-import { ROUTES, type RoutesWorld, startRoutesWorld, sunny } from './routes-world.ts'
+import { CALL_PRICE, ROUTES, type RoutesWorld, startRoutesWorld, sunny } from './routes-world.ts'
 import { offeredIn, proofHeader, SIGN_IN } from './sign-in-client.ts'
 import { answerOf, PRICE } from './world.ts'
 
@@ -71,6 +75,52 @@ test('a wallet without credits, or somebody else’s signature, spends nothing',
   expect((await callWith(asOwner)).status).toBe(401)
   expect((await callWith('not a proof')).status).toBe(401)
   expect(shop.backend.seen).toEqual([])
+})
+
+test('a wallet spends what it bought for another resource, and its backend does not see the name', async () => {
+  const buyer = await shop.world.chain.newBuyer({ micro: PRICE })
+  await shop.world.buy(buyer, { planId: 'basic', resourceId: 'team-a' })
+  expect(await callWith(await proofAt(PATH, buyer))).toMatchObject({
+    status: 402,
+    body: {
+      code: 'CREDITS_EXHAUSTED',
+      message: expect.stringContaining('0 are left for the resource default'),
+    },
+  })
+  const header = { 'x-svc-resource-id': 'team-a' }
+  expect(await callWith(await proofAt(PATH, buyer), PATH, header)).toMatchObject({
+    status: 200,
+    body: { credits: { planId: 'basic', remaining: 2 } },
+  })
+  expect(shop.backend.seen[0]!.headers).not.toHaveProperty('x-svc-resource-id')
+  const url = '/x402/credits'
+  const balance = await callWith(await proofAt(url, buyer), `${url}?resourceId=team-a`)
+  expect(balance.body).toMatchObject({ resourceId: 'team-a', remaining: 2 })
+})
+
+test('the official client spends credits instead of paying where it names the resource, and pays when they are gone', async () => {
+  const buyer = await shop.world.chain.newBuyer({ micro: PRICE + 2n * CALL_PRICE })
+  await shop.world.buy(buyer)
+  const client = new x402Client().register('eip155:*', new ExactEvmScheme(buyer.account))
+  const enter = wrapFetchWithPayment(wrapFetchWithSIWx(fetch, buyer.account) as typeof fetch, client)
+  const headers = { 'x-svc-resource-id': 'default' }
+  const call = async () => answerOf(await enter(shop.world.baseUrl + PATH, { headers }))
+  for (const remaining of [2, 1, 0]) {
+    expect(await call()).toMatchObject({ status: 200, body: { credits: { charged: 1, remaining } } })
+  }
+  expect((await shop.world.flows(buyer)).paid).toEqual([PRICE])
+  expect((await call()).status).toBe(200)
+  expect((await shop.world.flows(buyer)).paid).toEqual([PRICE, CALL_PRICE])
+  expect(shop.backend.seen.length).toBe(4)
+})
+
+test('a directory finds a route that takes credits to be paid; with the sign-in in the header it would not', async () => {
+  const probe = async (headers: Record<string, string> = {}) => {
+    const found = await checkEndpointSchema({ url: shop.world.baseUrl + PATH, probe: true, headers })
+    return found.found && found.advisories.find(({ method }) => method === 'GET')?.authMode
+  }
+  expect(await probe()).toBe('paid')
+  expect(await probe({ 'x-svc-resource-id': 'default' })).toBe('siwx')
 })
 
 test('a wallet with code spends what it bought on its own network', async () => {

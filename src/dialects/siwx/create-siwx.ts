@@ -8,8 +8,8 @@ import { createSignInWriter, type SignInOffer } from './write-offer.ts'
 export interface Siwx {
   /** The extension's member of a 402: `"sign-in-with-x":{…}`; undefined for what cannot be fetched again. */
   member(offer: Pick<Offer, 'kind' | 'rails'>): string | undefined
-  /** What to sign for the endpoint at this path. */
-  offer(path: string): SignInOffer
+  /** What to sign for the endpoint at this path, on one of these networks; by default on any. */
+  offer(path: string, networks?: readonly string[]): SignInOffer
   /** A proof as the header has it, or as JSON, that was signed for the endpoint at this path. */
   read(proof: unknown, path: string): WalletProof | GatewayError
 }

@@ -17,8 +17,8 @@ export interface SignInWriter {
    * schema is empty: all of this is in a header, and comes back with every payment.
    */
   member(offer: Pick<Offer, 'kind' | 'rails'>): string | undefined
-  /** The same for another endpoint, with every network. */
-  offer(path: string): SignInOffer
+  /** The same for another endpoint, with these networks, or every one. */
+  offer(path: string, networks?: readonly string[]): SignInOffer
 }
 
 export function createSignInWriter(
@@ -61,7 +61,7 @@ export function createSignInWriter(
       if (kind !== 'plan') return undefined
       return `${before}${newNonce()}","issuedAt":"${issuedNow()}${afterTime(rails)}`
     },
-    offer: (path) => ({
+    offer: (path, networks = place.networks) => ({
       info: {
         domain: host,
         uri: place.origin + path,
@@ -69,7 +69,7 @@ export function createSignInWriter(
         nonce: newNonce(),
         issuedAt: issuedNow(),
       },
-      supportedChains: chainsOn(place.networks),
+      supportedChains: chainsOn(networks),
       schema: {},
     }),
   }

@@ -6,7 +6,7 @@ import { sha256 } from '../../rules/sha256.ts'
 import { offerTerms, openChallenge } from '../challenge/open-challenge.ts'
 import { type Core, paymentOf } from '../core.ts'
 import type { Intent, PrepaidIntent, PrepaidOutcome } from '../outcome.ts'
-import type { Reserved, SpendCredits } from './spend-credits.ts'
+import type { PrepaidCost, Reserved, SpendCredits } from './spend-credits.ts'
 import type { Reservation, Spender } from './spender.ts'
 
 /**
@@ -100,22 +100,36 @@ async function takeCredits(
   const plans = spender.planId === undefined ? creditPlans(core) : [spender.planId]
   const deadline = core.clock.now() + core.config.settleWaitMs
   for (;;) {
-    let last: Reserved = { kind: 'exhausted', remaining: 0 }
-    for (const planId of plans) {
-      last = await spending.take({ ...spender, planId } satisfies Spender, { ...cost, idempotencyKey })
-      // What is left is that of the plan that was debited.
-      if (last.kind === 'done' && last.planId !== planId && spender.purchase === undefined) {
-        last = await spending.take({ ...spender, planId: last.planId }, { ...cost, idempotencyKey })
-      }
-      if (last.kind !== 'exhausted') break
-    }
-    if (last.kind !== 'busy' || core.clock.now() >= deadline) return last
+    const taken = await takeFromFirst(spending, spender, plans, { ...cost, idempotencyKey })
+    if (taken.kind !== 'busy' || core.clock.now() >= deadline) return taken
     await core.clock.sleep(core.config.storePollMs)
   }
 }
 
-const creditPlans = ({ config }: Core): string[] =>
-  [...config.catalog.plans].flatMap(([planId, { credits }]) => (credits > 0 ? [planId] : []))
+async function takeFromFirst(
+  spending: SpendCredits,
+  spender: PrepaidIntent['spender'],
+  plans: readonly string[],
+  cost: PrepaidCost,
+): Promise<Reserved> {
+  let remaining = 0
+  for (const planId of plans) {
+    let taken = await spending.take({ ...spender, planId } satisfies Spender, cost)
+    // What is left is that of the plan that was debited.
+    if (taken.kind === 'done' && taken.planId !== planId && spender.purchase === undefined) {
+      taken = await spending.take({ ...spender, planId: taken.planId }, cost)
+    }
+    if (taken.kind !== 'exhausted') return taken
+    remaining = Math.max(remaining, taken.remaining)
+  }
+  return { kind: 'exhausted', remaining }
+}
+
+/** Those that are sold come first. */
+const creditPlans = ({ config }: Core): string[] => [
+  ...[...config.catalog.plans].flatMap(([planId, { credits }]) => (credits > 0 ? [planId] : [])),
+  ...(config.formerCreditPlans ?? []),
+]
 
 /** The call was debited before: its stored answer, if there is one. */
 async function answerAgain(
@@ -140,8 +154,11 @@ async function exhausted(
   remaining: number,
   cost: number,
 ): Promise<PrepaidOutcome> {
-  const topUp = topUpOf(core, intent.spender.planId)
-  const message = `The call costs ${cost} credits and ${remaining} are left; nothing was debited.`
+  const { planId, resourceId } = intent.spender
+  const topUp = topUpOf(core, planId)
+  // Who signs in may hold more for another resource.
+  const where = planId === undefined ? ` for the resource ${resourceId}` : ''
+  const message = `The call costs ${cost} credits and ${remaining} are left${where}; nothing was debited.`
   const error = new GatewayError('CREDITS_EXHAUSTED', message, { ...(topUp && { topUp }) })
   const { transport, routeId, call, embedded, url } = intent
   const single: Intent = {

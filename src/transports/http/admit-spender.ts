@@ -5,7 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { type Admit, WITHOUT_PAYMENT } from './admit.ts'
 import type { CallHeaders } from './decode-call.ts'
 import { headerOf } from './native-request.ts'
-import { isBearer, type ReadSpender, type Spending } from './read-spender.ts'
+import { isBearer, RESOURCE_ID_HEADER, type ReadSpender, type Spending } from './read-spender.ts'
 import type { FailureContext, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
@@ -13,6 +13,7 @@ import type { Peer } from './safeguards.ts'
 import type { SignIn } from './sign-in.ts'
 
 type Failed = Extract<Outcome, { kind: 'failed' }>
+type Challenge = Extract<Outcome, { kind: 'challenge' }>
 
 /** Lets those spend who hold credits, on a route that takes them. */
 export interface SpenderAdmission {
@@ -24,8 +25,12 @@ export interface SpenderAdmission {
   ): Promise<Spending | Reply> | undefined
   /** The reply to a spender whose call was not made: 401 and 402 also say how a wallet signs in. */
   refuse(request: Request, peer: Peer, failed: Failed, spoken: Spoken): Reply
-  /** The same challenge; its body also says what a wallet that holds credits may sign instead of paying. */
-  withSignIn(request: Request, challenge: Reply): Reply
+  /**
+   * The reply to whoever asks for the terms: its body also says what a wallet that holds credits may sign instead of paying.
+   * Its header, where official clients look, says so to those who name a resource: directories read the header too, and
+   * take a call with such an offer for one that cannot be paid.
+   */
+  challenge(request: Request, challenge: Challenge, spoken: Spoken): Reply
 }
 
 const pathOf = (request: Request): string => requestTarget(request).split('?')[0]!
@@ -39,6 +44,13 @@ export function createSpenderAdmission(
     const byToken = isBearer(headerOf(request, 'authorization'))
     const headers = { 'www-authenticate': byToken ? 'Bearer error="invalid_token"' : SIGN_IN_WITH_X }
     return { headers, spoken, ...offering(request) }
+  }
+
+  /** On the first rail's network alone: official clients sign for that one. */
+  function inHeader(request: Request, { offer }: Challenge): string | undefined {
+    if (!signIn || headerOf(request, RESOURCE_ID_HEADER) === null) return undefined
+    const networks = offer.rails.slice(0, 1).map(({ network }) => network.id)
+    return JSON.stringify(signIn.offer(pathOf(request), networks)).slice(1, -1)
   }
 
   const offering = (request: Request) =>
@@ -65,7 +77,8 @@ export function createSpenderAdmission(
   ): Promise<Spending | Reply> {
     const admitted = admit(peer, WITHOUT_PAYMENT, { spoken })
     if ('status' in admitted) return admitted
-    const spender = await readSpender({ authorization: null, proof }, pathOf(request))!
+    const resourceId = headerOf(request, RESOURCE_ID_HEADER)
+    const spender = await readSpender({ authorization: null, proof, resourceId }, pathOf(request))!
     if (!(spender instanceof GatewayError)) return spender
     return render.failure(spender, unauthorized(request, spender, spoken))
   }
@@ -83,12 +96,13 @@ export function createSpenderAdmission(
       if (error.httpStatus === 401) return admit(peer, error, unauthorized(request, error, spoken))
       return render.failure(error, { offer, spoken, ...(offer && offering(request)) })
     },
-    withSignIn(request, challenge) {
-      const { body, status } = challenge
-      // A challenge ends with its extensions. Its header has no such offer, which directories take for a call that cannot be paid.
-      if (!signIn || status !== 402 || body === null || !body.endsWith('}}')) return challenge
+    challenge(request, challenge, spoken) {
+      const reply = render.outcome(challenge, spoken, inHeader(request, challenge))
+      const { body } = reply
+      // A challenge ends with its extensions.
+      if (!signIn || body === null || !body.endsWith('}}')) return reply
       const offered = JSON.stringify(signIn.offer(pathOf(request)))
-      return { ...challenge, body: `${body.slice(0, -2)},${offered.slice(1)}}` }
+      return { ...reply, body: `${body.slice(0, -2)},${offered.slice(1)}}` }
     },
   }
 }

@@ -26,8 +26,11 @@ const OFFER_WITH_SCHEMA = {
 export type OfferExtension = (offer: Offer) => string | undefined
 
 export interface ChallengeExtensions {
-  /** Of the header, already JSON and in ASCII: every client echoes it with its payment, so it stays small. */
-  headerJson(offer: Offer): string
+  /**
+   * Of the header, already JSON and in ASCII: every client echoes it with its payment, so it stays small. `more`: a further
+   * member.
+   */
+  headerJson(offer: Offer, more?: string): string
   /** Of the body, already JSON: the schemas and the promise of refunds as well. */
   bodyJson(offer: Pick<Offer, 'kind' | 'itemId'>): { json: string; isAscii: boolean }
 }
@@ -67,13 +70,13 @@ export function challengeExtensions(
   const of = ({ kind, itemId }: Pick<Offer, 'kind' | 'itemId'>) =>
     kind === 'plan' ? (plans.get(itemId) ?? anyPlan) : (routes.get(itemId) ?? anyRoute)
   return {
-    headerJson(offer) {
+    headerJson(offer, more) {
       let json = of(offer).inHeader
       for (const extension of perOffer) {
         const member = extension(offer)
         if (member !== undefined) json += `,${member}`
       }
-      return `${json}}`
+      return more === undefined ? `${json}}` : `${json},${more}}`
     },
     bodyJson: (offer) => of(offer).inBody,
   }

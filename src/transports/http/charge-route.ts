@@ -62,7 +62,7 @@ export interface ChargeRouteOptions extends SafeguardOptions {
   extensions?: readonly OfferExtension[]
   /** As the seller gave them: `delivered` is no part of the discovery. */
   routes?: readonly Route[]
-  /** Absent: no plan grants credits. */
+  /** Absent: no plan grants credits or once did. */
   credits?: CreditCharging['engine'] & { readSpender: ReadSpender }
   /** Shows the 402 to people. Absent: they get what agents get. */
   paymentPage?: PaymentPage
@@ -142,10 +142,11 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       async () => {
         const outcome = await engine.purchase(intent)
         if (outcome.kind === 'paid') return { ...outcome, spoken }
-        const reply = rendered(withUrl(outcome, url), spoken)
-        if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
-        const mayBePrepaid = outcome.kind === 'challenge' && takesCredits.has(routeId)
-        return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
+        const placed = withUrl(outcome, url)
+        if (placed.kind !== 'challenge') return rendered(placed, spoken)
+        if (paymentPage?.isWanted(request)) return paymentPage.show(render.outcome(placed, spoken))
+        const mayBePrepaid = admission && takesCredits.has(routeId)
+        return mayBePrepaid ? admission.challenge(request, placed, spoken) : render.outcome(placed, spoken)
       },
       { challengeId, spoken },
     )

@@ -59,7 +59,7 @@ export interface HttpHandlerOptions extends SafeguardOptions {
   routes?: RouteOptions
   /** Fetching again what a wallet owns. Absent: every proof is ignored. */
   signIn?: SignIn
-  /** Absent: no plan grants credits. */
+  /** Absent: no plan grants credits or once did. */
   credits?: Credits
   /** What is sold, for people: at the base path of a host of the gateway's own. Absent: switched off. */
   shopWindow?: ShopWindow

@@ -27,7 +27,7 @@ export interface EndpointContext extends Safeguards {
   paymentPage?: PaymentPage
   /** Absent: nothing can be fetched again by a wallet's sign-in. */
   signIn?: SignIn
-  /** Absent: no plan grants credits. */
+  /** Absent: no plan grants credits or once did. */
   credits?: Credits
 }
 
@@ -35,6 +35,6 @@ export interface EndpointContext extends Safeguards {
 export interface Credits extends Pick<Engine, 'spend' | 'balance'> {
   /** Who spends. */
   readSpender: ReadSpender
-  /** The ids of the plans that grant credits. */
+  /** The ids of the plans that grant credits, and then of those that once did. */
   planIds: readonly string[]
 }

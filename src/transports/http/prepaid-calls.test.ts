@@ -49,10 +49,10 @@ async function shop() {
   const { ports, config } = testPorts({ rails, random, backend, config: { catalog } })
   const { store } = ports
   const now = () => ports.clock.now()
-  async function sell(planId: string, granted: number) {
+  async function sell(planId: string, granted: number, resourceId = 'default') {
     const row = sampleRow('credits', {
-      key: planId,
-      ref: accountOf(PAYER, planId, 'default'),
+      key: resourceId === 'default' ? planId : `${planId} for ${resourceId}`,
+      ref: accountOf(PAYER, planId, resourceId),
       dueAt: now() + 1e9,
     })
     Object.assign(row, { granted, spent: 0, reserved: [], expiresAt: now() + 1e9 })
@@ -139,6 +139,30 @@ test('a wallet spends by sign-in: once per proof, counted as a request without p
   expect([calls(), counted.length]).toEqual([1, 3])
 })
 
+test('a call that names a resource gets the sign-in in the header too; so does one with an Idempotency-Key', async () => {
+  const { get, calls } = await shop()
+  const offeredAt = async (path: string, headers: Record<string, string>) => {
+    const terms = await get(path, headers)
+    expect(terms.status).toBe(402)
+    const required = JSON.parse(Buffer.from(terms.headers.get('payment-required')!, 'base64').toString())
+    const inBody = terms.body.extensions['sign-in-with-x']
+    return { inHeader: required.extensions['sign-in-with-x'], inBody, required }
+  }
+  const path = '/weather/paris?units=c'
+  const named = { 'x-svc-resource-id': 'default' }
+  for (const headers of [named, { ...named, 'idempotency-key': 'mine' }]) {
+    const { inHeader, inBody, required } = await offeredAt(path, headers)
+    expect(inHeader).toMatchObject({
+      info: { domain: new URL(BASE_URL).host, uri: `${BASE_URL}/weather/paris` },
+      supportedChains: [{ chainId: required.accepts[0].network, type: 'eip191' }],
+    })
+    expect(inBody.info.uri).toBe(inHeader.info.uri)
+  }
+  const { inHeader, inBody } = await offeredAt(path, { 'idempotency-key': 'other' })
+  expect([inHeader, inBody.info.uri]).toEqual([undefined, `${BASE_URL}/weather/paris`])
+  expect(calls()).toBe(0)
+})
+
 test('the same key of a wallet is debited once, whatever it bought in between', async () => {
   const { get, proofFor, sell, calls } = await shop()
   await sell('big', 50)
@@ -148,6 +172,36 @@ test('the same key of a wallet is debited once, whatever it bought in between', 
   await sell('basic', 5)
   expect((await call()).body).toMatchObject({ credits: { planId: 'big', remaining: 48 } })
   expect(calls()).toBe(1)
+})
+
+test('a wallet names the resource whose credits it spends, in a header or in _meta; a token has its own', async () => {
+  const { get, tool, proofFor, sell, calls } = await shop()
+  await sell('basic', 5)
+  await sell('big', 50, 'team-a')
+  const proof = () => ({ 'sign-in-with-x': proofFor('/weather/rome') })
+  const ofTeam = { 'x-svc-resource-id': 'team-a' }
+  const spent = await get('/weather/rome', { ...proof(), ...ofTeam })
+  expect(spent.body).toMatchObject({ credits: { planId: 'big', remaining: 48 } })
+  expect((await get('/weather/rome', proof())).body).toMatchObject({ credits: { planId: 'basic' } })
+  const byToken = await get('/weather/rome', { ...GOOD, ...ofTeam })
+  expect(byToken.body).toMatchObject({ credits: { planId: 'basic', remaining: 1 } })
+  const meta = { 'sign-in-with-x': proofFor('/mcp'), 'paystile/resource-id': 'team-a' }
+  expect((await tool({ city: 'oslo' }, {}, meta)).said).toMatchObject({
+    credits: { planId: 'big', remaining: 46 },
+  })
+  const none = await get('/weather/rome', { ...proof(), 'x-svc-resource-id': 'team-b' })
+  expect(none.body).toMatchObject({
+    code: 'CREDITS_EXHAUSTED',
+    message: 'The call costs 2 credits and 0 are left for the resource team-b; nothing was debited.',
+  })
+  const unused = proof()
+  const malformed = await get('/weather/rome', { ...unused, 'x-svc-resource-id': 'a/b' })
+  expect(malformed).toMatchObject({ status: 400, body: { code: 'INVALID_REQUEST' } })
+  expect(malformed.body.message).toMatch(/^resourceId must be 1 to 128 characters/)
+  const odd = { 'sign-in-with-x': proofFor('/mcp'), 'paystile/resource-id': 7 }
+  expect((await tool({ city: 'oslo' }, {}, odd)).said.code).toBe('INVALID_REQUEST')
+  expect(calls()).toBe(4)
+  expect((await get('/weather/rome', { ...unused, ...ofTeam })).status, 'its proof was not used').toBe(200)
 })
 
 test('a token that spends is not counted; one that is not ours is refused, counted and told how to sign in', async () => {

@@ -1,6 +1,7 @@
 import type { PrepaidIntent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
+import { IdString } from '../../protocol/catalog.ts'
 import type { SignIn } from './sign-in.ts'
 
 /** What of a token says whose credits it spends. */
@@ -22,10 +23,15 @@ export interface SpenderHead {
   authorization: string | null
   /** A wallet's sign-in: the header's text, or JSON where it travels in a body. */
   proof?: unknown
+  /** The resource whose credits a wallet that signs in spends; a token names its own. Default: `default`. */
+  resourceId?: unknown
 }
 
 /** Who spends, or why nobody; undefined: the request brings neither a token nor a sign-in. `path`: where it was sent. */
 export type ReadSpender = (head: SpenderHead, path: string) => Promise<Spending | GatewayError> | undefined
+
+/** The request header in which a wallet that signs in names the resource whose credits it spends. */
+export const RESOURCE_ID_HEADER = 'x-svc-resource-id'
 
 const BEARER = /^Bearer /i
 
@@ -57,13 +63,23 @@ export function createSpenderReader(
     return spender
   }
 
-  async function byWallet(proof: unknown, path: string, from: Pick<SignIn, 'wallet'>) {
+  async function byWallet(
+    { proof, resourceId }: SpenderHead,
+    path: string,
+    from: Pick<SignIn, 'wallet'>,
+  ): Promise<Spending | GatewayError> {
+    // Before the proof is used up.
+    const named = IdString.safeParse(resourceId ?? DEFAULT_RESOURCE_ID)
+    if (!named.success) {
+      return new GatewayError('INVALID_REQUEST', `resourceId ${named.error.issues[0]!.message}.`)
+    }
     const wallet = await from.wallet(proof, path)
-    return wallet instanceof GatewayError ? wallet : { ...wallet, resourceId: DEFAULT_RESOURCE_ID }
+    return wallet instanceof GatewayError ? wallet : { ...wallet, resourceId: named.data }
   }
 
-  return ({ authorization, proof }, path) => {
+  return (head, path) => {
+    const { authorization, proof } = head
     if (isBearer(authorization)) return byToken(authorization)
-    return signIn && proof !== undefined && proof !== null ? byWallet(proof, path, signIn) : undefined
+    return signIn && proof !== undefined && proof !== null ? byWallet(head, path, signIn) : undefined
   }
 }

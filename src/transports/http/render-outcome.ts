@@ -28,7 +28,8 @@ export interface FailureContext {
 }
 
 export interface OutcomeRenderer {
-  outcome(outcome: Outcome, spoken?: Spoken): Reply
+  /** `inHeader`: a further member, as JSON in ASCII, of the extensions in the header of a challenge. */
+  outcome(outcome: Outcome, spoken?: Spoken, inHeader?: string): Reply
   failure(error: GatewayError, context?: FailureContext): Reply
   /** `x-svc-receipt-url`: where a paid purchase is shown to people. */
   receiptUrlHeader(challengeId: string): Record<string, string>
@@ -65,14 +66,16 @@ export function createOutcomeRenderer(
 ): OutcomeRenderer {
   const extensions = challengeExtensions(baseUrl, { embedded, discovery, perOffer })
 
-  function challenge(offer: Offer, spoken: Spoken): Reply {
+  function challenge(offer: Offer, spoken: Spoken, inHeader: string | undefined): Reply {
     // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
     const { open, isAscii } = x402.offerJson(offer)
     const svc = extensions.bodyJson(offer)
     return {
       status: 402,
-      headers: challengeHeaders(`${open},"extensions":${extensions.headerJson(offer)}}`, isAscii, (room) =>
-        mpp.authenticate(offer, spoken, room),
+      headers: challengeHeaders(
+        `${open},"extensions":${extensions.headerJson(offer, inHeader)}}`,
+        isAscii,
+        (room) => mpp.authenticate(offer, spoken, room),
       ),
       body: `${open},"extensions":${svc.json}}`,
       isAscii: isAscii && svc.isAscii,
@@ -130,10 +133,10 @@ export function createOutcomeRenderer(
     return jsonReply(200, headers, body)
   }
 
-  function outcome(result: Outcome, spoken: Spoken = UNSPOKEN): Reply {
+  function outcome(result: Outcome, spoken: Spoken = UNSPOKEN, inHeader?: string): Reply {
     switch (result.kind) {
       case 'challenge':
-        return challenge(result.offer, spoken)
+        return challenge(result.offer, spoken, inHeader)
       case 'granted':
         return paid(result.grant, result.settled, result.cached, spoken)
       case 'resource':

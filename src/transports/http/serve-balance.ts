@@ -1,7 +1,6 @@
 import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
 import type { CreditBalance, Spender } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { IdString } from '../../protocol/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
 import { spokenOf } from './decode-call.ts'
@@ -42,11 +41,7 @@ export function createBalanceEndpoint(
       return shownOrError(await balance({ ...spender, planId }))
     }
     const of = (id: string): Promise<CreditBalance | GatewayError> =>
-      balance({
-        ...spender,
-        planId: id,
-        resourceId: asked.resourceId ?? DEFAULT_RESOURCE_ID,
-      } satisfies Spender)
+      balance({ ...spender, planId: id } satisfies Spender)
     if (asked.planId !== undefined) {
       if (planIds.includes(asked.planId)) return shownOrError(await of(asked.planId))
       const message = `No plan with credits has the id ${JSON.stringify(asked.planId)}; there are ${planIds.join(', ')}.`
@@ -76,10 +71,12 @@ export function createBalanceEndpoint(
       async () => {
         const asked = askedIn(requestTarget(request))
         if (asked instanceof GatewayError) return refuse(asked)
-        const spender = await readSpender(
-          { authorization: headerOf(request, 'authorization'), proof: headerOf(request, SIGN_IN_WITH_X) },
-          path,
-        )
+        const head = {
+          authorization: headerOf(request, 'authorization'),
+          proof: headerOf(request, SIGN_IN_WITH_X),
+          resourceId: asked.resourceId,
+        }
+        const spender = await readSpender(head, path)
         if (!spender) return refuse(noSpender())
         if (spender instanceof GatewayError) return refuse(spender)
         const answer = await answerTo(spender, asked)

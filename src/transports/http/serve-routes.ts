@@ -23,6 +23,8 @@ const CORS = {
   'access-control-expose-headers': '*',
 }
 
+type Challenge = Extract<Outcome, { kind: 'challenge' }>
+
 export interface RouteOptions {
   catalog: Catalog
   /** Sends the call of a free route to the backend. */
@@ -69,6 +71,10 @@ export function createRouteServer(
     const { routeId, raw } = route
     const rendered = (outcome: Outcome, spoken: Spoken) =>
       raw ? renderRaw(outcome, render, spoken) : render.outcome(outcome, spoken)
+    const terms = (challenge: Challenge, request: Request, spoken: Spoken) =>
+      route.credits > 0 && admission
+        ? admission.challenge(request, challenge, spoken)
+        : render.outcome(challenge, spoken)
     return async (request, peer) => {
       const decoded = decodeCallHeaders(dialects, request)
       const prepaid = route.credits > 0 ? servePrepaid(route, request, peer, decoded) : undefined
@@ -82,10 +88,10 @@ export function createRouteServer(
       const intent: Intent = { transport: 'http', routeId, call, address: peer.address, ...admitted }
       const offered = engine.offer(intent)
       if (offered) {
-        const reply = render.outcome(offered, spoken)
-        if (paymentPage?.isWanted(request)) return paymentPage.show(reply)
-        const mayBePrepaid = route.credits > 0 && offered.kind === 'challenge'
-        return mayBePrepaid && admission ? admission.withSignIn(request, reply) : reply
+        if (paymentPage?.isWanted(request)) return paymentPage.show(render.outcome(offered, spoken))
+        return offered.kind === 'challenge'
+          ? terms(offered, request, spoken)
+          : render.outcome(offered, spoken)
       }
       const challengeId = admitted.payment?.echo.challengeId
       const live = route.stream && createLiveAnswer(CORS)
@@ -93,9 +99,9 @@ export function createRouteServer(
       const ended = catchFaults(
         async () => {
           const outcome = await engine.purchase(intent)
-          const reply = rendered(outcome, spoken)
-          if (outcome.kind === 'challenge' && paymentPage?.isWanted(request)) return paymentPage.show(reply)
-          return reply
+          if (outcome.kind !== 'challenge') return rendered(outcome, spoken)
+          if (paymentPage?.isWanted(request)) return paymentPage.show(render.outcome(outcome, spoken))
+          return terms(outcome, request, spoken)
         },
         { challengeId, spoken },
       )

@@ -11,8 +11,8 @@ export interface SignIn {
   fetchAgain(proof: unknown, path: string, access: OwnedAccess): Promise<Granted | GatewayError | undefined>
   /** Whose wallet signed this proof, for this path. A proof that is not good is refused. */
   wallet(proof: unknown, path: string): Promise<Wallet | GatewayError>
-  /** `extensions` of an answer that says how to sign in at this path. */
-  offer(path: string): Record<string, unknown>
+  /** `extensions` of an answer that says how to sign in at this path, on one of these networks; by default on any. */
+  offer(path: string, networks?: readonly string[]): Record<string, unknown>
 }
 
 export function createSignIn(engine: Pick<Engine, 'signIn' | 'owned'>, siwx: Siwx): SignIn {
@@ -26,7 +26,7 @@ export function createSignIn(engine: Pick<Engine, 'signIn' | 'owned'>, siwx: Siw
       const signed = await wallet(proof, path)
       return signed instanceof GatewayError ? signed : engine.owned(signed, access)
     },
-    offer: (path) => ({ [SIGN_IN_WITH_X]: siwx.offer(path) }),
+    offer: (path, networks) => ({ [SIGN_IN_WITH_X]: siwx.offer(path, networks) }),
   }
 }
 

@@ -10,6 +10,8 @@ import type { McpTool } from './tool.ts'
 
 /** What was debited, in `_meta` of a result. */
 const CREDITS_KEY = 'paystile/credits'
+/** The resource whose credits a wallet that signs in spends, in `_meta` of a call. */
+const RESOURCE_ID_KEY = 'paystile/resource-id'
 
 type Failed = Extract<Outcome, { kind: 'failed' }>
 type Meta = Record<string, unknown> | undefined
@@ -53,7 +55,8 @@ export function createToolSpending(
     async resultOf(bearer, meta, { routeId, call, requestId: idempotencyKey }) {
       if (!credits || routeId === undefined || !call || !routeIds.has(routeId)) return undefined
       const proof = meta?.[SIGN_IN_WITH_X]
-      const spender = bearer ?? (await credits.readSpender({ authorization: null, proof }, path))
+      const resourceId = meta?.[RESOURCE_ID_KEY]
+      const spender = bearer ?? (await credits.readSpender({ authorization: null, proof, resourceId }, path))
       if (!spender) return undefined
       if (spender instanceof GatewayError) return { kind: 'failed', error: spender }
       const outcome = await credits.spend({ transport: 'mcp', routeId, call, spender, idempotencyKey })
