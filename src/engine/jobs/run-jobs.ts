@@ -193,6 +193,11 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
       const receipt =
         challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
       if (!receipt) throw new Error(`challenge ${challenge.key} is PAID without a receipt`)
+      // Until then nothing is sent back, so the buyer may still have what was paid for.
+      if (!receipt.finalized) {
+        const dueAt = facts.at + core.config.refundIntervalMs
+        return void (await commit(core, { puts: [putChallenge({ ...challenge, dueAt })] }))
+      }
       const counted = await countUndelivered(core, challenge)
       const { row, audit } = applyEvent(challenge, 'delivery-failed', facts, {
         leaseUntil: null,
