@@ -19,6 +19,7 @@ import { describePurchase, hostOf, type Purchase } from './purchase.ts'
 import { failure } from './results.ts'
 import type { SellerTool } from './seller.ts'
 import type { Sellers } from './sellers.ts'
+import { termsOf } from './terms.ts'
 
 export interface ServerParts {
   version: string
@@ -97,14 +98,17 @@ export function createBridgeServer(parts: ServerParts): Server {
   /** The first time the price is asked for; called again with the person's word, it is paid. */
   async function payIfAgreed(purchase: Purchase, context: ServerContext): Promise<Answer> {
     const said = inputResponse(context.mcpReq.inputResponses, QUESTION)
-    const quote = said.kind === 'elicit' ? confirmations.take(parts.nameOf(purchase)) : undefined
+    // The code says which question was answered: the same call may have been made again since, on other terms.
+    const code = said.kind === 'elicit' ? context.mcpReq.requestState() : undefined
+    const quote = takeQuote(code)
     if (said.kind === 'elicit' && said.action !== 'accept')
       return failure('The user did not agree to the price. Nothing was paid.')
-    return answer(await purchases.make(purchase, agreedTo(quote)), purchase, context)
+    const isForThis = quote?.name === parts.nameOf(purchase)
+    return answer(await purchases.make(purchase, agreedTo(isForThis ? quote : undefined)), purchase, context)
   }
 
   async function payByCode(code: unknown, context: ServerContext): Promise<Answer> {
-    const quote = typeof code === 'string' ? confirmations.takeByCode(code) : undefined
+    const quote = takeQuote(code)
     if (!quote)
       return failure(
         'There is no price with that code; codes are valid once, for ten minutes. Call the tool again for a new one.',
@@ -112,20 +116,24 @@ export function createBridgeServer(parts: ServerParts): Server {
     return answer(await purchases.make(quote.purchase, agreedTo(quote)), quote.purchase, context)
   }
 
+  const takeQuote = (code: unknown): Quote | undefined =>
+    typeof code === 'string' ? confirmations.take(code) : undefined
+
   function answer(made: Made, purchase: Purchase, context: ServerContext): Answer {
     if (made.kind === 'answered') {
       parts.whenAnswered(context.mcpReq.id, made.handedOver)
       return made.result
     }
-    const { amountMicro, network, scheme } = made.offer
+    const terms = termsOf(made.offer)
+    const { amountMicro, network, scheme, payTo } = terms
     const place = findNetwork(network.id)?.name ?? network.id
     const most = `${scheme === 'upto' ? 'up to ' : ''}${microToDollars(amountMicro)}`
-    const price = `${most} in USDC on ${place} to ${hostOf(purchase)} for ${describePurchase(purchase)}`
-    const quote = confirmations.ask({ name: parts.nameOf(purchase), purchase, amountMicro })
+    const price = `${most} in USDC on ${place} to ${hostOf(purchase)} (account ${payTo}) for ${describePurchase(purchase)}`
+    const quote = confirmations.ask({ name: parts.nameOf(purchase), purchase, terms })
     if (canElicit(server, context)) {
       const message = `Pay ${price}?`
       const question = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
-      return inputRequired({ inputRequests: { [QUESTION]: question } })
+      return inputRequired({ inputRequests: { [QUESTION]: question }, requestState: quote.code })
     }
     return {
       content: [
@@ -140,7 +148,7 @@ export function createBridgeServer(parts: ServerParts): Server {
 }
 
 /** In this mode nothing may be signed that was not agreed to, not even for nothing. */
-const agreedTo = (quote: Quote | undefined): Agreed => ({ upToMicro: quote?.amountMicro ?? -1n })
+const agreedTo = (quote: Quote | undefined): Agreed => quote?.terms ?? 'nothing'
 
 function listed(name: string, listing: Tool, { confirm, maxAmount }: ServerParts): Tool {
   const how = confirm ? 'after the user has agreed to the price' : 'by itself'

@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto'
 import type { Purchase } from './purchase.ts'
+import type { Terms } from './terms.ts'
 
-/** A price that was told and waits for a person to agree. */
+/** Terms that were told and wait for a person to agree. */
 export interface Quote {
   name: string
   purchase: Purchase
-  amountMicro: bigint
+  terms: Terms
   code: string
 }
 
 export interface Confirmations {
-  /** Remembers the price of a purchase; a newer one replaces it. */
+  /** Remembers the terms of a purchase; newer ones replace them. */
   ask(quote: Omit<Quote, 'code'>): Quote
-  /** The price that was told for this purchase, once. */
-  take(name: string): Quote | undefined
-  takeByCode(code: string): Quote | undefined
+  /** What was told with this code, once. */
+  take(code: string): Quote | undefined
 }
 
 const VALID_MS = 10 * 60_000
@@ -23,15 +23,9 @@ const MAX_WAITING = 1000
 const ALPHABET = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const CODE_LENGTH = 6
 
-/** Kept in memory: after a restart the price is told again. */
+/** Kept in memory: after a restart the terms are told again. */
 export function createConfirmations(now: () => number = Date.now): Confirmations {
   const waiting = new Map<string, Quote & { untilMs: number }>()
-  const take = (name: string | undefined): Quote | undefined => {
-    const quote = name === undefined ? undefined : waiting.get(name)
-    if (!quote) return undefined
-    waiting.delete(quote.name)
-    return now() <= quote.untilMs ? quote : undefined
-  }
   return {
     ask(quote) {
       const asked = { ...quote, code: newCode(), untilMs: now() + VALID_MS }
@@ -40,10 +34,12 @@ export function createConfirmations(now: () => number = Date.now): Confirmations
       if (waiting.size > MAX_WAITING) waiting.delete(waiting.keys().next().value!)
       return asked
     },
-    take,
-    takeByCode(code) {
+    take(code) {
       const wanted = code.trim().toUpperCase()
-      return take([...waiting.values()].find((quote) => quote.code === wanted)?.name)
+      const quote = [...waiting.values()].find((one) => one.code === wanted)
+      if (!quote) return undefined
+      waiting.delete(quote.name)
+      return now() <= quote.untilMs ? quote : undefined
     },
   }
 }

@@ -11,6 +11,7 @@ import { openLedger } from './ledger.ts'
 import { createPurchases, type Made } from './make-purchases.ts'
 import { createConnections } from './mcp-connections.ts'
 import { openOrderBook } from './order-book.ts'
+import type { Terms } from './terms.ts'
 
 /** A seller of anybody's: it takes payments, and does with them what the test says. */
 let seller: { url: string; paid: string[]; answer: (response: ServerResponse) => void; stop(): void }
@@ -125,14 +126,21 @@ test('a payment that is stored is not sent to a host that is no longer allowed, 
 
 test('what is not agreed to is not signed, and what the budget does not allow is not asked', async () => {
   const { purchases, book } = open()
-  expect(await purchases.make(call(), { upToMicro: 9_999n })).toMatchObject({
-    kind: 'unconfirmed',
-    offer: { amountMicro: 10_000n },
-  })
+  const told = await purchases.make(call(), 'nothing')
+  expect(told).toMatchObject({ kind: 'unconfirmed', offer: { amountMicro: 10_000n, scheme: 'exact' } })
+  const { offer } = told as Extract<Made, { kind: 'unconfirmed' }>
+  const otherAccount = `0x${'33'.repeat(20)}` as const
+  const others: Array<Partial<Terms>> = [
+    { amountMicro: 9_999n },
+    { network: { ...offer.network, id: 'eip155:8453' } },
+    { network: { ...offer.network, asset: otherAccount } },
+    { scheme: 'upto' },
+    { payTo: otherAccount },
+  ]
+  for (const other of others)
+    expect(await purchases.make(call(), { ...offer, ...other })).toMatchObject({ kind: 'unconfirmed' })
   expect(book.unfinished()).toEqual([])
-  expect(textOf(await open({ maxTotal: 9_999n }).purchases.make(call(), { upToMicro: -1n }))).toContain(
-    'budget',
-  )
-  expect(textOf(await purchases.make(call(), { upToMicro: 10_000n }))).toContain('here it is')
+  expect(textOf(await open({ maxTotal: 9_999n }).purchases.make(call(), 'nothing'))).toContain('budget')
+  expect(textOf(await purchases.make(call(), { ...offer, amountMicro: 10_001n }))).toContain('here it is')
   expect(seller.paid).toHaveLength(1)
 })

@@ -19,6 +19,7 @@ import type { OrderBook } from './order-book.ts'
 import { describePurchase, hostOf, type Purchase } from './purchase.ts'
 import { releaseExpired } from './release-expired.ts'
 import { failure, withRemark } from './results.ts'
+import { isWithin, type Terms } from './terms.ts'
 import { toolFetch } from './tool-exchange.ts'
 
 export interface PurchaseParts {
@@ -45,11 +46,11 @@ export type Made =
       result: CallToolResult /** To be called once the answer has reached whoever asked. */
       handedOver(): void
     }
-  /** Its price is not agreed to; nothing was signed. */
+  /** Its terms are not agreed to; nothing was signed. */
   | { kind: 'unconfirmed'; offer: Offer }
 
-/** Whether a price may be paid. Undefined: whatever the limits allow. */
-export type Agreed = { upToMicro: bigint } | undefined
+/** What may be paid: what a person agreed to, nothing, or (undefined) whatever the limits allow. */
+export type Agreed = Terms | 'nothing' | undefined
 
 export interface Purchases {
   make(purchase: Purchase, agreed: Agreed): Promise<Made>
@@ -64,7 +65,7 @@ const MAX_WAIT_MS = 240_000
 class NotAgreed extends Error {
   readonly offer: Offer
   constructor(offer: Offer) {
-    super('the price is not agreed to')
+    super('the terms are not agreed to')
     this.offer = offer
   }
 }
@@ -203,7 +204,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
         credits: 'off' as const,
         fetch: toolFetch(parts.connections, purchase),
       }),
-      ...(agreed && { beforeSign: (offer: Offer) => agree(offer, agreed.upToMicro) }),
+      ...(agreed && { beforeSign: (offer: Offer) => agree(offer, agreed) }),
       onStep(step) {
         if (step.step === 'send' && step.attempt === 1)
           say(
@@ -214,8 +215,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     })
   }
 
-  async function agree(offer: Offer, upToMicro: bigint): Promise<void> {
-    if (offer.amountMicro <= upToMicro) return
+  async function agree(offer: Offer, agreed: Terms | 'nothing'): Promise<void> {
+    if (agreed !== 'nothing' && isWithin(agreed, offer)) return
     // Nobody is asked to agree to what could not be paid.
     if (!(await hasRoom(offer.amountMicro, parts.maxTotalMicro)))
       throw new BuyerError('OVER_TOTAL', `it costs ${microToDollars(offer.amountMicro)}`)
@@ -263,7 +264,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
         return book.open(purchase).finished()
       }
       say(`${describePurchase(purchase)} was begun before; it is finished with the same payment`)
-      await work(purchase, { upToMicro: -1n })
+      await work(purchase, 'nothing')
       const found = book.answer(name)
       say(
         found

@@ -36,7 +36,10 @@ export type BuyerErrorCode =
   | 'ANSWER_TOO_LARGE'
   /** Paid, not delivered; the refund is on its way, or done. */
   | 'REFUNDED'
-  /** The gateway refused the request for another reason; see `gateway`. */
+  /**
+   * The gateway refused the request for another reason; see `gateway`. Of a `fetch` with `credits: "buy"`: the plan with
+   * this requestId was bought for the call, and the call could not be made with it.
+   */
   | 'REFUSED'
   /** An answer that no gateway should give. The payload, if there is one, is kept. */
   | 'UNEXPECTED_ANSWER'

@@ -32,8 +32,8 @@ export interface BuyerOptions {
   maxTotal?: string
   /**
    * What `fetch` does with credits. `"use"`: spends those that this buyer bought, and otherwise pays for the call.
-   * `"buy"`: where they are used up, or there are none, it buys the seller's plan of credits. `"off"`: neither. Default
-   * `"use"`.
+   * `"buy"`: where they are used up, or there are none, it buys the seller's plan of credits, so that a call may cost up
+   * to the larger of `maxAmount` and `maxPlanAmount`, never both. `"off"`: neither. Default `"use"`.
    */
   credits?: 'use' | 'buy' | 'off'
   /** With `credits: "buy"`: most that one plan may cost, for example `"$5.00"`. Default: `maxAmount`. `maxTotal` counts it too. */

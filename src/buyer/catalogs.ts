@@ -60,14 +60,19 @@ export function creditRoute(
   const paths = [pathname, ...(pathname.startsWith(`${prefix}/`) ? [pathname.slice(prefix.length)] : [])]
   return routes.find(
     (route) =>
-      (route.credits ?? 0) > 0 && route.method === method && paths.some((path) => isAt(route.path, path)),
+      isCredits(route.credits) && route.method === method && paths.some((path) => isAt(route.path, path)),
   )
 }
 
 /** The plan to buy for such calls: the one that is wanted, otherwise the first that grants enough for one. */
 export function creditPlan({ plans }: DiscoveryCatalog, route: Route, wanted?: string): Plan | undefined {
-  const enough = plans.filter(({ credits = 0 }) => credits > 0 && credits >= (route.credits ?? 0))
+  const enough = plans.filter(({ credits }) => isCredits(credits) && credits >= (route.credits ?? 0))
   return enough.find(({ planId }) => planId === wanted) ?? enough[0]
+}
+
+/** A catalog is what a stranger says, and limits are computed with this number. */
+export function isCredits(credits: number | undefined): credits is number {
+  return Number.isSafeInteger(credits) && credits! > 0
 }
 
 function isAt(pattern: string, path: string): boolean {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { CreditLog } from './credit-log.ts'
 import { takeTurns } from './take-turns.ts'
@@ -25,10 +26,12 @@ export interface CreditAccount extends CreditPlace {
   pending?: string
   /** The requestId of the last purchase that was completed; null: there was none. */
   last: string | null
+  /** The last purchase that calls of another buyer with this storage were debited to. */
+  spentElsewhere?: string
 }
 
 const Entry = z.object({
-  is: z.enum(['begun', 'owned', 'ended']),
+  is: z.enum(['begun', 'owned', 'spent', 'ended']),
   payer: z.string(),
   base: z.string(),
   planId: z.string(),
@@ -36,6 +39,8 @@ const Entry = z.object({
   requestId: z.string(),
   /** `begun`: which purchase was the last one when this one was found necessary. */
   after: z.string().nullable().optional(),
+  /** `spent`: by which buyer. */
+  by: z.string().optional(),
   token: z.string().optional(),
   expiresAt: z.number().nullable().optional(),
 })
@@ -51,12 +56,16 @@ export interface OwnedCredits {
    */
   begin(place: CreditPlace, after: string | null, requestId: string): Promise<string | undefined>
   own(place: CreditPlace, token: OwnedToken): Promise<void>
+  /** A call of this buyer was debited since this purchase; what matters to others is the first. */
+  spent(place: CreditPlace, requestId: string): Promise<void>
   /** The purchase came to nothing, or its token is refused. */
   end(place: CreditPlace, requestId: string): Promise<void>
 }
 
 export function ownedCredits(log: CreditLog, address: string): OwnedCredits {
   const payer = address.toLowerCase()
+  const self = randomUUID()
+  const told = new Set<string>()
   const accounts = new Map<string, CreditAccount>()
   let readTo = 0
   // They share the position up to which the log was read.
@@ -67,7 +76,7 @@ export function ownedCredits(log: CreditLog, address: string): OwnedCredits {
     readTo = next
     for (const line of lines) {
       const entry = entryOf(line)
-      if (entry?.payer === payer) apply(accountAt(entry), entry)
+      if (entry?.payer === payer && entry.by !== self) apply(accountAt(entry), entry)
     }
   }
 
@@ -103,6 +112,11 @@ export function ownedCredits(log: CreditLog, address: string): OwnedCredits {
       }),
     own: (place, { token, requestId, expiresAt }) =>
       inTurn(() => write(place, { is: 'owned', requestId, token, expiresAt })),
+    async spent(place, requestId) {
+      if (told.has(requestId)) return
+      told.add(requestId)
+      await inTurn(() => write(place, { is: 'spent', requestId, by: self }))
+    },
     end: (place, requestId) => inTurn(() => write(place, { is: 'ended', requestId })),
   }
 }
@@ -110,6 +124,10 @@ export function ownedCredits(log: CreditLog, address: string): OwnedCredits {
 function apply(account: CreditAccount, { is, requestId, after, token, expiresAt = null }: Entry): void {
   if (is === 'begun') {
     if (account.pending === undefined && account.last === (after ?? null)) account.pending = requestId
+    return
+  }
+  if (is === 'spent') {
+    account.spentElsewhere = requestId
     return
   }
   if (account.pending === requestId) delete account.pending

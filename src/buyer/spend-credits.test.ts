@@ -24,7 +24,15 @@ const catalog = {
 /** A gateway whose tokens are `token-1`, `token-2`, …; each grants three credits to the one account. */
 function gateway() {
   const seen: Array<{ what: string; key: string | null; token: string | null; isPaid: boolean }> = []
-  const state = { left: 0, sold: 0, refused: new Set<string>(), lose: 0, debited: new Set<string>() }
+  const state = {
+    ...{ left: 0, sold: 0, refused: new Set<string>(), lose: 0, debited: new Set<string>() },
+    /** Of a new token. */
+    expiresAt: undefined as string | undefined,
+    /** What its backend does with a call whose credits are reserved. */
+    backend: async (): Promise<'ok' | 'failed'> => 'ok',
+    /** Says "exhausted" whatever is left. */
+    lies: false,
+  }
   const required = (amount: string) => ({
     x402Version: 2,
     accepts: [
@@ -51,7 +59,9 @@ function gateway() {
     if (path === '/pay/x402/access') {
       if (!isPaid) return pay('500000')
       state.left += 3
-      return Response.json({ type: 'AccessGrant', accessToken: `token-${++state.sold}`, txHash: '0xab' })
+      const accessToken = `token-${++state.sold}`
+      const { expiresAt } = state
+      return Response.json({ type: 'AccessGrant', accessToken, txHash: '0xab', expiresAt })
     }
     const isGood = token?.startsWith('token-') && !state.refused.has(token)
     if (token !== null && !isGood)
@@ -68,7 +78,8 @@ function gateway() {
     }
     if (isPaid || path === '/free') return Response.json({ paid: isPaid })
     if (token === null || path !== '/weather/oslo') return pay('10000')
-    if (state.left === 0) return pay('10000', { topUp: { planId: 'calls' } }, 'CREDITS_EXHAUSTED')
+    const exhausted = { topUp: { planId: 'calls' }, code: 'CREDITS_EXHAUSTED', message: 'too few are left' }
+    if (state.left === 0 || state.lies) return pay('10000', exhausted, 'CREDITS_EXHAUSTED')
     if (!state.debited.has(key!)) state.left--
     state.debited.add(key!)
     const headers = { 'x-svc-credits-charged': '1', 'x-svc-credits-remaining': String(state.left) }
@@ -77,7 +88,12 @@ function gateway() {
   const fakeFetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init)
     const response = answer(request, new URL(request.url).pathname)
-    if (!response.headers.has('x-svc-credits-charged') || state.lose-- <= 0) return response
+    if (!response.headers.has('x-svc-credits-charged')) return response
+    if ((await state.backend()) === 'failed') {
+      state.left++
+      return new Response('{}', { status: 502, headers: { 'x-svc-credits-charged': '0' } })
+    }
+    if (state.lose-- <= 0) return response
     const broken = new ReadableStream({ start: (body) => body.error(new Error('the connection broke')) })
     return new Response(broken, response)
   }
@@ -198,12 +214,117 @@ describe('credits: "buy"', () => {
     expect(shop.state).toMatchObject({ sold: 2, left: 2 })
   })
 
-  test('a seller that says "exhausted" for ever sells a call three plans at most', async () => {
+  test.each<[string, () => void, RegExp]>([
+    [
+      'says "exhausted"',
+      () => (shop.state.lies = true),
+      /the seller said CREDITS_EXHAUSTED: too few are left/,
+    ],
+    [
+      'refuses the token',
+      () => shop.state.refused.add('token-1'),
+      /the seller refused its token \(HTTP 401\)/,
+    ],
+    [
+      'grants a token that has expired',
+      () => (shop.state.expiresAt = '2026-01-01T00:00:00Z'),
+      /its token has expired, or is not for this call/,
+    ],
+  ])('a seller that %s sells one plan for a call, and not the call as well', async (_name, cheat, said) => {
     const one = buyer({ credits: 'buy' })
     await one.discover(base)
-    Object.defineProperty(shop.state, 'left', { get: () => 0, set: () => {} })
+    cheat()
+    await expect(one.fetch(weather)).rejects.toMatchObject({
+      code: 'REFUSED',
+      requestId: expect.any(String),
+      message: expect.stringMatching(
+        new RegExp(`the plan calls \\(\\$0\\.50\\) was bought .*${said.source}`),
+      ),
+    })
+    expect(shop.state.sold).toBe(1)
+    expect(shop.made(GET_WEATHER).some(({ isPaid }) => isPaid)).toBe(false)
+  })
+
+  test('calls that come together and are all told "exhausted" cost one plan', async () => {
+    const one = buyer({ credits: 'buy' })
+    await one.discover(base)
+    shop.state.lies = true
+    const ends = await Promise.allSettled([1, 2, 3, 4, 5].map(() => one.fetch(weather)))
+    expect(ends.map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    expect(shop.state.sold).toBe(1)
+  })
+
+  test('a plan that other calls have used up meanwhile is bought again, but not before they were debited', async () => {
+    const one = buyer({ credits: 'buy' })
+    await one.discover(base)
+    let answer = (_: 'ok') => {}
+    const answered = new Promise<'ok'>((resolve) => (answer = resolve))
+    shop.state.backend = () => answered
+    const calls = [1, 2, 3, 4].map(() => one.fetch(weather))
+    await expect.poll(() => shop.made(GET_WEATHER).filter(({ token }) => token !== null)).toHaveLength(4)
+    expect(shop.state).toMatchObject({ sold: 1, left: 0 })
+    answer('ok')
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(shop.state).toMatchObject({ sold: 2, left: 2 })
+  })
+
+  test('a plan that another buyer with the same storage has used up is bought again', async () => {
+    const storage = fileStorage(folder)
+    const other = buyer({ storage: fileStorage(folder) })
+    let others: Promise<unknown> | undefined
+    const one = buyer({
+      storage,
+      credits: 'buy',
+      async fetch(input, init) {
+        const token = new Request(input, init).headers.get('authorization')
+        if (token !== null) others ??= Promise.all([1, 2, 3].map(() => other.fetch(weather)))
+        await others
+        return shop.fetch(input, init)
+      },
+    })
+    await one.discover(base)
+    expect((await one.fetch(weather)).headers.get('x-svc-credits-remaining')).toBe('2')
+    expect(shop.state.sold).toBe(2)
+  })
+
+  test('credits that a failed call gives back are used before another plan is bought', async () => {
+    const one = buyer({ credits: 'buy' })
+    await one.discover(base)
+    let answer = (_: 'failed') => {}
+    const answered = new Promise<'failed'>((resolve) => (answer = resolve))
+    shop.state.backend = () => answered
+    const calls = [1, 2, 3, 4].map(() => one.fetch(weather))
+    await expect.poll(() => shop.made(GET_WEATHER).filter(({ token }) => token !== null)).toHaveLength(4)
+    shop.state.backend = async () => 'ok'
+    answer('failed')
+    const statuses = (await Promise.all(calls)).map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([200, 502, 502, 502])
+    expect(shop.state).toMatchObject({ sold: 1, left: 2 })
+  })
+
+  test('credits of a catalog that are no whole number are none: no plan is bought for them', async () => {
+    const odd = ' 5' as unknown as number
+    const plans = catalog.plans.map((plan) => ({ ...plan, credits: odd }))
+    const routes = catalog.routes.map((route) => ({ ...route, credits: odd }))
+    const oddly: typeof fetch = async (input, init) => {
+      const response = await shop.fetch(input, init)
+      return String(input).endsWith('/discover') ? Response.json({ plans, routes }) : response
+    }
+    const one = buyer({ credits: 'buy', fetch: oddly })
+    await one.discover(base)
     expect(await (await one.fetch(weather)).json()).toEqual({ paid: true })
-    expect(shop.state.sold).toBe(3)
+    expect(shop.state.sold).toBe(0)
+  })
+
+  test('nothing is paid for a call whose plan others used up, if another plan is above the limit', async () => {
+    const one = buyer({ credits: 'buy', maxTotal: '$0.60' })
+    await one.discover(base)
+    const ends = await Promise.allSettled([1, 2, 3, 4].map(() => one.fetch(weather)))
+    const failed = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+    expect(failed).toMatchObject([
+      { code: 'REFUSED', message: expect.stringMatching(/was bought .* Another was not bought: .*maxTotal/) },
+    ])
+    expect(shop.made(GET_WEATHER).some(({ isPaid }) => isPaid)).toBe(false)
   })
 
   test.each([

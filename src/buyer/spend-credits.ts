@@ -1,10 +1,12 @@
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
+import { type BoughtPlan, type Exhaustion, planOfNoUse, whyExhausted } from './bought-plan.ts'
 import type { BuyerError } from './buyer-error.ts'
-import { type Catalogs, creditPlan, creditRoute } from './catalogs.ts'
+import { type Catalogs, creditPlan, creditRoute, isCredits } from './catalogs.ts'
+import { createDebits } from './debits.ts'
 import type { Outgoing } from './follow-redirects.ts'
 import type { CreditAccount, OwnedCredits, OwnedToken } from './owned-credits.ts'
-import { sendPrepaid } from './send-prepaid.ts'
+import { type PrepaidAnswer, sendPrepaid } from './send-prepaid.ts'
 import type { SettleContext } from './settle-exchange.ts'
 import { PlanNotBought, type TopUps } from './top-up.ts'
 
@@ -31,14 +33,14 @@ export interface CreditParts {
 
 interface Candidate extends CreditAccount {
   owned: OwnedToken
+  /** Credits that the call costs. */
+  cost: number
 }
-
-/** How often one call waits for a plan to be bought, if others spend it first. */
-const MAX_TOP_UPS = 3
 
 /**
  * Makes a call with credits: those that are owned first, then, if the caller wants it, of a plan that is bought for
- * it. A call that cannot be made so is left to be paid for.
+ * it. A call that cannot be made so is left to be paid for, unless a plan was paid for it: a seller gets money for one
+ * call once.
  */
 export function createSpending(
   context: SettleContext,
@@ -46,6 +48,7 @@ export function createSpending(
 ): (prepaid: PrepaidCall) => Promise<Spent> {
   /** Purchases that this process tried to finish unasked; once is enough, because that may take a while. */
   const tried = new Set<string>()
+  const debits = createDebits()
 
   /** The accounts that this call can be debited to, the soonest to expire first. */
   async function candidates(call: Outgoing, accounts: readonly CreditAccount[]): Promise<Candidate[]> {
@@ -54,8 +57,8 @@ export function createSpending(
       if (!account.owned || (account.owned.expiresAt ?? Number.POSITIVE_INFINITY) <= context.clock.now())
         continue
       const catalog = await catalogs.of(account.base)
-      if (catalog && grants(catalog, account) && creditRoute(catalog, account.base, call))
-        found.push({ ...account, owned: account.owned })
+      const route = catalog && grants(catalog, account) && creditRoute(catalog, account.base, call)
+      if (route) found.push({ ...account, owned: account.owned, cost: route.credits ?? 0 })
     }
     return found.sort((one, other) => (one.owned.expiresAt ?? 0) - (other.owned.expiresAt ?? 0))
   }
@@ -86,7 +89,9 @@ export function createSpending(
       if (!plan) continue
       const own = accounts.find((account) => account.base === base && account.planId === plan.planId)
       const { resourceId = DEFAULT_RESOURCE_ID, last = null } = own ?? {}
-      return { account: { base, planId: plan.planId, resourceId, last }, unitAmount: plan.unitAmount }
+      const account = { base, planId: plan.planId, resourceId, last }
+      const { unitAmount, credits: granted = 0 } = plan
+      return { account, unitAmount, granted, cost: route.credits ?? 0 }
     }
     return undefined
   }
@@ -96,44 +101,69 @@ export function createSpending(
     const emptied = new Set<string>()
     let terms: Response | undefined
     let topUpPlan: string | undefined
-    for (let topUpsLeft = mode === 'buy' ? MAX_TOP_UPS : 0; ; ) {
+    /** The plan that was paid for this call, and what came of it. */
+    let bought: (BoughtPlan & { answer?: PrepaidAnswer; why?: Exhaustion; triedAgain?: true }) | undefined
+    const leaveUnpaid = async (planRefused?: BuyerError): Promise<Spent> => {
+      if (bought) throw await planOfNoUse(bought, bought.answer, planRefused)
+      return { kind: 'unpaid', terms, planRefused }
+    }
+    for (;;) {
       const accounts = await owned.at(origin)
       const roundOf = ({ owned: { token }, last }: Candidate) => `${token} ${last}`
       const candidate = (await candidates(call, accounts)).find((one) => !emptied.has(roundOf(one)))
       if (candidate) {
         const { token, requestId } = candidate.owned
-        const answer = await sendPrepaid(context, call, { token, key, signal })
+        const answer = await debits.count(candidate, candidate.cost, () =>
+          sendPrepaid(context, call, { token, key, signal }),
+        )
         if (answer.kind === 'answered') {
           const { response, debit } = answer
           if (debit) context.onStep({ step: 'debited', planId: candidate.planId, ...debit })
+          // The call is made and paid for; if that cannot be recorded, it is no reason to fail.
+          if (debit?.charged && candidate.last) await owned.spent(candidate, candidate.last).catch(() => {})
           return { kind: 'answered', response }
         }
+        if (bought) bought.answer = answer
         if (answer.kind === 'unpaid') {
           catalogs.forget(candidate.base)
-          return { kind: 'unpaid', terms: answer.response }
+          terms = answer.response
+          return leaveUnpaid()
         }
         emptied.add(roundOf(candidate))
         if (answer.kind === 'exhausted') {
           await terms?.body?.cancel()
           terms = answer.response
           topUpPlan = answer.planId
+          if (!bought) continue
+          bought.why = await whyExhausted(bought, debits)
+          // What other calls had reserved may have been given back.
+          if (bought.why === 'reserved' && !bought.triedAgain) emptied.delete(roundOf(candidate))
+          bought.triedAgain = true
         } else if (answer.byGateway) await owned.end(candidate, requestId)
         continue
       }
+      const isSpent =
+        bought?.why === 'spent' || accounts.some((one) => one.spentElsewhere === bought?.requestId)
+      if (bought && !isSpent) return leaveUnpaid()
       if (await finishSigned(accounts)) continue
-      if (topUpsLeft-- === 0) return { kind: 'unpaid', terms }
+      if (mode !== 'buy') return leaveUnpaid()
       if (!terms) {
         // Only what asks for money here is worth a plan.
         const asked = await ask()
         terms = asked.response
-        if (terms.status !== 402 || !asked.isHere) return { kind: 'unpaid', terms }
+        if (terms.status !== 402 || !asked.isHere) return leaveUnpaid()
       }
       const wanted = await toBuy(call, accounts, topUpPlan)
-      if (!wanted) return { kind: 'unpaid', terms }
+      if (!wanted) return leaveUnpaid()
+      const { account, ...plan } = wanted
       try {
-        await topUps.buy(wanted.account, wanted.unitAmount)
+        const requestId = await topUps.buy(account, plan.unitAmount)
+        if (requestId !== undefined) {
+          bought = { ...plan, place: account, requestId, debitedBefore: debits.at(account) }
+          await terms.body?.cancel()
+        }
       } catch (error) {
-        if (error instanceof PlanNotBought) return { kind: 'unpaid', terms, planRefused: error.reason }
+        if (error instanceof PlanNotBought) return leaveUnpaid(error.reason)
         throw error
       }
       signal.throwIfAborted()
@@ -142,4 +172,4 @@ export function createSpending(
 }
 
 const grants = ({ plans }: DiscoveryCatalog, { planId }: CreditAccount): boolean =>
-  plans.some((plan) => plan.planId === planId && (plan.credits ?? 0) > 0)
+  plans.some((plan) => plan.planId === planId && isCredits(plan.credits))

@@ -8,8 +8,14 @@ import type { SettleContext } from './settle-exchange.ts'
 import { signInAgain } from './sign-in-again.ts'
 
 export interface TopUps {
-  /** Buys the plan of this account once, however many calls want it at once; `last` is the purchase that is used up. */
-  buy(account: Pick<CreditAccount, 'last' | keyof CreditPlace>, unitAmount: string): Promise<void>
+  /**
+   * Buys the plan of this account once, however many calls want it at once; `last` is the purchase that is used up.
+   * Returns the requestId of what was paid. Undefined: a token is there without a payment.
+   */
+  buy(
+    account: Pick<CreditAccount, 'last' | keyof CreditPlace>,
+    unitAmount: string,
+  ): Promise<string | undefined>
   /** Finishes a purchase whose payment was signed earlier, by the same payment. False: there is none. */
   finish(account: CreditAccount): Promise<boolean>
   /** Remembers the token of a purchase. */
@@ -30,7 +36,7 @@ export function createTopUps(
   owned: OwnedCredits,
   purchase: (order: PlanOrder) => Promise<Purchase>,
 ): TopUps {
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, Promise<string | undefined>>()
   const orderOf = ({ base, planId, resourceId }: CreditPlace, requestId: string): PlanOrder => ({
     baseUrl: base,
     planId,
@@ -50,10 +56,11 @@ export function createTopUps(
   }
 
   /** Pays, or sends the payment that was signed before, and keeps the token. */
-  async function complete(place: CreditPlace, requestId: string): Promise<void> {
+  async function complete(place: CreditPlace, requestId: string): Promise<string> {
     try {
       const { grant } = await purchase(orderOf(place, requestId))
       await own(place.base, { ...grant, planId: place.planId, resourceId: place.resourceId }, requestId)
+      return requestId
     } catch (error) {
       const isPaid = await signed(place, requestId)
       const code = error instanceof BuyerError ? error.code : undefined
@@ -67,7 +74,7 @@ export function createTopUps(
   async function buyOnce(
     { last, ...place }: Pick<CreditAccount, 'last' | keyof CreditPlace>,
     unitAmount: string,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     if (dollarsToMicro(unitAmount) > context.maxMicro) {
       const limit = microToDollars(context.maxMicro)
       const message = `the plan ${place.planId} costs ${unitAmount} and the limit is ${limit}; raise maxPlanAmount to buy it. Nothing was signed`
@@ -75,12 +82,15 @@ export function createTopUps(
     }
     // A wallet that has bought before, and lost its storage, gets its token back for nothing.
     const known = last === null ? await signInAgain(context, place).catch(() => undefined) : undefined
-    if (known) return own(place.base, { ...known, ...place }, known.requestId)
+    if (known) {
+      await own(place.base, { ...known, ...place }, known.requestId)
+      return undefined
+    }
     const requestId = await owned.begin(place, last, randomUUID())
-    if (requestId !== undefined) await complete(place, requestId)
+    return requestId === undefined ? undefined : complete(place, requestId)
   }
 
-  function once(place: CreditPlace, work: () => Promise<void>): Promise<void> {
+  function once(place: CreditPlace, work: () => Promise<string | undefined>): Promise<string | undefined> {
     const key = JSON.stringify([place.base, place.planId, place.resourceId])
     const found = running.get(key)
     if (found) return found

@@ -55,17 +55,24 @@ export async function startHostileSeller(): Promise<HostileSeller> {
   return seller
 }
 
+export interface HostileTerms {
+  asset: Hex
+  payTo: Hex
+  amount: bigint
+  /** Default Base Sepolia. */
+  network?: string
+  /** Default `exact`. */
+  scheme?: 'exact' | 'upto'
+}
+
 /** Answers 402 with terms that our own buyer accepts. */
-export function offer(response: ServerResponse, terms: { asset: Hex; payTo: Hex; amount: bigint }): void {
-  const { asset, payTo, amount } = terms
+export function offer(response: ServerResponse, terms: HostileTerms): void {
+  const { asset, payTo, amount, network = 'eip155:84532', scheme = 'exact' } = terms
+  const extra = { assetTransferMethod: 'permit2', facilitatorAddress: payTo }
   const accepts = [
     {
-      scheme: 'exact',
-      network: 'eip155:84532',
-      asset,
-      payTo,
-      amount: String(amount),
-      maxTimeoutSeconds: 900,
+      ...{ scheme, network, asset, payTo, amount: String(amount), maxTimeoutSeconds: 900 },
+      ...(scheme === 'upto' && { extra }),
     },
   ]
   const required = encodeJson({ x402Version: 2, error: 'Payment required', accepts })

@@ -25,12 +25,14 @@ export interface Assistant {
   close(): Promise<void>
 }
 
+type Word = 'accept' | 'decline'
+
 export interface AssistantOptions {
   buyer: DevAccount
   ledger: string
   flags?: readonly string[]
   /** What the person answers; absent: the client cannot ask. */
-  person?: (message: string) => 'accept' | 'decline'
+  person?: (message: string) => Word | Promise<Word>
   mode?: 'legacy' | 'auto'
 }
 
@@ -45,7 +47,7 @@ export async function startAssistant(urls: readonly string[], options: Assistant
   )
   if (person) {
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
-      action: person(params.message),
+      action: await person(params.message),
       content: {},
     }))
   }

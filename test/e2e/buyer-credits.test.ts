@@ -131,8 +131,12 @@ describe('with credits: "buy"', () => {
     const owner = await newBuyer()
     expect(await buyerOf(owner, { credits: 'buy' }).calls(2)).toEqual(['4', '3'])
     const again = buyerOf(owner, { credits: 'buy' })
-    expect(await again.calls(1)).toEqual(['2'])
+    expect(await again.calls(3)).toEqual(['2', '1', '0'])
     expect(await again.paid()).toEqual([PRICE])
+    // What is found by signing in and empty was not bought for this call.
+    const third = buyerOf(owner, { credits: 'buy' })
+    expect(await third.calls(1)).toEqual(['4'])
+    expect(await third.paid()).toEqual([PRICE, PRICE])
   })
 })
 
