@@ -2,6 +2,7 @@ import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Engine, Offer, OfferedRail } from '../../engine/outcome.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import type { Token } from '../../protocol/network.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import { paidIn } from '../name-networks.ts'
@@ -65,7 +66,13 @@ function paidOn({ network, amount, payTo }: OfferedRail): PaidOn {
 export function priceText({ rails, description }: Offer): string {
   const { network, amount } = rails[0]!
   const networks = rails.map((rail) => rail.network)
-  return `${dollarsOf(network.token, amount)} in ${paidIn(networks, ({ id }) => id)} for ${description}`
+  const most = rails.some(isMetered) ? 'at most ' : ''
+  return `${most}${dollarsOf(network.token, amount)} in ${paidIn(networks, ({ id }) => id)} for ${description}`
+}
+
+export function howToPay({ rails }: Offer): string {
+  const signed = rails.some(isMetered) ? 'its maximum, by Permit2' : 'EIP-3009'
+  return `Sign accepts[0] of x402.payment.required (${signed}) and send it as x402.payment.payload with x402.payment.status payment-submitted.`
 }
 
 const dollarsOf = (token: Token, units: string): string =>
