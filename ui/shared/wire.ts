@@ -202,6 +202,8 @@ export interface ChallengeItem {
   state: ChallengeState
   micro: string
   usd: string
+  /** Of a metered call: the most that it could cost. */
+  maximumUsd?: string
   /** CAIP-2 id. */
   network: string
   payer: string | null
