@@ -269,7 +269,7 @@ export interface SaleCredits {
 
 export interface ClosedCredits {
   status: 'closing' | 'closed'
-  refund: { value: string; phase: string; txHash: string | null } | null
+  refund: { usd: string; phase: string; txHash: string | null } | null
 }
 
 export interface ChallengeDetail {
