@@ -1,7 +1,7 @@
-import type { ClosedCredits } from '../gateway.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { CreditsReport } from '../server/admin/credits-book.ts'
 import type { ShownLot } from '../server/admin/credits-pages.ts'
+import type { ShownClosed } from '../server/admin/show-closed.ts'
 import { load } from './load.ts'
 import { type OpenBackstage, openBackstage } from './open-backstage.ts'
 import type { Report, Terminal } from './terminal.ts'
@@ -96,21 +96,20 @@ export async function closeCredits(terminal: Terminal, challengeId: string): Pro
   const backstage = await openBackstage(await load(terminal), 'act')
   try {
     const answer = await backstage.ask(`/challenges/${encodeURIComponent(challengeId)}/close-credits`, {})
-    const closed = (await answer.json()) as ClosedCredits
+    const closed = (await answer.json()) as ShownClosed
     return { lines: [closedLine(closed, backstage)], json: { via: backstage.via, ...closed } }
   } finally {
     await backstage.close()
   }
 }
 
-function closedLine(closed: ClosedCredits, { via, place }: OpenBackstage): string {
+function closedLine(closed: ShownClosed, { via, place }: OpenBackstage): string {
   const { challengeId, status, granted, spent, reserved, refund } = closed
   const by = via === 'server' ? `by ${place}` : 'in the store; a server does the rest when it runs'
   if (status === 'closing')
     return `${challengeId} is closing: ${reserved} credits are reserved for calls under way, and it is closed when they have ended, ${by}.`
   const left = `${granted - spent} of ${granted} credits were unspent`
   if (!refund) return `${challengeId} is closed, ${by}: ${left}, and nothing goes back.`
-  const money = microToDollars(BigInt(refund.value))
   const where = refund.txHash ? ` in ${refund.txHash}` : ''
-  return `${challengeId} is closed, ${by}: ${left}, and ${money} goes back to ${refund.recipient} (${refund.phase}${where}).`
+  return `${challengeId} is closed, ${by}: ${left}, and ${refund.usd} goes back to ${refund.recipient} (${refund.phase}${where}).`
 }

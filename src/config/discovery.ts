@@ -1,4 +1,5 @@
 import type { DiscoveryCatalog, RefundTerms, SoldOnNetwork } from '../protocol/catalog.ts'
+import { meteredRefunds, NEVER_CHARGED, schemesSold } from '../protocol/schemes-sold.ts'
 import type { NetworkConfig, ResolvedConfig } from './resolved-config.ts'
 
 /** The part of the configuration that buyers may see: `GET /discover`. */
@@ -32,8 +33,17 @@ export function discoveryOf(config: ResolvedConfig): DiscoveryCatalog {
         ...(description && { description }),
       }),
     ),
-    refunds: refundTerms(config),
+    refunds: refundsOf(config),
   }
+}
+
+/** Only what is paid before it is delivered can be refunded. */
+function refundsOf(config: ResolvedConfig): RefundTerms {
+  const terms = refundTerms(config)
+  const schemes = schemesSold(config)
+  if (!schemes.includes('upto')) return terms
+  if (!schemes.includes('exact')) return meteredRefunds(terms)
+  return { ...terms, description: `${terms.description} ${NEVER_CHARGED}` }
 }
 
 /** What a gateway with these keys does about a payment that led to nothing. */

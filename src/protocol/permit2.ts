@@ -4,6 +4,8 @@ import { type Address, AddressSchema, type Hex, SignatureSchema } from './hex.ts
 
 /** Scheme `upto`: the payer signs a maximum, and the call decides how much of it is charged. */
 export const UPTO_SCHEME = 'upto'
+/** `extra.assetTransferMethod` of its offers: how the money moves. */
+export const PERMIT2_METHOD = 'permit2'
 
 /** Permit2, the same on every chain. A payer lets it move a token once, by an approval of the token. */
 export const PERMIT2_ADDRESS: Address = '0x000000000022d473030f116ddee9f6b43ac78ba3'

@@ -3,6 +3,7 @@ import type { CreditLot } from '../rules/credit-lot.ts'
 import { compareCredits } from './compare-credits.ts'
 import type { Account, Refund } from './ledger-index.ts'
 
+const USDC = { decimals: 6 }
 const lot: CreditLot = {
   ...{ challengeId: 'a', payer: '0xaa', planId: 'basic', granted: 50, spent: 20, reserved: 0 },
   ...{ status: 'running', expiresAt: 1 },
@@ -17,7 +18,7 @@ function account(credits: Account['credits'], refund?: Partial<Refund>, change: 
   if (refund) made.refunds.push({ key: 'k', movesState: false, phase: 'DONE', ...refund } as Refund)
   return made
 }
-const found = (one: Account) => compareCredits({ accounts: [one] }).found.map(({ message }) => message)
+const found = (one: Account) => compareCredits({ accounts: [one] }, USDC).found.map(({ message }) => message)
 const sold = (change: Partial<CreditLot> = {}) => ({ sold: 50, lot: { ...lot, ...change }, closedAt: null })
 
 test('purchases that add up are not mentioned, whatever became of them', () => {
@@ -34,7 +35,10 @@ test('purchases that add up are not mentioned, whatever became of them', () => {
   ]) {
     expect(found(one)).toEqual([])
   }
-  const { figures } = compareCredits({ accounts: [account(sold()), account(sold({ status: 'closed' }))] })
+  const { figures } = compareCredits(
+    { accounts: [account(sold()), account(sold({ status: 'closed' }))] },
+    USDC,
+  )
   expect(figures).toMatchObject({ lots: 2, sold: 100, spent: 40, outstanding: 30 })
 })
 

@@ -1,15 +1,17 @@
-import { microToDollars } from '../protocol/amount.ts'
+import type { Token } from '../protocol/network.ts'
 import { addLot, type CreditFigures, noFigures, unspentShare } from '../rules/credit-lot.ts'
+import { unitsToDollars } from '../rules/token-amount.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import type { Account, LedgerIndex } from './ledger-index.ts'
-
-const dollars = (value: string): string => microToDollars(BigInt(value))
 
 /**
  * Compares each purchase of credits with what was sold, and the refunds of closed ones with what was unspent. What the
  * chain has of these refunds is compared with all others.
  */
-export function compareCredits({ accounts }: Pick<LedgerIndex, 'accounts'>): {
+export function compareCredits(
+  { accounts }: Pick<LedgerIndex, 'accounts'>,
+  token: Pick<Token, 'decimals'>,
+): {
   found: Discrepancy[]
   figures: CreditFigures
 } {
@@ -18,12 +20,13 @@ export function compareCredits({ accounts }: Pick<LedgerIndex, 'accounts'>): {
   for (const account of accounts) {
     if (!account.own) continue
     if (account.credits?.lot) addLot(figures, account.credits.lot)
-    found.push(...differences(account))
+    found.push(...differences(account, token))
   }
   return { found, figures }
 }
 
-function* differences(account: Account): Generator<Discrepancy> {
+function* differences(account: Account, token: Pick<Token, 'decimals'>): Generator<Discrepancy> {
+  const dollars = (units: string) => unitsToDollars(token, units)
   const { credits, receipts, refunds, receipt: receiptKey } = account
   const tell = (message: string, fix: string): Discrepancy => {
     const { id: challengeId, receipts: all } = account

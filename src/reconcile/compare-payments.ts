@@ -1,12 +1,10 @@
-import { microToDollars } from '../protocol/amount.ts'
-import type { Network } from '../protocol/network.ts'
-import { tokenUnits } from '../rules/token-amount.ts'
+import type { Network, Token } from '../protocol/network.ts'
+import { unitsToDollars } from '../rules/token-amount.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
+import { askedUnits, askedWords } from './asked.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { type LedgerIndex, placeKey, type Receipt } from './ledger-index.ts'
 import type { Movement, TokenBook } from './token-book.ts'
-
-const dollars = (value: string): string => microToDollars(BigInt(value))
 
 /** Compares the money that came in with receipts and deliveries. */
 export async function comparePayments(parts: {
@@ -21,35 +19,38 @@ export async function comparePayments(parts: {
   rpcName: string
 }): Promise<Discrepancy[]> {
   const { index, incoming, fromBlock, toBlock, rpcName, network } = parts
+  const { token } = network
   const found: Discrepancy[] = []
   const seen = new Set<Receipt>()
   for (const movement of incoming) {
     const receipt = index.byPlace.get(placeKey(movement))
     if (receipt) seen.add(receipt)
-    const told = receipt ? differs(receipt, movement) : await unplaced(parts, movement, seen)
+    const told = receipt ? differs(receipt, movement, token) : await unplaced(parts, movement, seen)
     if (told) found.push(told)
   }
   for (const receipt of index.receipts.values()) {
     const { blockNumber, lost, account } = receipt
     if (!lost && !seen.has(receipt) && blockNumber >= fromBlock && blockNumber <= toBlock) {
-      found.push(notOnChain(receipt, rpcName))
+      found.push(notOnChain(receipt, token, rpcName))
     }
-    const asked = tokenUnits(network.token, account.amount)
-    if (!lost && receipt.role === 'pays' && receipt.value !== asked) {
+    if (!lost && receipt.role === 'pays' && receipt.value !== askedUnits(account, token)) {
+      const asked = account.chargedUnits === undefined ? 'its challenge asked' : 'its call was charged'
       found.push(
         about(receipt, 'receipt-differs', {
-          message: `the receipt is of ${dollars(receipt.value)}, and its challenge asked ${dollars(account.amount)}`,
+          message: `the receipt is of ${unitsToDollars(token, receipt.value)}, and ${asked} ${askedWords(account, token)}`,
           fix: 'Compare the record with the transaction on the explorer, and ask the buyer.',
         }),
       )
     }
   }
-  return [...found, ...unpaidDeliveries(index)]
+  return [...found, ...unpaidDeliveries(index, token)]
 }
 
-function differs(receipt: Receipt, { from, value }: Movement): Discrepancy | undefined {
+function differs(receipt: Receipt, { from, value }: Movement, token: Token): Discrepancy | undefined {
   const wrong = [
-    ...(receipt.value === value ? [] : [`${dollars(receipt.value)} instead of ${dollars(value)}`]),
+    ...(receipt.value === value
+      ? []
+      : [`${unitsToDollars(token, receipt.value)} instead of ${unitsToDollars(token, value)}`]),
     ...(receipt.payer === from ? [] : [`payer ${receipt.payer} instead of ${from}`]),
   ]
   if (wrong.length === 0) return undefined
@@ -69,7 +70,8 @@ async function unplaced(
   movement: Movement,
   seen: Set<Receipt>,
 ): Promise<Discrepancy | undefined> {
-  const { txHash, from, value } = movement
+  const { txHash, from } = movement
+  const amount = unitsToDollars(network.token, movement.value)
   const nonce = await book.nonceOf(movement)
   const permit = nonce === undefined ? await book.permitOf(movement) : undefined
   const orphan = { kind: 'orphan-payment' as const, txHash }
@@ -78,7 +80,7 @@ async function unplaced(
       ...orphan,
       level: 'warn',
       challengeId: null,
-      message: `${from} sent ${dollars(value)} by a plain transfer that no receipt tells of`,
+      message: `${from} sent ${amount} by a plain transfer that no receipt tells of`,
       fix: 'Nothing to do if it is your own money; otherwise ask the sender, and send it back by hand.',
     }
   }
@@ -98,8 +100,8 @@ async function unplaced(
     challengeId,
     message:
       challengeId === null
-        ? `${from} paid ${dollars(value)} by an authorization that the ledger does not know`
-        : `${from} paid ${dollars(value)} for a challenge that has no receipt of it`,
+        ? `${from} paid ${amount} by an authorization that the ledger does not know`
+        : `${from} paid ${amount} for a challenge that has no receipt of it`,
     fix:
       challengeId === null
         ? 'Is another gateway paid by the same wallet, or was an old backup restored? Send it back by hand if nothing was delivered.'
@@ -107,10 +109,10 @@ async function unplaced(
   }
 }
 
-function notOnChain(receipt: Receipt, rpcName: string): Discrepancy {
+function notOnChain(receipt: Receipt, token: Token, rpcName: string): Discrepancy {
   const { state } = receipt.account
   return about(receipt, 'payment-not-on-chain', {
-    message: `the receipt of ${dollars(receipt.value)} names a transfer that the chain does not have (the challenge is ${state})`,
+    message: `the receipt of ${unitsToDollars(token, receipt.value)} names a transfer that the chain does not have (the challenge is ${state})`,
     fix:
       state === 'DELIVERED'
         ? `Revoke what was delivered if it matters, and see that ${rpcName} is a node of the right chain.`
@@ -118,13 +120,14 @@ function notOnChain(receipt: Receipt, rpcName: string): Discrepancy {
   })
 }
 
-function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
-  for (const { id, own, state, amount, receipts } of accounts) {
+function* unpaidDeliveries({ accounts }: LedgerIndex, token: Token): Generator<Discrepancy> {
+  for (const account of accounts) {
+    const { id, own, state, chargedUnits, receipts } = account
     // A metered call may have cost nothing.
     if (
       !own ||
       state !== 'DELIVERED' ||
-      amount === '0' ||
+      chargedUnits === '0' ||
       receipts.some(({ role, lost }) => role === 'pays' && !lost)
     )
       continue
@@ -134,7 +137,7 @@ function* unpaidDeliveries({ accounts }: LedgerIndex): Generator<Discrepancy> {
       level: 'error',
       challengeId: id,
       txHash: lost?.txHash ?? null,
-      message: `delivered for ${dollars(amount)}, but ${lost ? 'the chain took the payment back' : 'no payment is recorded'}`,
+      message: `delivered for ${askedWords(account, token)}, but ${lost ? 'the chain took the payment back' : 'no payment is recorded'}`,
       fix: 'Revoke what was delivered if it matters.',
     }
   }

@@ -1,11 +1,11 @@
-import { microToDollars } from '../protocol/amount.ts'
-import type { Network } from '../protocol/network.ts'
+import type { Network, Token } from '../protocol/network.ts'
+import { unitsToDollars } from '../rules/token-amount.ts'
 import { refundNonceOf } from '../schemes/exact/refund-nonce.ts'
+import { askedWords } from './asked.ts'
 import type { Discrepancy } from './discrepancy.ts'
 import { type Account, type LedgerIndex, placeKey, type Receipt, type Refund } from './ledger-index.ts'
 import type { Movement, TokenBook } from './token-book.ts'
 
-const dollars = (value: string): string => microToDollars(BigInt(value))
 const SETTLED: ReadonlySet<Refund['phase']> = new Set(['DONE', 'VOID'])
 
 export interface ComparedRefunds {
@@ -29,6 +29,7 @@ export async function compareRefunds(parts: {
   rpcName: string
 }): Promise<ComparedRefunds> {
   const { index, book, network, outgoing, fromBlock, nowMs, graceMs, rpcName } = parts
+  const { token } = network
   const found: Discrepancy[] = []
   const used = new Set<string>()
   const refunds = index.accounts.flatMap((account) => account.refunds)
@@ -46,7 +47,7 @@ export async function compareRefunds(parts: {
     const all = inRange ?? (refund.txHash === null ? undefined : await book.movementsIn(refund.txHash))
     const paid = all?.find(pays(refund))
     if (paid) used.add(placeKey(paid))
-    else unpaid.set(refund, notPaid(refund, all !== undefined, rpcName))
+    else unpaid.set(refund, notPaid(refund, all !== undefined, token, rpcName))
   }
 
   /** The receipts of this payer, by the nonce with which each is refunded. */
@@ -70,10 +71,10 @@ export async function compareRefunds(parts: {
     const refund = receipt.account.refunds.find(({ key }) => key === receipt.key)
     // A reorganisation may have moved it into another transaction than the recorded one.
     if (refund && unpaid.delete(refund)) found.push(elsewhere(refund, movement))
-    else if (refund?.phase === 'DONE') found.push(twice(refund, movement))
+    else if (refund?.phase === 'DONE') found.push(twice(refund, movement, token))
     else if (refund?.phase === 'BROADCAST' || refund?.phase === 'WAITING') onItsWay.add(refund.key)
     else {
-      found.push(unrecorded(receipt, movement))
+      found.push(unrecorded(receipt, movement, token))
       paidBack.add(receipt.key)
     }
   }
@@ -95,9 +96,9 @@ export async function compareRefunds(parts: {
       // This transfer pays a refund that is due; only the others can be surplus.
       if (mayPay) used.add(placeKey(mayPay))
       if (refund.phase !== 'FAILED' && (!isOld(account, refund) || onItsWay.has(refund.key))) waiting += 1
-      else found.push(owed(refund, mayPay))
+      else found.push(owed(refund, mayPay, token))
     }
-    const told = withoutRefund(account)
+    const told = withoutRefund(account, token)
     if (told && isOld(account)) found.push(told)
     else if (told) waiting += 1
   }
@@ -107,7 +108,7 @@ export async function compareRefunds(parts: {
     const before = doneTo.get(movement.to)?.find((refund) => {
       return !unpaid.has(refund) && pays(refund)(movement) && movement.blockNumber >= refund.fromHeight
     })
-    if (before) found.push(twice(before, movement))
+    if (before) found.push(twice(before, movement, token))
   }
   return { found, waiting }
 }
@@ -122,11 +123,12 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
   return groups
 }
 
-function notPaid(refund: Refund, exists: boolean, rpcName: string): Discrepancy {
-  const { value, recipient } = refund
-  const what = exists ? `pays no ${dollars(value)} to ${recipient}` : 'is not on the chain'
+function notPaid(refund: Refund, exists: boolean, token: Token, rpcName: string): Discrepancy {
+  const { recipient } = refund
+  const amount = unitsToDollars(token, refund.value)
+  const what = exists ? `pays no ${amount} to ${recipient}` : 'is not on the chain'
   return about(refund, 'refund-missing', {
-    message: `the ledger says that ${dollars(value)} went back, but the transaction ${what}`,
+    message: `the ledger says that ${amount} went back, but the transaction ${what}`,
     fix: `See that ${rpcName} is a node of the right chain; if it is, pay the buyer by hand.`,
   })
 }
@@ -138,7 +140,7 @@ function elsewhere(refund: Refund, { txHash }: Movement): Discrepancy {
   })
 }
 
-function owed(refund: Refund, mayPay: Movement | undefined): Discrepancy {
+function owed(refund: Refund, mayPay: Movement | undefined, token: Token): Discrepancy {
   const { account, value, recipient, phase, reason } = refund
   const why = reason === null ? '' : `: ${reason}`
   const state = phase === 'FAILED' ? `failed${why}` : `has not been paid for a long time${why}`
@@ -148,20 +150,14 @@ function owed(refund: Refund, mayPay: Movement | undefined): Discrepancy {
       ? `Fix the reason, then: paystile refunds retry ${account.id}`
       : 'See that the server runs and that REFUND_WALLET_PRIVATE_KEY is set; paystile doctor tells more.'
   return about(refund, 'refund-missing', {
-    message: `the refund of ${dollars(value)} to ${recipient} ${state}`,
+    message: `the refund of ${unitsToDollars(token, value)} to ${recipient} ${state}`,
     fix,
   })
 }
 
 /** Payments that were neither delivered nor marked to be refunded. */
-function withoutRefund({
-  id,
-  own: isOwn,
-  state,
-  amount,
-  receipts,
-  refunds,
-}: Account): Discrepancy | undefined {
+function withoutRefund(account: Account, token: Token): Discrepancy | undefined {
+  const { id, own: isOwn, state, receipts, refunds } = account
   if (!isOwn) return undefined
   const own = refunds.filter(({ movesState }) => movesState)
   const stuck = state === 'PAID' || state === 'REFUND_PENDING' || state === 'REFUND_FAILED'
@@ -172,26 +168,26 @@ function withoutRefund({
     level: 'error',
     challengeId: id,
     txHash: receipts[0]?.txHash ?? null,
-    message: `${dollars(amount)} was paid, the challenge is ${state}, and no refund is recorded`,
+    message: `${askedWords(account, token)} was paid, the challenge is ${state}, and no refund is recorded`,
     fix: 'A running server delivers or refunds it automatically; see that one runs, and look again.',
   }
 }
 
-function twice(refund: Refund, { txHash, value, to }: Movement): Discrepancy {
+function twice(refund: Refund, { txHash, value, to }: Movement, token: Token): Discrepancy {
   return about({ ...refund, txHash }, 'double-refund', {
-    message: `${to} got ${dollars(value)} back twice: in ${refund.txHash}, as recorded, and in ${txHash}`,
+    message: `${to} got ${unitsToDollars(token, value)} back twice: in ${refund.txHash}, as recorded, and in ${txHash}`,
     fix: 'Ask the buyer for it back, and look who sent the second one.',
   })
 }
 
-function unrecorded({ account }: Receipt, { txHash, value, to }: Movement): Discrepancy {
+function unrecorded({ account }: Receipt, { txHash, value, to }: Movement, token: Token): Discrepancy {
   const { state } = account
   return {
     kind: 'refund-unrecorded',
     level: 'error',
     challengeId: account.id,
     txHash,
-    message: `the chain has paid ${dollars(value)} back to ${to}, and the ledger says ${state}`,
+    message: `the chain has paid ${unitsToDollars(token, value)} back to ${to}, and the ledger says ${state}`,
     fix:
       state === 'REFUND_FAILED'
         ? `Let it be recorded: paystile refunds retry ${account.id}`

@@ -26,7 +26,10 @@ export interface Account {
    */
   own: boolean
   state: Dossier['challenge']['state']
+  /** In micro-dollars; of a metered call the most that it could cost. */
   amount: string
+  /** What a metered call cost, in units of the token. */
+  chargedUnits: string | undefined
   createdAt: number
   paidAt: number | null
   receipt: string | null
@@ -118,14 +121,13 @@ function add(
   { challenge, attempts, receipts, refunds, credits }: Entry,
   own: boolean,
 ): void {
-  const { key: id, state, createdAt, paidAt, receipt } = challenge
-  // What a metered call cost, not the most that it could.
-  const amount = challenge.charged ?? challenge.amount
+  const { key: id, state, amount, chargedUnits, createdAt, paidAt, receipt } = challenge
   const account: Account = {
     id,
     own,
     state,
     amount,
+    chargedUnits,
     createdAt,
     paidAt,
     receipt,

@@ -85,7 +85,7 @@ export async function reconcile(
   const unsettled = (list: readonly Movement[]) => list.filter((one) => !settled.has(one))
   const payments = await comparePayments({ ...shared, incoming: unsettled(received), toBlock })
   const refunds = await compareRefunds({ ...shared, outgoing: unsettled(sent), nowMs, graceMs })
-  const { found: credits, figures } = compareCredits(index)
+  const { found: credits, figures } = compareCredits(index, network.token)
   return {
     network: network.id,
     wallets: sending,
@@ -97,6 +97,11 @@ export async function reconcile(
     movements: { incoming: received.length, outgoing: sent.length },
     refundsWaiting: refunds.waiting,
     ...(figures.lots > 0 && { credits: figures }),
-    found: [...payments, ...returned.map(describeReturned), ...refunds.found, ...credits],
+    found: [
+      ...payments,
+      ...returned.map((one) => describeReturned(one, network.token)),
+      ...refunds.found,
+      ...credits,
+    ],
   }
 }

@@ -1,5 +1,5 @@
-import { microToDollars } from '../protocol/amount.ts'
-import type { Network } from '../protocol/network.ts'
+import type { Network, Token } from '../protocol/network.ts'
+import { unitsToDollars } from '../rules/token-amount.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
 import { refundNonceOf } from '../schemes/exact/refund-nonce.ts'
 import type { Discrepancy } from './discrepancy.ts'
@@ -42,14 +42,14 @@ export async function findReturned(parts: {
   return returned
 }
 
-export function describeReturned({ payment, refund }: Returned): Discrepancy {
+export function describeReturned({ payment, refund }: Returned, token: Token): Discrepancy {
   const { from, value } = payment
   return {
     kind: 'refund-unrecorded',
     level: 'warn',
     challengeId: null,
     txHash: refund.txHash,
-    message: `${from} paid ${microToDollars(BigInt(value))} in ${payment.txHash}, which the ledger does not know, and got it back`,
+    message: `${from} paid ${unitsToDollars(token, value)} in ${payment.txHash}, which the ledger does not know, and got it back`,
     fix: 'Nothing is owed. Was an old backup restored? Note both transactions in your own books.',
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { microDollars, tokenUnits } from './token-amount.ts'
+import { microDollars, roundedMicroDollars, tokenUnits, unitsToDollars } from './token-amount.ts'
 
 const usdc = { decimals: 6 }
 const dai = { decimals: 18 }
@@ -34,4 +34,21 @@ test('a price becomes units and the same price again, however large it is', () =
       expect(microDollars({ decimals }, tokenUnits({ decimals }, micro))).toBe(micro)
     }),
   )
+})
+
+test.each([
+  [6, '1500000', '$1.50'],
+  [6, '1858', '$0.001858'],
+  [6, '0', '$0.00'],
+  [18, '1000000000000000000', '$1.00'],
+  [18, '1858000000000001', '$0.001858000000000001'],
+  [36, '1', `$0.${'0'.repeat(35)}1`],
+])('units of a token of %i decimals are told in dollars, exactly: %s', (decimals, units, dollars) => {
+  expect(unitsToDollars({ decimals }, units)).toBe(dollars)
+})
+
+test('rounded to micro-dollars, units are never worth more than they are', () => {
+  expect(roundedMicroDollars(usdc, '1858')).toBe(1858n)
+  expect(roundedMicroDollars(dai, '333333333333333333')).toBe(333333n)
+  expect(roundedMicroDollars(dai, '1')).toBe(0n)
 })

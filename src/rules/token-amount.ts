@@ -17,3 +17,15 @@ export function microDollars(token: Pick<Token, 'decimals'>, units: string): str
   const amount = BigInt(units)
   return amount % scale === 0n ? (amount / scale).toString() : undefined
 }
+
+/** Units of the token in micro-dollars, rounded down. */
+export function roundedMicroDollars(token: Pick<Token, 'decimals'>, units: string): bigint {
+  return BigInt(units) / scaleOf(token)
+}
+
+/** Units of the token in dollars, to the last unit: at least two decimals, and no zeros beyond them. */
+export function unitsToDollars({ decimals }: Pick<Token, 'decimals'>, units: string): string {
+  const digits = units.padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  return `$${digits.slice(0, -decimals)}.${fraction.padEnd(2, '0')}`
+}

@@ -39,6 +39,20 @@ export const PURCHASES: Record<string, Dossier> = {
     },
     ['paid', 'delivered'],
   ),
+  metered: dossier(
+    {
+      ...{ key: 'metered', kind: 'route', itemId: 'weather', state: 'DELIVERED', signedReceipt: jws('d') },
+      ...{ resource: { method: 'GET', path: '/weather/paris' }, charged: '1858', chargedUnits: '1858' },
+    },
+    ['paid', 'delivered'],
+  ),
+  free: dossier(
+    {
+      ...{ key: 'free', kind: 'route', itemId: 'weather', state: 'DELIVERED', txHash: null, receipt: null },
+      ...{ resource: { method: 'GET', path: '/weather/paris' }, charged: '0', chargedUnits: '0' },
+    },
+    ['paid', 'delivered'],
+  ),
   refunded: dossier(
     {
       ...{ key: 'refunded', itemId: 'basic', state: 'REFUNDED', signedRefund: jws('b') },

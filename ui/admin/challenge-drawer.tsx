@@ -82,6 +82,9 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
       />
       {credits && <CloseCredits credits={credits} onChanged={onChanged} />}
       <dl class="facts">
+        {challenge.maximumUsd && (
+          <Fact name="Charged">{`${formatUsd(challenge.usd)} of at most ${formatUsd(challenge.maximumUsd)}`}</Fact>
+        )}
         {credits && <Fact name="Credits">{creditWords(credits)}</Fact>}
         {credits?.expiresAt && <Fact name="Credits end">{formatExactTime(credits.expiresAt)}</Fact>}
         {challenge.resource && (

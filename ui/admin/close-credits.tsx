@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../shared/api.ts'
-import { formatCount, formatMicro } from '../shared/format.ts'
+import { formatCount, formatMicro, formatUsd } from '../shared/format.ts'
 import type { ClosedCredits, SaleCredits } from '../shared/wire.ts'
 
 /** Ends a purchase of credits, after the operator has seen what goes back and confirmed it. */
@@ -60,5 +60,5 @@ export function CloseCredits({
 
 function closedWords(status: string, refund: ClosedCredits['refund']): string {
   if (status === 'closing') return 'Closing: the refund follows when the calls under way have ended.'
-  return refund ? `Closed. ${formatMicro(refund.value)} goes back.` : 'Closed. Nothing was left to refund.'
+  return refund ? `Closed. ${formatUsd(refund.usd)} goes back.` : 'Closed. Nothing was left to refund.'
 }

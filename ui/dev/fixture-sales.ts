@@ -1,3 +1,4 @@
+import { microToDollars } from '../../src/protocol/amount.ts'
 import type { ChallengeDetail, ChallengeItem, ChallengeState, TimelineEntry } from '../shared/wire.ts'
 import { createRandom, randomHex } from './random.ts'
 
@@ -6,6 +7,7 @@ const ITEMS = [
   { kind: 'plan', itemId: 'monthly', micro: 12_000_000, weight: 1 },
   { kind: 'route', itemId: 'weather', micro: 10_000, weight: 9 },
   { kind: 'route', itemId: 'forecast', micro: 50_000, weight: 4 },
+  { kind: 'route', itemId: 'chat', micro: 1_858, maximumUsd: '$0.02', weight: 3 },
 ] as const
 export const FIXTURE_NETWORKS = [
   {
@@ -85,7 +87,8 @@ function makeSaleOn(random: () => number, atMs: number, fresh: boolean): Challen
     resourceId: 'default',
     state,
     micro: String(item.micro),
-    usd: `$${(item.micro / 1e6).toFixed(2)}`,
+    usd: microToDollars(BigInt(item.micro)),
+    ...(paid && 'maximumUsd' in item && { maximumUsd: item.maximumUsd }),
     network: FIXTURE_NETWORKS[0].network,
     payer: paid ? randomHex(random, 40) : null,
     txHash: paid ? randomHex(random, 64) : null,

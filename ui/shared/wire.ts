@@ -202,6 +202,8 @@ export interface ChallengeItem {
   state: ChallengeState
   micro: string
   usd: string
+  /** Of a metered call: the most that it could cost. */
+  maximumUsd?: string
   /** CAIP-2 id. */
   network: string
   payer: string | null
@@ -267,7 +269,7 @@ export interface SaleCredits {
 
 export interface ClosedCredits {
   status: 'closing' | 'closed'
-  refund: { value: string; phase: string; txHash: string | null } | null
+  refund: { usd: string; phase: string; txHash: string | null } | null
 }
 
 export interface ChallengeDetail {

@@ -1,7 +1,7 @@
 import type { ChainClient } from '../../chain/chain-client.ts'
 import type { Scheme } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
-import { UPTO_PROXY_ADDRESS } from '../../protocol/permit2.ts'
+import { PERMIT2_METHOD, UPTO_PROXY_ADDRESS } from '../../protocol/permit2.ts'
 import { createSignatureCheck } from '../exact/signatures.ts'
 import { createSettlementSearch } from './find-settlements.ts'
 import { isEncodable, type SignedPermit } from './permit.ts'
@@ -27,7 +27,7 @@ export function createUptoScheme(
   if (!facilitatorAddress) throw new Error('scheme upto needs a gas wallet')
   return {
     ...uptoRules(network),
-    offerExtra: { assetTransferMethod: 'permit2', facilitatorAddress },
+    offerExtra: { assetTransferMethod: PERMIT2_METHOD, facilitatorAddress },
     async verify(signed) {
       const { spender, facilitator } = signed
       if (spender !== UPTO_PROXY_ADDRESS) return misnamed('spender', spender, UPTO_PROXY_ADDRESS)

@@ -2,6 +2,7 @@ import type { Backstage } from '../../backstage.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { creditsOfSale } from './credits-pages.ts'
+import { sumMicro } from './export-sales.ts'
 import { showSale } from './sale.ts'
 
 /** One challenge and everything that happened to it; undefined: nothing is stored under this id. */
@@ -20,6 +21,7 @@ export async function challengePage({ inspect, networks, store }: Backstage, cha
     const url = of(network)?.explorerTxUrl
     return { network, explorerUrl: url && txHash ? url + txHash : null }
   }
+  const micro = (row: { rail: string; value: string }) => sumMicro([row], of).toString()
   const iso = (at: number) => new Date(at).toISOString()
   const credits = creditsOfSale(challenge.amount, creditRow, audit, Date.now())
   return {
@@ -41,13 +43,14 @@ export async function challengePage({ inspect, networks, store }: Backstage, cha
       details: details ?? null,
     })),
     attempts,
-    receipts: receipts.map(({ role, payer, value, txHash: hash, blockNumber, finalized, lost, rail }) => {
-      const receipt = { role, payer, micro: value, txHash: hash, blockNumber, finalized, lost }
+    receipts: receipts.map((row) => {
+      const { role, payer, txHash: hash, blockNumber, finalized, lost, rail } = row
+      const receipt = { role, payer, micro: micro(row), txHash: hash, blockNumber, finalized, lost }
       return { ...receipt, ...place(rail, hash) }
     }),
     refunds: refunds.map((row) => {
-      const { movesState, recipient, value, phase, attempts: tries, txHash: hash, reason, rail } = row
-      const refund = { recipient, micro: value, phase, attempts: tries, txHash: hash, reason }
+      const { movesState, recipient, phase, attempts: tries, txHash: hash, reason, rail } = row
+      const refund = { recipient, micro: micro(row), phase, attempts: tries, txHash: hash, reason }
       const ofCredits = !movesState && row.key === challenge.receipt
       return { surplus: !movesState && !ofCredits, credits: ofCredits, ...refund, ...place(rail, hash) }
     }),

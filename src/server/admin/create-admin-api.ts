@@ -1,4 +1,4 @@
-import type { Backstage, ClosedCredits } from '../../backstage.ts'
+import type { Backstage } from '../../backstage.ts'
 import { GatewayError, UnavailableError } from '../../errors.ts'
 import type { RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
@@ -18,6 +18,7 @@ import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
 import { showSale } from './sale.ts'
 import { RANGES } from './sale-figures.ts'
+import { type ShownClosed, showClosed } from './show-closed.ts'
 import { streamChanges } from './stream-changes.ts'
 import { webhookAction, webhookPage } from './webhook-pages.ts'
 
@@ -115,7 +116,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case 'retry-refund':
         return decided(gateway.retryRefund(id))
       case 'close-credits':
-        return decided(gateway.closeCredits(id))
+        return decided(gateway.closeCredits(id).then((closed) => showClosed(closed, backstage.networks)))
       case 'resolve-refund': {
         const body = await readJsonObject(request, BODY_LIMITS)
         if (body instanceof Response) return body
@@ -221,7 +222,7 @@ function placeOf([first, second]: Backstage['networks']): string {
 
 const bad = (error: string): Response => apiReply(400, { error })
 
-async function decided(status: Promise<ChallengeStatus | ClosedCredits>): Promise<Response> {
+async function decided(status: Promise<ChallengeStatus | ShownClosed>): Promise<Response> {
   try {
     return apiReply(200, await status)
   } catch (error) {

@@ -6,7 +6,7 @@ import { NETWORKS } from '../../protocol/networks.ts'
 import { printable, printableLine } from '../../protocol/printable.ts'
 import { lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
-import { microDollars } from '../../rules/token-amount.ts'
+import { roundedMicroDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
 import { logBetween } from './log-between.ts'
 
@@ -188,7 +188,7 @@ function idsOf(row: ChallengeRow, find: FindById) {
 export function sumMicro(rows: ReadonlyArray<{ rail: string; value: string }>, find: FindById): bigint {
   return rows.reduce((total, { rail, value }) => {
     const token = find(networkOfRail(rail))?.token
-    return total + BigInt((token && microDollars(token, value)) ?? value)
+    return total + (token ? roundedMicroDollars(token, value) : BigInt(value))
   }, 0n)
 }
 

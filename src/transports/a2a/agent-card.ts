@@ -1,6 +1,7 @@
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
+import { schemesSold } from '../../protocol/schemes-sold.ts'
 import { chosenTerms, paidIn } from '../name-networks.ts'
 
 export const X402_V02 = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
@@ -27,7 +28,7 @@ export function agentCard(
 ): object {
   const { baseUrl, networks, provider } = config
   const url = baseUrl + path
-  const description = `${paymentText(networks)}, authorized off-chain by EIP-3009; the buyer pays no gas.`
+  const description = `${paymentText(networks)}, authorized off-chain ${howAuthorized(discovery)}.`
   return {
     name: config.agentName,
     description: config.agentDescription,
@@ -56,6 +57,13 @@ export function agentCard(
   }
 }
 
+function howAuthorized(discovery: DiscoveryCatalog): string {
+  const schemes = schemesSold(discovery)
+  const metered = 'by Permit2, which a wallet approves once'
+  if (!schemes.includes('exact')) return metered
+  return `by EIP-3009; the buyer pays no gas${schemes.includes('upto') ? `. Metered calls are authorized ${metered}` : ''}`
+}
+
 /** Whoever reads the card must see whether it is test money. */
 function paymentText(networks: readonly Network[]): string {
   const { name, id, token, testnet } = networks[0]!
@@ -74,7 +82,14 @@ function discoverPlans(baseUrl: string) {
   }
 }
 
-function requestAccess({ baseUrl, networks }: CardConfig, { plans, routes }: DiscoveryCatalog) {
+const SIGNED = {
+  exact: 'the EIP-3009 authorization',
+  upto: 'for a metered call the Permit2 authorization of its maximum',
+} as const
+
+function requestAccess({ baseUrl, networks }: CardConfig, discovery: DiscoveryCatalog) {
+  const { plans, routes } = discovery
+  const signed = schemesSold(discovery).map((scheme) => SIGNED[scheme])
   const what = [
     ...(plans.length > 0 ? ['a plan (planId) and get an access token'] : []),
     ...(routes.length > 0 ? ['a single call (routeId and resource) and get its answer'] : []),
@@ -93,7 +108,7 @@ function requestAccess({ baseUrl, networks }: CardConfig, { plans, routes }: Dis
     workflow: [
       `GET ${baseUrl}/discover and choose.`,
       `POST ${baseUrl}/x402/access with your choice and a requestId of your own: the answer is 402 with the payment requirements.`,
-      `Sign the EIP-3009 authorization that ${chosenTerms(networks)} asks for, off-chain.`,
+      `Sign ${signed.join(', or ')} that ${chosenTerms(networks)} asks for, off-chain.`,
       `Send the same request again with header payment-signature and receive ${results}.`,
     ],
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testOffer } from '../../../test/engine/test-payment.ts'
 import { MAINNET, offeredOn, SELLER, testRail } from '../../../test/engine/test-rail.ts'
 import { findNetwork } from '../../protocol/networks.ts'
-import { priceText, x402Challenge } from './challenge-terms.ts'
+import { howToPay, priceText, x402Challenge } from './challenge-terms.ts'
 
 const polygon = findNetwork('polygon')!
 const first = offeredOn(testRail({ network: MAINNET }), '1500000', SELLER)
@@ -30,4 +30,11 @@ test('with several every way to pay is named, and the fields of one name the pre
       },
     ],
   })
+})
+
+test('of a metered call the maximum is told, and that it is signed by Permit2', () => {
+  const offer = testOffer({ rails: [{ ...first, scheme: 'upto' }] })
+  expect(priceText(offer)).toBe('at most $1.50 in USDC on eip155:8453 for One hour')
+  expect(howToPay(offer)).toMatch(/^Sign accepts\[0\] of x402\.payment\.required \(its maximum, by Permit2\)/)
+  expect(howToPay(testOffer({ rails: [first] }))).toContain('(EIP-3009)')
 })

@@ -1,9 +1,8 @@
 import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Engine, Offer, OfferedRail } from '../../engine/outcome.ts'
-import { microToDollars } from '../../protocol/amount.ts'
-import type { Token } from '../../protocol/network.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
-import { microDollars } from '../../rules/token-amount.ts'
+import { unitsToDollars } from '../../rules/token-amount.ts'
 import { paidIn } from '../name-networks.ts'
 
 /** What is the same in all terms of this gateway. */
@@ -50,7 +49,7 @@ export function x402Challenge(offer: Offer): X402Challenge {
     ...(kind === 'plan' ? { planId: itemId } : { routeId: itemId }),
     resourceId,
     ...preferred,
-    unitAmount: dollarsOf(network.token, amount),
+    unitAmount: unitsToDollars(network.token, amount),
     ...(parsed && { expiresAt: new Date(parsed.expiresAt).toISOString() }),
     description,
     ...(rails.length > 1 && { networks: rails.map(paidOn) }),
@@ -65,8 +64,11 @@ function paidOn({ network, amount, payTo }: OfferedRail): PaidOn {
 export function priceText({ rails, description }: Offer): string {
   const { network, amount } = rails[0]!
   const networks = rails.map((rail) => rail.network)
-  return `${dollarsOf(network.token, amount)} in ${paidIn(networks, ({ id }) => id)} for ${description}`
+  const most = rails.some(isMetered) ? 'at most ' : ''
+  return `${most}${unitsToDollars(network.token, amount)} in ${paidIn(networks, ({ id }) => id)} for ${description}`
 }
 
-const dollarsOf = (token: Token, units: string): string =>
-  microToDollars(BigInt(microDollars(token, units) ?? '0'))
+export function howToPay({ rails }: Offer): string {
+  const signed = rails.some(isMetered) ? 'its maximum, by Permit2' : 'EIP-3009'
+  return `Sign accepts[0] of x402.payment.required (${signed}) and send it as x402.payment.payload with x402.payment.status payment-submitted.`
+}

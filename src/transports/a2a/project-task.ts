@@ -7,14 +7,12 @@ import type { SettleResponse } from '../../protocol/payment.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
-import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
+import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
 import type { TaskView } from './task-view.ts'
 import { settlementError } from './x402-error.ts'
 
 const FETCH =
   'Send the payload that paid it once more, unchanged, and the answer carries what was bought; nothing is charged.'
-export const HOW_TO_PAY =
-  'Sign accepts[0] of x402.payment.required (EIP-3009) and send it as x402.payment.payload with x402.payment.status payment-submitted.'
 
 /**
  * The task that a stored challenge is. Whoever knows the id may read it, and the id proves nothing: so it never holds
@@ -111,14 +109,14 @@ function unpaid(dossier: Dossier, sale: Sale) {
   const terms = { state: 'input-required' as const, required, data: x402Challenge(offer) }
   const last = failures(dossier).at(-1)
   if (!last) {
-    const text = `Not paid yet: ${priceText(offer)}. ${HOW_TO_PAY} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
+    const text = `Not paid yet: ${priceText(offer)}. ${howToPay(offer)} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
     return { ...terms, payment: 'payment-required' as const, text }
   }
   return {
     ...terms,
     payment: 'payment-failed' as const,
     error: last.code === 'PAYMENT_FAILED' ? settlementError(last.said) : ERROR_CODES[last.code].a2a.code,
-    text: `${last.said} ${HOW_TO_PAY}`,
+    text: `${last.said} ${howToPay(offer)}`,
   }
 }
 

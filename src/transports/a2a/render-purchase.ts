@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { Dossier, Intent, Outcome } from '../../engine/outcome.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
-import { priceText, type Sale, x402Challenge } from './challenge-terms.ts'
-import { HOW_TO_PAY, projectTask, receiptsOf } from './project-task.ts'
+import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
+import { projectTask, receiptsOf } from './project-task.ts'
 import type { TaskView } from './task-view.ts'
 import { x402Error } from './x402-error.ts'
 
@@ -54,7 +54,7 @@ export function renderPurchase(
       if (dossier && dossier.challenge.state !== 'PENDING') {
         return { ...projectTask(dossier, sale), text: required.error, required }
       }
-      const text = `Pay ${priceText(offer)}. ${HOW_TO_PAY}`
+      const text = `Pay ${priceText(offer)}. ${howToPay(offer)}`
       const data = x402Challenge(offer)
       return { ...shared, state: 'input-required', payment: 'payment-required', text, data, required }
     }

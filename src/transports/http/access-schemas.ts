@@ -6,6 +6,7 @@ import {
   type ResourceResponse,
 } from '../../protocol/access.ts'
 import { IdString, type RefundTerms } from '../../protocol/catalog.ts'
+import { meteredRefunds } from '../../protocol/schemes-sold.ts'
 
 /** `extensions.svc` of a 402: how to ask, and what the payment buys. */
 export interface SvcExtension {
@@ -63,10 +64,22 @@ const shared = { requestId: true, challengeId: true, clientAgentId: true } as co
 /** What a seller's own handler answers is not ours to describe, only that nothing is put around it. */
 const OWN_ANSWER = { description: "The seller's own answer as it is, in no ResourceResponse." }
 
-/** Builds the extensions of every 402, once. */
+const HOW_TO_SIGN = {
+  exact: {
+    sign: 'Sign the EIP-3009 authorization that accepts[0] asks for',
+    payload: '{signature, authorization}',
+  },
+  upto: {
+    sign: 'Sign the Permit2 authorization that accepts[0] asks for (scheme upto: amount is the most that the call may cost)',
+    payload: '{signature, permit2Authorization}',
+  },
+} as const
+
+/** Builds the extensions of every 402 by one scheme, once. */
 export function accessSchemas(
   baseUrl: string,
   refunds?: RefundTerms,
+  scheme: keyof typeof HOW_TO_SIGN = 'exact',
 ): Record<'plan' | 'route' | 'raw' | 'embedded', SvcExtension> {
   const planInput = AccessRequestSchema.pick({ planId: true, ...shared })
     .extend({ resourceId: IdString.default(DEFAULT_RESOURCE_ID) })
@@ -75,11 +88,14 @@ export function accessSchemas(
     routeId: true,
     resource: true,
   })
+  const { sign, payload } = HOW_TO_SIGN[scheme]
   const how = (where: string) =>
-    `Sign the EIP-3009 authorization that accepts[0] asks for and send ${where} again with header payment-signature: base64 of {x402Version, payload {signature, authorization}, accepted}.`
+    `${sign} and send ${where} again with header payment-signature: base64 of {x402Version, payload ${payload}, accepted}.`
   const post = `POST ${baseUrl}/x402/access`
   const catalog = `GET ${baseUrl}/discover`
-  const promised = refunds && { refunds }
+  const promised = refunds && { refunds: scheme === 'upto' ? meteredRefunds(refunds) : refunds }
+  const { refund, ...response } = RESPONSE_PROPERTIES
+  const answer = outputSchema(scheme === 'upto' ? response : { ...response, refund }, ['refund', 'statusUrl'])
   return {
     plan: {
       inputSchema: inputSchema(planInput),
@@ -89,14 +105,14 @@ export function accessSchemas(
     },
     route: {
       inputSchema: inputSchema(routeInput),
-      outputSchema: outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
+      outputSchema: answer,
       description: `${how(`the same request (the call itself, or ${post})`)} The answer is a ResourceResponse. Prices and routes: ${catalog}.`,
       ...promised,
     },
     raw: {
       inputSchema: inputSchema(routeInput),
       outputSchema: {
-        ...outputSchema(RESPONSE_PROPERTIES, ['refund', 'statusUrl']),
+        ...answer,
         description: `Of ${post}. The call itself is answered as its backend does.`,
       },
       description: `${how(`the same request (the call itself, or ${post})`)} The answer to the call itself is the backend's own, status and headers included; that of ${post} is a ResourceResponse. Prices and routes: ${catalog}.`,

@@ -1,6 +1,7 @@
 import type { Offer } from '../../engine/outcome.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import { PAYMENT_IDENTIFIER } from '../../protocol/payment.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { accessSchemas } from './access-schemas.ts'
 import { type BazaarExtension, bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
 import { creditsOfPlan, creditsOfRoute } from './credit-extension.ts'
@@ -49,7 +50,8 @@ export function challengeExtensions(
   },
 ): ChallengeExtensions {
   const schemas = accessSchemas(baseUrl, discovery.refunds)
-  const ofRoutes = embedded ? schemas.embedded : schemas.route
+  const meteredSchemas = accessSchemas(baseUrl, discovery.refunds, 'upto')
+  const kindOfRoutes = embedded ? 'embedded' : 'route'
   const place = { basePath: embedded ? '' : basePathOf(baseUrl), wrapped: !embedded }
   const plans = new Map(
     discovery.plans.map((plan) => [
@@ -61,12 +63,13 @@ export function challengeExtensions(
     discovery.routes.map((route) => {
       const isRaw = route.raw === true && !embedded
       const bazaar = bazaarOfRoute(route, isRaw ? { ...place, wrapped: false } : place)
-      const svc = { ...(isRaw ? schemas.raw : ofRoutes), ...creditsOfRoute(baseUrl, discovery, route) }
+      const { [isRaw ? 'raw' : kindOfRoutes]: described } = isMetered(route) ? meteredSchemas : schemas
+      const svc = { ...described, ...creditsOfRoute(baseUrl, discovery, route) }
       return [route.routeId, written(svc, bazaar)]
     }),
   )
   // Of what is sold no longer, while its open challenges are honoured.
-  const [anyPlan, anyRoute] = [written(schemas.plan), written(ofRoutes)]
+  const [anyPlan, anyRoute] = [written(schemas.plan), written(schemas[kindOfRoutes])]
   const of = ({ kind, itemId }: Pick<Offer, 'kind' | 'itemId'>) =>
     kind === 'plan' ? (plans.get(itemId) ?? anyPlan) : (routes.get(itemId) ?? anyRoute)
   return {

@@ -66,6 +66,29 @@ describe('the page of a purchase', () => {
     expect(text).not.toContain('Payer')
   })
 
+  test('of a metered call says what was charged, and of how much', async () => {
+    const text = await (await visit('/receipts/metered')).text()
+    expect(text).toContain('<p class="price">$0.001858</p>')
+    expect(text).toContain('<dt>Charged</dt><dd>$0.001858 of at most $1.25</dd>')
+    expect(text).toContain('Paid and delivered.')
+    expect(await (await visit('/receipts/paid')).text()).not.toContain('Charged')
+  })
+
+  test('of a metered call that cost nothing shows it whole, and says that nothing was charged', async () => {
+    const text = await (await visit('/receipts/free')).text()
+    expect(text).toContain('<h1>One city</h1>')
+    expect(text).toContain('<dt>Charged</dt><dd>$0.00 of at most $1.25</dd>')
+    expect(text).toContain('Delivered. The call cost nothing, so nothing was charged.')
+    expect(text).not.toMatch(/<dt>Paid|Paid and delivered|<dt>Payment/)
+    const body = (await (await visit('/receipts/free', 'application/json')).json()) as object
+    expect(body).toMatchObject({
+      ...{ state: 'DELIVERED', price: '$0.00', maximum: '$1.25', item: { id: 'weather' } },
+      deliveredAt: expect.any(String),
+    })
+    expect(body).not.toHaveProperty('transaction')
+    expect(body).not.toHaveProperty('paidAt')
+  })
+
   test('of an unknown id is a 404 that says what to do', async () => {
     const answer = await visit('/receipts/unknown')
     expect(answer.status).toBe(404)

@@ -11,7 +11,10 @@ export interface ShownTransaction {
   explorerUrl?: string
 }
 
-/** A purchase as `GET /receipts/:id` shows it. Everything but the first fields is absent where nothing was paid. */
+/**
+ * A purchase as `GET /receipts/:id` shows it. Everything but the first fields is absent where nothing was bought; a metered
+ * call that cost nothing has no payment.
+ */
 export interface ReceiptView {
   type: 'Purchase'
   challengeId: string
@@ -22,6 +25,8 @@ export interface ReceiptView {
   item?: { kind: 'plan' | 'route'; id: string; description: string; resourceId: string; call?: string }
   /** In dollars: `$1.00`. */
   price?: string
+  /** Of a metered call: the most that it could cost; `price` is what was charged. */
+  maximum?: string
   /** The symbol of the token. */
   token?: string
   network?: { id: string; name: string; testnet?: true }
@@ -54,7 +59,9 @@ export function viewOf(dossier: Dossier, { seller, networks, catalog }: ViewPart
   const { challenge, receipts } = dossier
   const expiresAt = iso(challenge.expiresAt)
   const unpaid = unpaidView({ challengeId: challenge.key, state: challenge.state, expiresAt }, seller)
-  if (challenge.txHash === null || challenge.payer === null || challenge.paidAt === null) return unpaid
+  const { txHash, payer, paidAt, charged } = challenge
+  const isPaid = txHash !== null && paidAt !== null
+  if (payer === null || (!isPaid && charged !== '0')) return unpaid
   const { kind, itemId, resourceId, resource, network: networkId } = challenge
   const network = [...networks, ...NETWORKS].find(({ id }) => id === networkId)
   const shown = (hash: string): ShownTransaction => ({
@@ -74,19 +81,17 @@ export function viewOf(dossier: Dossier, { seller, networks, catalog }: ViewPart
       resourceId,
       ...(resource && { call: `${resource.method} ${resource.path}` }),
     },
-    price: microToDollars(BigInt(challenge.charged ?? challenge.amount)),
-    ...(challenge.charged !== undefined && { maximum: microToDollars(BigInt(challenge.amount)) }),
+    price: microToDollars(BigInt(charged ?? challenge.amount)),
+    ...(charged !== undefined && { maximum: microToDollars(BigInt(challenge.amount)) }),
     ...(network && { token: network.token.symbol }),
     network: {
       ...{ id: networkId, name: network?.name ?? networkId },
       ...(network?.testnet && { testnet: true as const }),
     },
-    payer: challenge.payer,
-    payTo: challenge.payTo,
-    paidAt: iso(challenge.paidAt),
+    payer,
+    ...(isPaid && { payTo: challenge.payTo, paidAt: iso(paidAt), transaction: shown(txHash) }),
     ...(deliveredAt !== undefined && { deliveredAt: iso(deliveredAt) }),
     ...(refundedAt !== undefined && { refundedAt: iso(refundedAt) }),
-    transaction: shown(challenge.txHash),
     ...(receipts.some(({ key, lost }) => key === challenge.receipt && lost) && {
       paymentLost: true as const,
     }),

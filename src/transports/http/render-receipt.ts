@@ -67,14 +67,14 @@ const STATES: Record<ChallengeState, [Tone, string]> = {
     'Paid, but not delivered. The refund could not be sent; the seller has been asked to send it.',
   ],
 }
+/** A metered call may cost nothing. */
+const DELIVERED_FREE: [Tone, string] = ['good', 'Delivered. The call cost nothing, so nothing was charged.']
 /** Of a newer version. */
 const UNKNOWN_STATE: [Tone, string] = ['soft', 'In progress.']
 
 export function receiptHtml(view: ReceiptView, baseUrl: string, seller: ReceiptSeller): string {
-  const [tone, said] = view.paymentLost
-    ? (['bad', 'The chain dropped this payment after it was confirmed: no money has moved.'] as const)
-    : (STATES[view.state] ?? UNKNOWN_STATE)
-  const { item, price } = view
+  const [tone, said] = stateWords(view)
+  const { item, price, maximum } = view
   const head = `${sellerLine(seller)}
 <h1>${item ? escapeHtml(item.description) : 'Purchase'}</h1>
 ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
@@ -83,6 +83,7 @@ ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
     row('Bought', item && `${item.kind === 'plan' ? 'Plan' : 'Call'} ${item.id}`),
     row('Call', item?.call, 'mono'),
     row('For', item?.kind === 'plan' && item.resourceId !== 'default' ? item.resourceId : undefined),
+    row('Charged', maximum !== undefined && `${price} of at most ${maximum}`),
     row('Paid in', paidIn(view)),
     row('Paid at', time(view.paidAt)),
     row('Delivered at', time(view.deliveredAt)),
@@ -99,8 +100,15 @@ ${price === undefined ? '' : `<p class="price">${escapeHtml(price)}</p>`}
   )
 }
 
-function paidIn({ token, network }: ReceiptView): string | undefined {
-  if (token === undefined || network === undefined) return undefined
+function stateWords({ paymentLost, state, item, transaction }: ReceiptView): [Tone, string] {
+  if (paymentLost)
+    return ['bad', 'The chain dropped this payment after it was confirmed: no money has moved.']
+  if (state === 'DELIVERED' && item && !transaction) return DELIVERED_FREE
+  return STATES[state] ?? UNKNOWN_STATE
+}
+
+function paidIn({ token, network, transaction }: ReceiptView): string | undefined {
+  if (token === undefined || network === undefined || !transaction) return undefined
   return `${token} on ${network.name} (${network.testnet ? 'test money, ' : ''}${network.id})`
 }
 

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { testOffer } from '../../../test/engine/test-payment.ts'
+import { offeredOn, SELLER, testRail } from '../../../test/engine/test-rail.ts'
 import { sampleDialects } from '../../../test/transports/sample-x402.ts'
 import type { Outcome } from '../../engine/outcome.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
@@ -24,4 +26,16 @@ test('the result of a tool that was delivered has the signed receipt, whichever 
 test('a purchase of an earlier version has none', () => {
   const outcome = { ...granted, settled } as unknown as Outcome
   expect(render(outcome, false)._meta?.['x402/payment-response']).not.toHaveProperty('extensions')
+})
+
+test('terms of a metered call say what to sign for them, and have nothing for MPP', () => {
+  const fixed = testOffer({ rails: [offeredOn(testRail(), '20000', SELLER)] })
+  const metered = testOffer({ rails: [{ ...fixed.rails[0]!, scheme: 'upto' }] })
+  const [exact, upto] = [fixed, metered].map((offer) => render({ kind: 'challenge', offer }, false))
+  const textOf = (result: typeof exact) => JSON.stringify(result!.content)
+  expect(textOf(exact)).toMatch(/Sign an EIP-3009.*Clients of MPP/)
+  expect(exact!._meta).toHaveProperty(['org.paymentauth/payment-required'])
+  expect(textOf(upto)).toMatch(/Permit2.*permit2Authorization/)
+  expect(textOf(upto)).not.toMatch(/EIP-3009|MPP/)
+  expect(upto!._meta).not.toHaveProperty(['org.paymentauth/payment-required'])
 })

@@ -5,6 +5,8 @@ import type { Offer, Outcome, SettledPayment } from '../../engine/outcome.ts'
 import type { GatewayError } from '../../errors.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
+import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from '../../protocol/permit2.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import type { Dialects, OutcomeRenderer } from '../http/render-outcome.ts'
 import type { Reply } from '../http/reply.ts'
 
@@ -40,6 +42,7 @@ export function createResultRenderer(
       ...(receipt && { [RECEIPT_KEY]: receipt }),
     }
     const paymentInstructions = instructions(offer, resource, x402PaymentUrl)
+    const challenges = mpp.challenges(offer)
     const text = { ...structured, ...(reason && whyOf(reason)), x402PaymentUrl, paymentInstructions }
     return {
       isError: true,
@@ -47,11 +50,14 @@ export function createResultRenderer(
       ...textResult(JSON.stringify(text)),
       _meta: {
         [TERMS_KEY]: structured,
-        [MPP_TERMS_KEY]: {
-          httpStatus: PAYMENT_REQUIRED_PROBLEM.status,
-          challenges: mpp.challenges(offer),
-          problem: reason ? problemOf(reason.toBody()) : PAYMENT_REQUIRED_PROBLEM,
-        },
+        // A metered call has no challenge of MPP.
+        ...(challenges.length > 0 && {
+          [MPP_TERMS_KEY]: {
+            httpStatus: PAYMENT_REQUIRED_PROBLEM.status,
+            challenges,
+            problem: reason ? problemOf(reason.toBody()) : PAYMENT_REQUIRED_PROBLEM,
+          },
+        }),
         ...(receipt && { [RECEIPT_KEY]: receipt }),
       },
     }
@@ -112,13 +118,35 @@ function instructions(
     rails.length > 1
       ? ['one element of accepts, on a network where you hold its asset', 'that element']
       : ['accepts[0]', 'accepts[0]']
+  const { sign, payload, ending } = rails.some(isMetered) ? METERED : FIXED
   return (
-    `Sign an EIP-3009 TransferWithAuthorization for ${chosen} (EIP-712 domain: name and version of extra, chainId of ` +
-    'network, verifyingContract asset; to payTo, value amount, validAfter 0, validBefore in 300 seconds, nonce 32 random ' +
-    'bytes). Then call this tool again with the same arguments and params._meta["x402/payment"] = {x402Version: 2, ' +
-    `payload: {signature, authorization}, accepted: ${same} unchanged}. Or, over plain HTTP, ` +
+    `Sign ${sign(chosen)} Then call this tool again with the same arguments and params._meta["x402/payment"] = ` +
+    `{x402Version: 2, payload: ${payload}, accepted: ${same} unchanged}. Or, over plain HTTP, ` +
     `${elsewhere} with header payment-signature: base64 of the same JSON. Send the same payload again if the answer is ` +
-    'lost or SETTLEMENT_PENDING: it is charged once. Clients of MPP instead answer one challenge of ' +
-    '_meta["org.paymentauth/payment-required"] with a credential in params._meta["org.paymentauth/credential"].'
+    `lost or SETTLEMENT_PENDING: it is charged once.${ending}`
   )
+}
+
+/** What is signed for a price that the terms name. */
+const FIXED = {
+  sign: (chosen: string) =>
+    `an EIP-3009 TransferWithAuthorization for ${chosen} (EIP-712 domain: name and version of extra, chainId of ` +
+    'network, verifyingContract asset; to payTo, value amount, validAfter 0, validBefore in 300 seconds, nonce 32 ' +
+    'random bytes).',
+  payload: '{signature, authorization}',
+  ending:
+    ' Clients of MPP instead answer one challenge of _meta["org.paymentauth/payment-required"] with a credential in ' +
+    'params._meta["org.paymentauth/credential"].',
+}
+
+/** What is signed for a metered call, whose terms name the most that it may cost. */
+const METERED = {
+  sign: (chosen: string) =>
+    `a Permit2 PermitWitnessTransferFrom for ${chosen}, whose amount is the most that this call may cost (EIP-712 ` +
+    `domain: name Permit2, chainId of network, verifyingContract ${PERMIT2_ADDRESS}; permitted {token: asset, amount}, ` +
+    `spender ${UPTO_PROXY_ADDRESS}, nonce 32 random bytes as a decimal number, deadline in maxTimeoutSeconds, witness ` +
+    '{to: payTo, facilitator: extra.facilitatorAddress, validAfter: 0}). Your wallet must have approved Permit2 to ' +
+    'move the asset.',
+  payload: '{signature, permit2Authorization}',
+  ending: ' Nothing is charged for a call that fails.',
 }

@@ -1,6 +1,7 @@
+import { schemesSold } from '../../protocol/schemes-sold.ts'
 import { paidIn } from '../name-networks.ts'
 import { creditLines, granted, prepaid } from './credit-words.ts'
-import { MPP_TOO, refundsOf } from './guidance.ts'
+import { meteredToo, mppToo, refundsOf } from './guidance.ts'
 import { code, link, plain } from './markdown.ts'
 import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
 
@@ -13,7 +14,9 @@ export function llmsTxt(offer: Offer): string {
   const at = (path: string) => `${baseUrl}${path}`
   const note = (text: string | undefined) => (text ? `. ${plain(text)}` : '')
   const base = routeBase(offer)
-  const refunds = refundsOf(offer)
+  const signed = schemesSold(discovery).includes('exact')
+    ? 'sign an EIP-3009 authorization off-chain (no gas)'
+    : 'sign the maximum off-chain'
   const sections: Array<[string, string[]]> = [
     [
       'Start here',
@@ -68,10 +71,10 @@ export function llmsTxt(offer: Offer): string {
   const summary = [
     `> ${plain(description)}`,
     '',
-    `Paid in ${paidIn(networks)} by x402 version 2: ask, get a 402 with the terms, sign an EIP-3009 authorization off-chain (no gas), send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
-    '',
-    plain(MPP_TOO),
-    ...(refunds === undefined ? [] : ['', plain(refunds)]),
+    `Paid in ${paidIn(networks)} by x402 version 2: ask, get a 402 with the terms, ${signed}, send the same request again with it in the ${code('payment-signature')} header. Always send a ${code('requestId')}; on 503 send the same payment again and never sign a new one.`,
+    ...[mppToo(offer), meteredToo(offer), refundsOf(offer)].flatMap((part) =>
+      part === undefined ? [] : ['', plain(part)],
+    ),
   ]
   return [
     `# ${plain(agentName)}`,

@@ -57,3 +57,8 @@ export function paidRoute(route: Route): PaidRoute | undefined {
 export function routeBase({ baseUrl, servesRoutes }: Offer): string {
   return servesRoutes ? baseUrl : new URL(baseUrl).origin
 }
+
+/** `/weather/:city` becomes `/weather/YOUR_CITY`. */
+export function exampleUrl(offer: Offer, { path }: PaidRoute): string {
+  return routeBase(offer) + path.replace(/\/:([^/]+)/g, (_, name: string) => `/YOUR_${name.toUpperCase()}`)
+}

@@ -1,7 +1,10 @@
 import { INTENT, METHOD } from '../../dialects/mpp/words.ts'
 import { dollarsToMicro, microToDollars } from '../../protocol/amount.ts'
 import type { Network } from '../../protocol/network.ts'
+import { UPTO_SCHEME } from '../../protocol/permit2.ts'
+import { schemesSold } from '../../protocol/schemes-sold.ts'
 import { chosenTerms, paidIn } from '../name-networks.ts'
+import type { Offer } from './offer.ts'
 
 export interface Operation {
   operationId: string
@@ -18,7 +21,7 @@ export const OPEN: Operation['security'] = []
 /** Directories know a bearer by this name only. */
 export const WITH_TOKEN: Operation['security'] = [{ apiKey: [] }]
 
-export const SECURITY_SCHEMES = {
+const SECURITY_SCHEMES = {
   apiKey: { type: 'http', scheme: 'bearer', description: 'the accessToken of an AccessGrant' },
   x402: {
     type: 'apiKey',
@@ -35,6 +38,12 @@ export const SECURITY_SCHEMES = {
   },
 } as const
 
+/** MPP has no metered calls. */
+export function securitySchemes({ discovery }: Offer): object {
+  const { mpp, ...usual } = SECURITY_SCHEMES
+  return schemesSold(discovery).includes('exact') ? { ...usual, mpp } : usual
+}
+
 export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 export function json(description: string, schema: object, headers?: object): object {
@@ -47,21 +56,27 @@ const FAILURES: Record<string, string> = {
   '404': 'not found',
   '409': 'the payment was used already',
   '410': 'expired, cancelled or refunded: ask for a new challenge',
+  '412':
+    'a metered call, and the wallet has not let Permit2 move its maximum: approve it, and send the payment again',
   '413': 'the body is too large',
   '429': 'too many requests: wait for Retry-After seconds',
   '500': 'send the same request again',
-  '502': 'paid, but delivery failed; a refund is due',
   '503':
     'the outcome is not known yet: send the same payment again after Retry-After seconds, never a new one',
 }
 
 /** `components.responses`: every failure has the one error body. */
-export function failureResponses(networks: readonly Network[]): Record<string, object> {
+export function failureResponses({ networks, discovery }: Offer): Record<string, object> {
+  const schemes = schemesSold(discovery)
+  const [isExact, isMetered] = [schemes.includes('exact'), schemes.includes('upto')]
+  const undelivered = [
+    ...(isExact ? ['paid, but delivery failed; a refund is due'] : []),
+    ...(isMetered ? ['a metered call failed; nothing was charged'] : []),
+  ]
   const several = networks.length > 1 ? `; it can be paid in ${paidIn(networks)}` : ''
-  const named = Object.entries(FAILURES).map(([status, text]) => [
-    `E${status}`,
-    json(text, schemaRef('Error')),
-  ])
+  const named = Object.entries({ ...FAILURES, '502': undelivered.join('; or ') })
+    .filter(([status]) => isMetered || status !== '412')
+    .map(([status, text]) => [`E${status}`, json(text, schemaRef('Error'))])
   return Object.fromEntries([
     ...named,
     [
@@ -74,10 +89,12 @@ export function failureResponses(networks: readonly Network[]): Record<string, o
             description: 'base64 of the PaymentRequired object',
             schema: { type: 'string' },
           },
-          'www-authenticate': {
-            description: 'the same terms for MPP: Payment challenges, method evm, intent charge',
-            schema: { type: 'string' },
-          },
+          ...(isExact && {
+            'www-authenticate': {
+              description: `the same terms for MPP: Payment challenges, method evm, intent charge${isMetered ? '; a metered call has none' : ''}`,
+              schema: { type: 'string' },
+            },
+          }),
         },
       ),
     ],
@@ -104,6 +121,23 @@ export const RECEIPT = {
   },
 }
 
+/** Of a metered call, which cannot be paid by MPP. */
+export const CHARGE = {
+  'payment-response': {
+    description:
+      'base64 JSON: success, transaction, network, payer, and amount: what was charged, in units of the token',
+    schema: { type: 'string' },
+  },
+}
+
+/** Of the answer to a metered call that failed. */
+export const UNCHARGED = {
+  'x-svc-code': {
+    description: 'CALL_FAILED: nothing was charged; the same payment again makes the call again',
+    schema: { type: 'string' },
+  },
+}
+
 /** Of an answer that is paid and no delivery. */
 export const REFUND = {
   'x-svc-refund': {
@@ -123,4 +157,11 @@ export function paymentInfo(prices: readonly string[], [preferred]: readonly Net
       : { mode: 'dynamic', currency: 'USD', min: usd(min), max: usd(max) }
   const mpp = { method: METHOD, intent: INTENT, currency: preferred!.token.address }
   return { 'x-payment-info': { price, protocols: [{ x402: {} }, { mpp }] } }
+}
+
+/** The same of a metered call: it costs what the call says, perhaps nothing, and MPP does not offer it. */
+export function meteredInfo(most: string): object {
+  const max = microToDollars(dollarsToMicro(most)).slice(1)
+  const price = { mode: 'dynamic', currency: 'USD', min: '0.00', max }
+  return { 'x-payment-info': { price, protocols: [{ x402: { scheme: UPTO_SCHEME } }] } }
 }

@@ -1,3 +1,4 @@
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { partOf, type RouteSchemas } from '../route-schemas.ts'
 import { prepaid, sellsCredits } from './credit-words.ts'
 import type { Offer, Route } from './offer.ts'
@@ -5,8 +6,10 @@ import { paidRoute, routeBase } from './offer.ts'
 import { answerContent, callBody, callParameters, wrappedSchema } from './openapi-calls.ts'
 import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
 import {
+  CHARGE,
   failures,
   json,
+  meteredInfo,
   OPEN,
   type Operation,
   type Paths,
@@ -14,6 +17,7 @@ import {
   paymentInfo,
   RECEIPT,
   REFUND,
+  UNCHARGED,
   WITH_TOKEN,
 } from './openapi-operations.ts'
 
@@ -71,20 +75,26 @@ function routeOperation(offer: Offer, route: Route): Operation {
     return { ...shared, summary: `${method} ${path}, free`, security: OPEN, responses }
   }
   const isPrepaid = route.credits !== undefined && sellsCredits(offer)
-  const headers = isPrepaid ? { ...RECEIPT, ...DEBIT } : RECEIPT
+  const metered = isMetered(route)
+  const headers = metered ? CHARGE : isPrepaid ? { ...RECEIPT, ...DEBIT } : RECEIPT
   const wrapped = json("the backend's answer, in an envelope", wrappedSchema(schemas), headers)
   return {
     ...shared,
-    summary: `${method} ${path} for ${paid.price} a call${isPrepaid ? prepaid(route.credits) : ''}`,
+    summary: `${method} ${path}${metered ? ',' : ' for'} ${paid.price} a call${isPrepaid ? prepaid(route.credits) : ''}`,
     security: isPrepaid ? PAID_OR_PREPAID : OPEN,
     ...(isPrepaid && { 'x-credits': route.credits }),
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }, ...parameters],
-    ...paymentInfo(route.maxAmount === undefined ? [paid.most] : [LEAST, paid.most], offer.networks),
+    ...(metered
+      ? meteredInfo(paid.most)
+      : paymentInfo(route.maxAmount === undefined ? [paid.most] : [LEAST, paid.most], offer.networks)),
     responses: {
       '200': offer.servesRoutes && !route.raw ? wrapped : { ...anything, headers },
       ...paidFailures(),
+      ...(metered && failures(412)),
       ...(isPrepaid && failures(401)),
-      ...(route.raw && { default: { ...anything, headers: { ...headers, ...REFUND } } }),
+      ...(route.raw && {
+        default: { ...anything, headers: { ...headers, ...(metered ? UNCHARGED : REFUND) } },
+      }),
     },
   }
 }

@@ -8,11 +8,11 @@ import {
   type SoldOnNetwork,
 } from '../../protocol/catalog.ts'
 import type { ErrorBody } from '../../protocol/error-codes.ts'
-import { PaymentPayloadSchema, type PaymentRequired } from '../../protocol/payment.ts'
 import { accessSchemas } from '../http/access-schemas.ts'
 import { computesPrices, sellsCredits } from './credit-words.ts'
 import { errorCodesOf } from './error-codes-of.ts'
 import type { Offer } from './offer.ts'
+import { paymentSchemas } from './openapi-payment.ts'
 
 type Properties<T> = Record<keyof T, object>
 
@@ -120,43 +120,6 @@ const CATALOG_OF_SEVERAL = {
   },
 }
 
-const REQUIRED: Properties<PaymentRequired & { extensions: object }> = {
-  x402Version: { const: 2 },
-  error: text,
-  resource: {
-    type: 'object',
-    properties: { url, method: text, description: text, mimeType: text },
-    required: ['url'],
-  },
-  accepts: {
-    type: 'array',
-    description: 'echo the chosen element unchanged as accepted',
-    items: {
-      type: 'object',
-      properties: {
-        scheme: { const: 'exact' },
-        network: { ...text, description: 'CAIP-2' },
-        asset: text,
-        amount: { ...text, description: 'micro-USDC' },
-        payTo: text,
-        maxTimeoutSeconds: { type: 'integer' },
-        extra: {
-          type: 'object',
-          description:
-            'EIP-712 name and version of the token, ids, a salt, and paymentFlow: upfront, because the payment is settled before it is answered',
-        },
-      },
-      required: ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds', 'extra'],
-    },
-  },
-  challengeId: text,
-  requestId: text,
-  extensions: {
-    type: 'object',
-    description: 'svc: schemas of request and answer, refunds; bazaar; payment-identifier',
-  },
-}
-
 /** `components.schemas`. */
 export function openApiSchemas(offer: Offer): Record<string, object> {
   const { baseUrl, networks } = offer
@@ -172,8 +135,7 @@ export function openApiSchemas(offer: Offer): Record<string, object> {
     AccessRequest: wire(AccessRequestSchema),
     AccessGrant: plan.outputSchema,
     ResourceResponse: route.outputSchema,
-    PaymentRequired: object(REQUIRED, ['x402Version', 'resource', 'accepts', 'challengeId', 'requestId']),
-    PaymentPayload: wire(PaymentPayloadSchema),
+    ...paymentSchemas(offer),
     ChallengeStatus: object(STATUS, ['challengeId', 'state', 'expiresAt']),
     Catalog: object(
       catalog,

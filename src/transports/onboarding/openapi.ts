@@ -1,3 +1,4 @@
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { granted } from './credit-words.ts'
 import { guidance } from './guidance.ts'
 import { iconPaths } from './icon.ts'
@@ -13,15 +14,15 @@ import {
   paidFailures,
   paymentInfo,
   RECEIPT,
-  SECURITY_SCHEMES,
   schemaRef,
+  securitySchemes,
 } from './openapi-operations.ts'
 import { resourcePath, routePaths } from './openapi-routes.ts'
 import { openApiSchemas } from './openapi-schemas.ts'
 
 /** `/openapi.json`: every endpoint and every route, with prices. */
 export function openApi(offer: Offer): object {
-  const { discovery, baseUrl, provider, contactEmail, agentVersion, networks } = offer
+  const { discovery, baseUrl, provider, contactEmail, agentVersion } = offer
   return {
     openapi: '3.1.0',
     info: {
@@ -46,7 +47,7 @@ export function openApi(offer: Offer): object {
     },
     components: {
       schemas: { ...openApiSchemas(offer), ...creditSchemas(offer) },
-      responses: failureResponses(networks),
+      responses: failureResponses(offer),
       parameters: {
         IdempotencyKey: {
           name: 'Idempotency-Key',
@@ -55,7 +56,7 @@ export function openApi(offer: Offer): object {
           schema: { type: 'string', maxLength: 128 },
         },
       },
-      securitySchemes: SECURITY_SCHEMES,
+      securitySchemes: securitySchemes(offer),
     },
   }
 }
@@ -168,6 +169,7 @@ function access(offer: Offer): Operation {
     responses: {
       '200': json('what was bought', results.length > 1 ? { oneOf: results } : results[0]!, RECEIPT),
       ...paidFailures(),
+      ...(routes.some(isMetered) && failures(412)),
     },
   }
 }

@@ -1,4 +1,5 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { type Offer, type PaidRoute, type Plan, payToOn, routeBase } from './offer.ts'
 
 // JSON is JavaScript: whatever a URL or path holds, it stays within its quotes.
@@ -168,9 +169,10 @@ export function officialCommand(what: Plan | PaidRoute): string {
 /** The same purchase by the official client, whole: `maxAmount` is the limit that it is given. */
 export function officialCode(offer: Offer, what: Plan | PaidRoute, maxAmount: string): string {
   const { url, values, init } = officialRequest(offer, what)
-  const registered = offer.networks.map(({ id }) => `  .register(${js(id)}, new ExactEvmScheme(account))`)
+  const scheme = 'path' in what && isMetered(what) ? 'UptoEvmScheme' : 'ExactEvmScheme'
+  const registered = offer.networks.map(({ id }) => `  .register(${js(id)}, new ${scheme}(account))`)
   return `import { randomUUID } from 'node:crypto'
-import { ExactEvmScheme } from '@x402/evm'
+import { ${scheme} } from '@x402/evm${scheme === 'UptoEvmScheme' ? '/upto/client' : ''}'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 

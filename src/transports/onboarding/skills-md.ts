@@ -1,13 +1,15 @@
 import { dollarsToMicro, MICRO_PER_DOLLAR } from '../../protocol/amount.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { Network } from '../../protocol/network.ts'
+import { isMetered, schemesSold } from '../../protocol/schemes-sold.ts'
 import { paidIn } from '../name-networks.ts'
 import { creditLines, sellsCredits } from './credit-words.ts'
 import { errorCodesOf } from './error-codes-of.ts'
-import { MPP_TOO, refundsOf } from './guidance.ts'
+import { meteredToo, mppToo, refundsOf } from './guidance.ts'
 import { code, fenced, link, oneLine, plain } from './markdown.ts'
 import { type Offer, paidRoutes, routeBase } from './offer.ts'
 import { officialCode, officialCommand, payCode, planCode, routeCode, routeCommand } from './skill-code.ts'
+import { meteredCalls } from './skill-metered.ts'
 
 const MAX_DESCRIPTION = 1024
 
@@ -17,15 +19,16 @@ export function skillsMd(offer: Offer): string {
   const { plans } = discovery
   const routes = paidRoutes(offer)
   const [plan] = plans
-  const [route] = routes
+  const route = routes.find((one) => !isMetered(one))
+  const hasExact = schemesSold(discovery).includes('exact')
   const title = plain(discovery.agentName)
   const credits = sellsCredits(offer)
   return `${[
     frontMatter(offer),
     `# Buy from ${title}`,
     plain(discovery.description),
-    `Prices are in ${paidIn(networks, ({ id, name }) => `${code(id)} (${plain(name)})`)}. You sign each payment off-chain (EIP-3009); the seller sends it and pays the gas. There is no account and no API key.`,
-    plain(MPP_TOO),
+    `Prices are in ${paidIn(networks, ({ id, name }) => `${code(id)} (${plain(name)})`)}. You sign each payment off-chain${hasExact ? ' (EIP-3009)' : ''}; the seller sends it and pays the gas. There is no account and no API key.`,
+    ...[mppToo(offer), meteredToo(offer)].map((part) => part !== undefined && plain(part)),
     plans.length > 0 &&
       table(
         '## Plans: one payment, then a bearer token',
@@ -50,12 +53,12 @@ export function skillsMd(offer: Offer): string {
         ]),
       ),
     '## Before you start',
-    `You need Node.js 20 or newer, a wallet that holds ${holdings(networks)}, its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}, and one package:`,
-    fenced('sh', 'npm install viem'),
-    networks.length > 1 &&
+    `You need Node.js 20 or newer, a wallet that holds ${holdings(networks, hasExact)}, and its private key in the environment variable ${code('BUYER_PRIVATE_KEY')}.`,
+    hasExact && ['The code below needs one package:', fenced('sh', 'npm install viem')],
+    hasExact &&
+      networks.length > 1 &&
       `The code below pays on the first network of the offer that is in its list ${code('expected')}: take those out where your wallet holds nothing.`,
-    `Save as ${code('pay.mjs')}:`,
-    fenced('js', payCode(offer)),
+    hasExact && [`Save as ${code('pay.mjs')}:`, fenced('js', payCode(offer))],
     plan && [
       '## Buy a plan',
       `This buys ${code(plan.planId)} for ${plan.unitAmount} and calls the resource with the token. Save as ${code('buy-plan.mjs')}:`,
@@ -72,6 +75,7 @@ export function skillsMd(offer: Offer): string {
       fenced('js', routeCode(offer, route)),
       fenced('sh', routeCommand(route)),
     ],
+    meteredCalls(offer),
     credits && [
       '## Spend credits',
       creditLines(offer)
@@ -89,10 +93,10 @@ export function skillsMd(offer: Offer): string {
 }
 
 /** What a buyer's wallet needs, on one of the networks. */
-function holdings(networks: readonly Network[]): string {
-  const held = networks.map(({ token, chainId, name }) => {
+function holdings(networks: readonly Network[], hasExact: boolean): string {
+  const held = networks.map(({ token, chainId, name, native }) => {
     const where = networks.length > 1 ? `${plain(name)}, chain ${chainId}` : `chain ${chainId}`
-    return `${plain(token.symbol)} (token ${code(token.address)} on ${where}; no ${networks.length > 1 ? 'gas' : 'ETH'} is needed)`
+    return `${plain(token.symbol)} (token ${code(token.address)} on ${where}; ${hasExact ? `no ${networks.length > 1 ? 'gas' : 'ETH'} is needed` : `and some ${plain(native.symbol)} for one approval`})`
   })
   return held.join(' or ')
 }
@@ -137,7 +141,7 @@ function rules(offer: Offer): string {
 function officialClients(offer: Offer): string {
   const { plans } = offer.discovery
   const routes = paidRoutes(offer)
-  const first = plans[0] ?? routes[0]
+  const first = plans[0] ?? routes.find((route) => !isMetered(route)) ?? routes[0]
   const prices = [...plans.map(({ unitAmount }) => unitAmount), ...routes.map(({ most }) => most)]
   const micro = (price: string) => dollarsToMicro(price)
   const highest = prices.reduce((one, other) => (micro(other) > micro(one) ? other : one), '$1.00')

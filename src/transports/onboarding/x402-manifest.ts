@@ -1,5 +1,7 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, UPFRONT, X402_VERSION } from '../../protocol/payment.ts'
+import { PERMIT2_METHOD, UPTO_SCHEME } from '../../protocol/permit2.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { tokenUnits } from '../../rules/token-amount.ts'
 import { bazaarOfPlan, bazaarOfRoute } from '../http/bazaar.ts'
 import { type Offer, paidRoutes, payToOn, routeBase } from './offer.ts'
@@ -16,15 +18,18 @@ export function x402Manifest(offer: Offer): object {
   const routes = paidRoutes(offer)
   const base = routeBase(offer)
   const place = { basePath: new URL(base).pathname.replace(/\/+$/, ''), wrapped: offer.servesRoutes }
-  const accepts = (unitAmount: string) =>
+  const accepts = (unitAmount: string, metered = false) =>
     networks.map(({ id, token }) => ({
-      scheme: SCHEME,
+      scheme: metered ? UPTO_SCHEME : SCHEME,
       network: id,
       asset: token.address,
       amount: tokenUnits(token, dollarsToMicro(unitAmount).toString()),
       payTo: payToOn(discovery, id),
       maxTimeoutSeconds: MAX_TIMEOUT_SECONDS,
-      extra: { ...token.domain, paymentFlow: UPFRONT },
+      extra: {
+        ...token.domain,
+        ...(metered ? { assetTransferMethod: PERMIT2_METHOD } : { paymentFlow: UPFRONT }),
+      },
     }))
   const resource = (url: string, text: string) => ({ url, description: text, mimeType: 'application/json' })
   return {
@@ -45,7 +50,7 @@ export function x402Manifest(offer: Offer): object {
       ...routes.map((route) => ({
         resource: resource(base + route.path, route.description ?? route.routeId),
         type: 'http',
-        accepts: accepts(route.most),
+        accepts: accepts(route.most, isMetered(route)),
         ...(route.maxAmount !== undefined && { maxAmount: route.maxAmount }),
         ...bazaarOfRoute(route, place).info,
       })),

@@ -4,6 +4,7 @@ import type { Network } from '../../protocol/network.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import type { PaymentRequired } from '../../protocol/payment.ts'
 import { UPTO_SCHEME } from '../../protocol/permit2.ts'
+import { unitsToDollars } from '../../rules/token-amount.ts'
 import { escapeHtml } from '../http/render-receipt.ts'
 import type { Reply } from '../http/reply.ts'
 import { createPageFrame, inlineJson, type Seller } from './page-frame.ts'
@@ -99,7 +100,7 @@ const WITHOUT_SCRIPT =
 function forPrograms({ accepts, resource }: PaymentRequired, networks: readonly PayNetwork[]): string {
   const [first] = accepts
   const decimals = networks.find(({ id }) => id === first?.network)?.decimals ?? 6
-  const most = first ? dollars(first.amount, decimals) : '$0.05'
+  const most = first ? unitsToDollars({ decimals }, first.amount) : '$0.05'
   const command = `npx paystile buy '${resource.url.replaceAll("'", '%27')}' --max-amount '${most}'`
   return `<div class="note wait"><p>What it costs is known afterwards: the call decides, up to this price. Such a call cannot be paid from a browser; a program pays it, for example</p>
 <pre>${escapeHtml(command)}</pre></div>`
@@ -112,15 +113,7 @@ function priceOf({ accepts }: PaymentRequired, networks: readonly PayNetwork[]):
   if (!first || !preferred) return ''
   const places = known.map(({ name }) => name).join(' or ')
   const isTest = known.every(({ testnet }) => testnet) ? ' (test money)' : ''
-  return `${dollars(first.amount, preferred.decimals)} <small>${escapeHtml(`${preferred.symbol} on ${places}${isTest}`)}</small>`
-}
-
-/** At least two decimals, and no zeros beyond them. */
-function dollars(units: string, decimals: number): string {
-  const digits = units.padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `$${whole}.${fraction.padEnd(2, '0')}`
+  return `${unitsToDollars(preferred, first.amount)} <small>${escapeHtml(`${preferred.symbol} on ${places}${isTest}`)}</small>`
 }
 
 const shownPath = (url: string): string =>

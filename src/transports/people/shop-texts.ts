@@ -1,6 +1,6 @@
 import { dollarsToMicro } from '../../protocol/amount.ts'
-import { UPTO_SCHEME } from '../../protocol/permit2.ts'
-import { type Offer, type PaidRoute, type Plan, paidRoutes, routeBase } from '../onboarding/offer.ts'
+import { isMetered as isMeteredRoute } from '../../protocol/schemes-sold.ts'
+import { exampleUrl, type Offer, type PaidRoute, type Plan, paidRoutes } from '../onboarding/offer.ts'
 
 /** A text to copy, with what it is for. */
 export interface ReadyText {
@@ -95,7 +95,7 @@ const js = (value: unknown): string => JSON.stringify(value)
 
 function code(parts: TextParts, what: Plan | PaidRoute): ReadyText {
   const most = 'most' in what ? what.most : what.unitAmount
-  const isMetered = 'path' in what && what.scheme === UPTO_SCHEME
+  const isMetered = 'path' in what && isMeteredRoute(what)
   const scheme = isMetered ? 'UptoEvmScheme' : 'ExactEvmScheme'
   const registered = parts.networks.map(({ id }) => `  .register(${js(id)}, new ${scheme}(account))`)
   const hasValues = 'path' in what && what.path.includes('/:')
@@ -124,9 +124,4 @@ function requestOf(parts: TextParts, what: Plan | PaidRoute): string {
   }
   const url = js(exampleUrl(parts, what))
   return what.method === 'GET' ? url : `${url}, { method: ${js(what.method)} }`
-}
-
-/** `/weather/:city` becomes `/weather/YOUR_CITY`. */
-export function exampleUrl(parts: Offer, { path }: PaidRoute): string {
-  return routeBase(parts) + path.replace(/\/:([^/]+)/g, (_, name: string) => `/YOUR_${name.toUpperCase()}`)
 }
