@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { microDollars, roundedMicroDollars, tokenUnits, unitsToDollars } from './token-amount.ts'
+import {
+  chargedMicroDollars,
+  microDollars,
+  roundedMicroDollars,
+  tokenUnits,
+  unitsToDollars,
+} from './token-amount.ts'
 
 const usdc = { decimals: 6 }
 const dai = { decimals: 18 }
@@ -51,4 +57,12 @@ test('rounded to micro-dollars, units are never worth more than they are', () =>
   expect(roundedMicroDollars(usdc, '1858')).toBe(1858n)
   expect(roundedMicroDollars(dai, '333333333333333333')).toBe(333333n)
   expect(roundedMicroDollars(dai, '1')).toBe(0n)
+})
+
+test('a charge is rounded up to micro-dollars, and none stays none', () => {
+  expect(chargedMicroDollars(usdc, '1858')).toBe('1858')
+  expect(chargedMicroDollars(dai, '1858000000000000')).toBe('1858')
+  expect(chargedMicroDollars(dai, '1858000000000001')).toBe('1859')
+  expect(chargedMicroDollars(dai, '1')).toBe('1')
+  expect(chargedMicroDollars(dai, '0')).toBe('0')
 })

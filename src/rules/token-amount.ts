@@ -23,6 +23,12 @@ export function roundedMicroDollars(token: Pick<Token, 'decimals'>, units: strin
   return BigInt(units) / scaleOf(token)
 }
 
+/** Units of the token in micro-dollars, rounded up: what was charged is never told as nothing. */
+export function chargedMicroDollars(token: Pick<Token, 'decimals'>, units: string): string {
+  const scale = scaleOf(token)
+  return ((BigInt(units) + scale - 1n) / scale).toString()
+}
+
 /** Units of the token in dollars, to the last unit: at least two decimals, and no zeros beyond them. */
 export function unitsToDollars({ decimals }: Pick<Token, 'decimals'>, units: string): string {
   const digits = units.padStart(decimals + 1, '0')

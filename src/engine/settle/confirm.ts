@@ -1,6 +1,6 @@
 import type { AuthorizationRow, ChallengeRow, Put, ReceiptRow, Step } from '../../ports.ts'
 import { receiptRole, type TransferUse } from '../../rules/judge-attempt.ts'
-import { microDollars } from '../../rules/token-amount.ts'
+import { chargedMicroDollars } from '../../rules/token-amount.ts'
 import { applyEvent, type Change, claimedEntry, type EventFacts, putChallenge } from '../apply-event.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { afterCommit, type Core, commit, getOne } from '../core.ts'
@@ -150,7 +150,7 @@ export async function recordReceipt(
 
 /** What a metered call cost. */
 function chargedFields({ network }: OpenRail, units: string) {
-  return { charged: microDollars(network.token, units) ?? units, chargedUnits: units }
+  return { charged: chargedMicroDollars(network.token, units), chargedUnits: units }
 }
 
 /** The payment fields of the challenge's row: those of the rail that was paid, even if it was opened on another. */
