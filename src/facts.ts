@@ -211,6 +211,8 @@ export interface ReceiptRow extends RowBase {
   fromHeight: number
   finalized: boolean
   lost: boolean
+  /** Plain transfers: since when (ms) no look has found it where it should be. Absent: the last look found it. */
+  missedAt?: number
 }
 
 /**

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Clock } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { withResolvers } from '../signals.ts'
-import { createMinuteCount } from './minute-count.ts'
+import { createMinuteCount, type MinuteCount } from './minute-count.ts'
 
 /** A waiting request checks again after this long at the latest. */
 const LOOK_AGAIN_MS = 250
@@ -34,6 +34,11 @@ export interface PayerRoom {
    * pass.
    */
   refuseLook(payer: Address): GatewayError | undefined
+  /**
+   * A proof of a plain transfer costs several calls before its sender is known, so the proofs of each challenge are
+   * counted instead, in the same way.
+   */
+  refuseProof(challengeId: string): GatewayError | undefined
 }
 
 /** A payer on one chain. */
@@ -47,6 +52,7 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
   const payers = new Map<string, Payer>()
   const failures = createMinuteCount(clock)
   const looks = createMinuteCount(clock)
+  const proofs = createMinuteCount(clock)
   const places = failuresPerMinute === 0 ? Number.POSITIVE_INFINITY : failuresPerMinute
 
   function findOrAdd(place: string): Payer {
@@ -90,12 +96,12 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
     },
     hasFailed: (payer) => failures.of(payer) > 0,
     refuseLook(payer) {
-      if (looks.of(payer) < places) {
-        looks.add(payer)
-        return undefined
-      }
       const message = `Too many new signatures from ${payer} for what is paid already; to fetch a result again, resend the original payload unchanged.`
-      return new GatewayError('RATE_LIMITED', message, { retryAfterSeconds: looks.secondsLeft(payer) })
+      return refuseMore(looks, payer, places, message)
+    },
+    refuseProof(challengeId) {
+      const message = 'Too many proofs for this challenge. Send the same proof again later; do not pay again.'
+      return refuseMore(proofs, challengeId, places, message)
     },
     async enter(payer, chainId, most, deadline) {
       const place = placeName(payer, chainId)
@@ -120,6 +126,19 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
       }
     },
   }
+}
+
+function refuseMore(
+  counts: MinuteCount,
+  key: string,
+  most: number,
+  message: string,
+): GatewayError | undefined {
+  if (counts.of(key) >= most) {
+    return new GatewayError('RATE_LIMITED', message, { retryAfterSeconds: counts.secondsLeft(key) })
+  }
+  counts.add(key)
+  return undefined
 }
 
 const placeName = (payer: Address, chainId: number): string => `${chainId}:${payer}`

@@ -1,14 +1,17 @@
-import type { ReceiptRow } from '../../ports.ts'
+import type { Block, ReceiptRow } from '../../ports.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
 import { refuseOlderView } from './final-uses.ts'
+import { refuseDoubtful } from './look-at-chain.ts'
 import { lackingMs, loseReceipt, untilNextLook } from './lose-receipt.ts'
 
 /**
  * A plain transfer that a reorganisation dropped may be mined again, and only its sender knows whether it will be. It
- * counts as lost after this time.
+ * counts as lost when every look has missed it for this long.
  */
 const PATIENCE_MS = 3_600_000
+/** When a transfer that was missed is looked for again. */
+const NEXT_LOOK_MS = 60_000
 
 /**
  * Follows the receipt of a plain transfer until its block is final. We did not send the transfer, so we cannot send
@@ -28,20 +31,37 @@ export async function followTransfer(core: Core, rail: OpenRail, receipt: Receip
   const transfer = source.kind === 'transfer' ? ours?.[source.ordinal] : undefined
   const same = transfer?.from === receipt.payer && transfer.value === receipt.value
   if (!found || !transfer || !same) {
-    const patient = now < (challenge.paidAt ?? 0) + PATIENCE_MS
-    if (!patient) return loseReceipt(core, receipt)
-    await commit(core, { puts: [{ table: 'receipts', row: { ...receipt, dueAt: now + 60_000 } }] })
-    return
+    await refuseDoubtful(core, rail, at)
+    return missTransfer(core, receipt, found?.block.number ?? receipt.blockNumber, { at, finalized })
   }
   const { block } = found
   const finalizedNow = block.number <= finalized.number
+  const { missedAt: _, ...known } = receipt
   const row: ReceiptRow = {
-    ...receipt,
+    ...known,
     blockNumber: block.number,
     blockHash: block.hash,
     logIndex: transfer.logIndex,
     finalized: finalizedNow,
     dueAt: finalizedNow ? null : now + untilNextLook(lackingMs(block, finalized)),
   }
+  await commit(core, { puts: [{ table: 'receipts', row }] })
+}
+
+/**
+ * The transfer is not where it should be. A node that has not reached that height yet says nothing by that. It is lost
+ * only if it is also absent up to a finalized block beyond that height: until then its block may come back.
+ */
+async function missTransfer(
+  core: Core,
+  receipt: ReceiptRow,
+  height: number,
+  { at, finalized }: { at: Block; finalized: Block },
+): Promise<void> {
+  const now = core.clock.now()
+  const missedAt = receipt.missedAt ?? (at.number < height ? undefined : now)
+  const waited = missedAt !== undefined && now >= missedAt + PATIENCE_MS
+  if (waited && finalized.number > height) return loseReceipt(core, receipt)
+  const row = { ...receipt, ...(missedAt !== undefined && { missedAt }), dueAt: now + NEXT_LOOK_MS }
   await commit(core, { puts: [{ table: 'receipts', row }] })
 }

@@ -17,10 +17,14 @@ const found: TransferTx = {
   transfers: [{ logIndex: 3, from: PAYER, to: OTHER_SELLER, value: '1000000' }],
 }
 
-async function open() {
+async function open(transfers = found.transfers) {
   const settlement = { unavailable: async () => undefined }
   const chain = { head: async () => ({ latest: block, finalized: block }) }
-  const hasSigned = async () => true
+  const asked: string[] = []
+  const hasSigned = async (sender: string) => {
+    asked.push(sender)
+    return true
+  }
   const preferred = testRail({
     settlement,
     chain,
@@ -33,7 +37,7 @@ async function open() {
     settlement,
     chain,
     hasSigned,
-    transfers: async () => ({ at: block, found }),
+    transfers: async () => ({ at: block, found: { ...found, transfers } }),
   })
   const { ports, config } = testPorts({ clock: createFakeClock(500_000), rails: [preferred, other] })
   const delivery = {
@@ -53,7 +57,7 @@ async function open() {
       challengeId,
       proof: { txHash, signature, ...(network && { network }) },
     })
-  return { store: ports.store, other, prove }
+  return { store: ports.store, other, prove, asked }
 }
 
 test('a transfer is taken on the network that its proof names, to the recipient there, and once', async () => {
@@ -83,4 +87,33 @@ test('a network on which nothing is sold is refused, with those on which it is',
   expect(await prove('a2a-1', 'eip155:1')).toMatchObject({
     error: { code: 'INVALID_PROOF', message: expect.stringContaining(`${TESTNET.id}, ${MAINNET.id}`) },
   })
+})
+
+const from = (sender: string, value: string) => ({
+  ...{ logIndex: 0, from: `0x${sender.repeat(20)}` as const, to: OTHER_SELLER, value },
+})
+
+test('only senders of exactly the amount are asked whether they signed', async () => {
+  const dust = ['01', '02', '03'].map((sender) => from(sender, '1'))
+  const refused = await open(dust)
+  expect(await refused.prove('a2a-1', MAINNET.id)).toMatchObject({ error: { code: 'AMOUNT_MISMATCH' } })
+  expect(refused.asked).toEqual([])
+  const { prove, asked, store } = await open([...dust, from('aa', '1000000')])
+  expect(await prove('a2a-1', MAINNET.id)).toMatchObject({ kind: 'granted' })
+  expect(asked).toEqual([PAYER])
+  const [receipt] = await store.list('receipts', 'a2a-1')
+  expect(receipt?.source, 'its place among all transfers to the seller').toMatchObject({ ordinal: 3 })
+})
+
+test('so many proofs for one challenge are looked at in a minute', async () => {
+  const { prove, asked } = await open([from('01', '1')])
+  for (let turn = 0; turn < 30; turn++)
+    expect(await prove('a2a-1', MAINNET.id)).toMatchObject({ error: { code: 'AMOUNT_MISMATCH' } })
+  expect(await prove('a2a-1', MAINNET.id)).toMatchObject({
+    error: { code: 'RATE_LIMITED', details: { retryAfterSeconds: 60 } },
+  })
+  expect(await prove('a2a-2', MAINNET.id), 'another one').toMatchObject({
+    error: { code: 'AMOUNT_MISMATCH' },
+  })
+  expect(asked).toEqual([])
 })

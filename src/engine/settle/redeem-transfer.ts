@@ -16,8 +16,8 @@ import { recordReceipt } from './confirm.ts'
 import { refuseDoubtful } from './look-at-chain.ts'
 
 /**
- * A transaction may hold transfers from many senders. The limit keeps a proof from causing a question to each of
- * their wallet contracts.
+ * A transaction may hold fitting transfers from many senders. The limit keeps a proof from causing a question to each
+ * of their wallet contracts.
  */
 const MAX_SENDERS = 8
 
@@ -30,7 +30,9 @@ export type ProofIntent = Intent & { proof: TransferProof }
  * sent it and that it serves only one challenge, and to record it (T2, the confirmation) like any other receipt.
  */
 export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<Outcome> {
-  const { proof } = intent
+  const { proof, challengeId = '' } = intent
+  const limited = core.payers.refuseProof(challengeId)
+  if (limited) return failed(core, limited)
   const deadline = core.clock.now() + core.config.settleWaitMs
   for (let race = 0; race < MAX_RACES; race++) {
     const paid = await findPaid(core, intent)
@@ -160,8 +162,14 @@ async function ownTransfers(
       `Transaction ${txHash} is older than the challenge; pay after asking for it.`,
     )
   }
+  const { amount } = challenge
+  const exact = ours.filter(({ value }) => value === amount)
+  if (exact.length === 0) {
+    const message = `The transfer is of ${ours[0]!.value}; the challenge asks ${amount}.`
+    return refuse('AMOUNT_MISMATCH', `${message} It is not credited: ask the seller for it back.`)
+  }
   const text = `${challenge.key}:${txHash}`
-  const senders = [...new Set(ours.map(({ from }) => from))].slice(0, MAX_SENDERS)
+  const senders = [...new Set(exact.map(({ from }) => from))].slice(0, MAX_SENDERS)
   const signed = await Promise.all(senders.map((sender) => rail.hasSigned(sender, text, signature)))
   const sender = senders.find((_, index) => signed[index])
   if (sender === undefined) {
@@ -170,12 +178,7 @@ async function ownTransfers(
       `The signature is not the sender's. The sender signs the text "<challengeId>:<txHash>" (EIP-191), with the hash in lower case.`,
     )
   }
-  const sent = ours.filter(({ from }) => from === sender)
-  const { amount } = challenge
-  const exact = sent.filter(({ value }) => value === amount)
-  if (exact.length > 0) return exact
-  const message = `The transfer is of ${sent[0]!.value}; the challenge asks ${amount}.`
-  return refuse('AMOUNT_MISMATCH', `${message} It is not credited: ask the seller for it back.`)
+  return exact.filter(({ from }) => from === sender)
 }
 
 function settledByUs({ key }: ChallengeRow, { txHash }: TransferProof): GatewayError {

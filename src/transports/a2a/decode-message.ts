@@ -1,14 +1,14 @@
 import type { Message } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { PAYLOAD_KEY, paymentOfMessage, STATUS_KEY, termsOfMessage } from '../../dialects/a2a-metadata.ts'
 import type { X402 } from '../../dialects/x402/create-x402.ts'
 import type { Intent, OfferedTerms, Payment } from '../../engine/outcome.ts'
 import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.ts'
-import { Bytes32Schema, SignatureSchema } from '../../protocol/hex.ts'
 import { nameFault } from '../../protocol/name-fault.ts'
 import { accessIntent } from '../http/decode-access.ts'
 import { isUnopened } from './render-purchase.ts'
+import { PROOF_TYPE, ProofSchema } from './transfer-proof.ts'
 
 /** What a message wants. */
 export type Ask =
@@ -20,14 +20,6 @@ export type Ask =
   | { kind: 'reject'; taskId: string; offered: OfferedTerms | undefined }
   /** `taskId`: the task that it says it continues. */
   | { kind: 'purchase'; intent: Intent; taskId: string | undefined }
-
-const ProofSchema = z.object({
-  challengeId: z.string().max(160).optional(),
-  txHash: Bytes32Schema,
-  signature: SignatureSchema,
-  /** CAIP-2 id; needed only if the gateway is paid on several networks. */
-  network: z.string().max(80).optional(),
-})
 
 /** Throws RequestMalformedError. Payload and proof never enter a message: they are as good as money. */
 export function decodeMessage(
@@ -122,7 +114,7 @@ function partsOf({ parts }: Message): Parts {
     // Who names a plan and no type can only mean one thing.
     const type: unknown = 'type' in data ? data.type : 'AccessRequest'
     if (type === 'AccessRequest') found.access ??= parse(AccessRequestSchema, data, type)
-    else if (type === 'PaymentProof') found.proof ??= parse(ProofSchema, data, type)
+    else if (type === PROOF_TYPE) found.proof ??= parse(ProofSchema, data, type)
     else
       refuse(
         `a data part has type ${JSON.stringify(type)?.slice(0, 80)}; expected AccessRequest or PaymentProof`,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { paymentOfMessage, STATUS_KEY } from '../../dialects/a2a-metadata.ts'
 import type { X402 } from '../../dialects/x402/create-x402.ts'
-import type { Payment } from '../../engine/outcome.ts'
+import type { Countable } from '../http/admit.ts'
+import { proofInParts } from './transfer-proof.ts'
 
 export type RpcRequest = {
   jsonrpc: '2.0'
@@ -41,13 +42,17 @@ export function parseRpc(text: string): RpcParse {
 
 const SENDS = new Set(['message/send', 'message/stream', 'SendMessage', 'SendStreamingMessage'])
 
-/** The payment that it carries. Those are limited where they fail; whatever merely looks like one is none. */
-export function paymentIn(x402: X402, { method, params }: RpcRequest): Payment | undefined {
+/**
+ * The payment that it carries, or the proof of a transfer. Those are limited where they fail; whatever merely looks like
+ * one is none.
+ */
+export function paymentIn(x402: X402, { method, params }: RpcRequest): Countable | undefined {
   if (!SENDS.has(method) || !isRecord(params) || !isRecord(params.message)) return undefined
-  const { metadata } = params.message
-  if (!isRecord(metadata) || metadata[STATUS_KEY] === 'payment-rejected') return undefined
+  const { metadata, parts } = params.message
+  if (!isRecord(metadata)) return proofInParts(parts)
+  if (metadata[STATUS_KEY] === 'payment-rejected') return undefined
   const found = paymentOfMessage(x402, metadata)
-  return found && !('fault' in found) ? found : undefined
+  return found && !('fault' in found) ? found : proofInParts(parts)
 }
 
 /**

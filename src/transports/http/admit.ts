@@ -1,24 +1,32 @@
-import type { Payment } from '../../engine/outcome.ts'
+import type { Payment, TransferProof } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { RateVerdict } from './rate-limit.ts'
 import type { FailureContext, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
+
+/** What tells one payment from another where they are counted. */
+export type Countable = Pick<Payment, 'key'>
+
+/** The proof of a plain transfer is counted as a payment. */
+export const countedProof = ({ txHash }: Pick<TransferProof, 'txHash'>): Countable => ({
+  key: `proof:${txHash}`,
+})
 
 /** The two budgets of an address. Both are counted per minute, and neither takes from the other. */
 export interface AddressLimits {
   /** Counts a request that brings no payment. */
   rateLimit?(address: string): RateVerdict
   /** Counts a payment as one that sells nothing; the engine takes the count back once the payment has sold something. */
-  failureLimit?(address: string, payment: Payment): RateVerdict
+  failureLimit?(address: string, payment: Countable): RateVerdict
 }
 
 /** Anything that was decoded from a request, with the payment that it brings, if any. */
 export interface Decoded {
-  payment?: Payment | undefined
+  payment?: Countable | undefined
 }
 
 /** For requests that have no place for a payment. */
-export const WITHOUT_PAYMENT: Decoded = {}
+export const WITHOUT_PAYMENT: { payment?: undefined } = {}
 
 /** Whoever sends a request. */
 interface Sender {
@@ -44,12 +52,12 @@ export interface Admit {
  * - A payment is counted against another budget, and before the engine works on it. A buyer who pays must not be stopped
  *   by the requests of a neighbour at the same address. But checking a payment costs signature checks and calls to the
  *   chain, so payments that come to nothing must be limited, too. They are counted beforehand because of many that
- *   arrive together, none has failed yet.
+ *   arrive together, none has failed yet. The proof of a plain transfer is a payment here: it costs the same calls.
  * - What is not understood, or only looks like a payment, counts as a request without one. If it did not count, a
  *   malformed header would be a way around the first limit.
  */
 export function createAdmit({ rateLimit, failureLimit }: AddressLimits, render: OutcomeRenderer): Admit {
-  function overLimit(address: string, payment: Payment | undefined): GatewayError | undefined {
+  function overLimit(address: string, payment: Countable | undefined): GatewayError | undefined {
     const verdict = payment ? failureLimit?.(address, payment) : rateLimit?.(address)
     if (!verdict || verdict.ok) return undefined
     const { retryAfterSeconds } = verdict

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Engine, Outcome, Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ErrorCode } from '../../protocol/error-codes.ts'
+import { countedProof } from './admit.ts'
 import { createRequestLimits } from './limit-requests.ts'
 
 const HERE = '203.0.113.7'
@@ -31,6 +32,13 @@ function limited() {
     async sends(nonce: number, come: Outcome | undefined): Promise<boolean> {
       if (!takes(nonce)) return false
       await comesTo(nonce, come).catch(() => {})
+      return true
+    },
+    async proves(tx: number, come: Outcome | undefined): Promise<boolean> {
+      const proof = { txHash: `0x${tx}`, signature: '0x' } as const
+      if (!limits.failureLimit(HERE, countedProof(proof)).ok) return false
+      outcome = come
+      await engine.purchase({ transport: 'a2a', proof, address: HERE }).catch(() => {})
       return true
     },
     later(ms: number) {
@@ -88,6 +96,15 @@ test('a payment that is under way is taken however many others have failed, and 
   expect([takes(7), takes(8)]).toEqual([true, false])
   await comesTo(7, granted(false))
   expect(takes(7), 'over').toBe(false)
+})
+
+test('proofs of transfers are counted beside payments, also those that wait for a block; a sale uses nothing up', async () => {
+  const { takes, proves } = limited()
+  expect(await proves(1, granted(false))).toBe(true)
+  expect(await proves(2, undefined), 'our own fault').toBe(true)
+  for (let turn = 0; turn < 3; turn++) expect(await proves(3, failure('SETTLEMENT_PENDING'))).toBe(true)
+  expect(await proves(3, failure('SETTLEMENT_PENDING'))).toBe(false)
+  expect(takes(9), 'a payment').toBe(false)
 })
 
 test('sales, what waits, and what is our own fault use nothing up', async () => {

@@ -1,4 +1,5 @@
-import type { Engine, Outcome, Payment } from '../../engine/outcome.ts'
+import type { Engine, Outcome } from '../../engine/outcome.ts'
+import { type Countable, countedProof } from './admit.ts'
 import { createRateLimit, type RateVerdict } from './rate-limit.ts'
 
 /** Payments remembered as under way; beyond it the oldest is forgotten. A few MiB. */
@@ -14,7 +15,7 @@ export interface RequestLimits {
    * Counts a payment as one that sells nothing, before it is worked on: otherwise payments that arrive together would all
    * find room. Only the engine's outcome takes the count back, so whatever is refused before the engine stays counted.
    */
-  failureLimit(address: string, payment: Payment): RateVerdict
+  failureLimit(address: string, payment: Countable): RateVerdict
   /** The same engine; when a purchase succeeds, the count of its payment is taken back. */
   counting(engine: Engine): Engine
 }
@@ -22,7 +23,8 @@ export interface RequestLimits {
 /**
  * What one address may ask for in a minute: so many requests without a payment, and, counted apart, so many payments
  * that sell nothing: those that fail, and those that only fetch again what was sold. A payment whose outcome is not known
- * yet is always accepted: its buyer was told to send it again.
+ * yet is always accepted: its buyer was told to send it again. A transfer's proof is counted every time until it has
+ * sold something.
  */
 export function createRequestLimits(perMinute: number, now: () => number): RequestLimits {
   const unpaid = createRateLimit({ perMinute })
@@ -31,7 +33,7 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
   /** How often each payment is counted whose outcome the engine has not told yet. */
   const counted = new Map<string, number>()
 
-  function count(address: string, payment: Payment): RateVerdict {
+  function count(address: string, payment: Countable): RateVerdict {
     if (underWay.has(payment.key)) return { ok: true }
     const verdict = paying(address, now())
     if (!verdict.ok) return verdict
@@ -42,15 +44,18 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
     return verdict
   }
 
-  function settle(address: string, payment: Payment, outcome: Outcome | undefined): void {
+  function settle(address: string, payment: Countable, outcome: Outcome | undefined, isProof: boolean): void {
     const key = countKey(address, payment)
     const before = counted.get(key) ?? 0
     if (before > 1) counted.set(key, before - 1)
     else counted.delete(key)
-    if (before > 0 && takesCountBack(outcome)) paying.giveBack(address)
+    const waits = outcome?.kind === 'failed' && outcome.error.code === 'SETTLEMENT_PENDING'
+    // Anybody can name a transaction that is in no block: a proof that waits has cost its calls, and stays counted.
+    const stays = waits && isProof
+    if (before > 0 && !stays && takesCountBack(outcome)) paying.giveBack(address)
     if (!outcome) return
     underWay.delete(payment.key)
-    if (outcome.kind !== 'failed' || outcome.error.code !== 'SETTLEMENT_PENDING') return
+    if (!waits || stays) return
     if (underWay.size >= MAX_UNDER_WAY) forgetOldest(underWay)
     underWay.add(payment.key)
   }
@@ -61,13 +66,14 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
     counting: (engine) => ({
       ...engine,
       async purchase(intent) {
-        const { address, payment } = intent
+        const { address, proof } = intent
+        const payment = intent.payment ?? (proof && countedProof(proof))
         let outcome: Outcome | undefined
         try {
           outcome = await engine.purchase(intent)
           return outcome
         } finally {
-          if (address !== undefined && payment) settle(address, payment, outcome)
+          if (address !== undefined && payment) settle(address, payment, outcome, proof !== undefined)
         }
       },
     }),
@@ -96,4 +102,4 @@ function forgetOldest(kept: Set<string> | Map<string, unknown>): void {
   if (!oldest.done) kept.delete(oldest.value)
 }
 
-const countKey = (address: string, payment: Payment): string => `${address} ${payment.key}`
+const countKey = (address: string, payment: Countable): string => `${address} ${payment.key}`
