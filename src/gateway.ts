@@ -42,7 +42,7 @@ import { buildSecretKeys } from './wiring/build-secret-keys.ts'
 import { buildSignIn } from './wiring/build-sign-in.ts'
 import { buildWebhooks } from './wiring/build-webhooks.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
-import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
+import { railsToOpen } from './wiring/rails-to-open.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { ClosedCredits } from './engine/outcome.ts'
@@ -106,11 +106,9 @@ export async function createGateway(
       }),
     ),
   )
-  const rails = [
-    ...built.map(({ rail }) => rail),
-    ...(isMetered ? built.flatMap(({ meteredRail }) => meteredRail() ?? []) : []),
-  ]
-  await refuseUnfinished(store, rails, source.labels?.network ?? 'network').catch(async (fault) => {
+  const label = source.labels?.network ?? 'network'
+  const seller = { networks: config.networks, isMetered, label }
+  const rails = await railsToOpen(store, built, seller).catch(async (fault) => {
     turns?.close()
     await store.close()
     throw fault
