@@ -168,11 +168,13 @@ export interface AuthorizationRow extends RowBase {
   phase: AttemptPhase
   /** The payer's own key signed it. Absent: the code of a wallet agreed to it. */
   byKey?: true
-  /** A height that was final when the chain was looked at: a use of this payment can only be above it. */
+  /** A height that was final when the chain was looked at: a use of this payment can only be above it. 0: not known. */
   fromHeight: number
   walletTx: string | null
   /** Metered calls: the wallet transactions that carried it before. */
   earlierTxs?: string[]
+  /** Metered calls: a transaction that settled it, found on the chain because the store had lost it. */
+  foundTx?: Hex
   sends: number
   /** The most payments that may share its transaction; halved after a whole batch reverted. */
   batchLimit: number | null

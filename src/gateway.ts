@@ -43,7 +43,7 @@ import { buildSecretKeys } from './wiring/build-secret-keys.ts'
 import { buildSignIn } from './wiring/build-sign-in.ts'
 import { buildWebhooks } from './wiring/build-webhooks.ts'
 import { contractFaults } from './wiring/contract-faults.ts'
-import { refuseUnfinished } from './wiring/refuse-unfinished.ts'
+import { railsToOpen } from './wiring/rails-to-open.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
 export type { ClosedCredits } from './engine/outcome.ts'
@@ -107,17 +107,15 @@ export async function createGateway(
       }),
     ),
   )
-  const rails = [
-    ...built.map(({ rail }) => rail),
-    ...(isMetered ? built.flatMap(({ meteredRail }) => meteredRail() ?? []) : []),
-  ]
-  const formerCreditPlans = await refuseUnfinished(store, rails, source.labels?.network ?? 'network')
-    .then(() => rememberCreditPlans(store, config.plans))
-    .catch(async (fault) => {
-      turns?.close()
-      await store.close()
-      throw fault
-    })
+  const label = source.labels?.network ?? 'network'
+  const seller = { networks: config.networks, isMetered, label }
+  const closeStore = async (fault: unknown): Promise<never> => {
+    turns?.close()
+    await store.close()
+    throw fault
+  }
+  const rails = await railsToOpen(store, built, seller).catch(closeStore)
+  const formerCreditPlans = await rememberCreditPlans(store, config.plans).catch(closeStore)
   if (rails.length > 1) await store.admitSeveralNetworks?.()
   const x402 = createX402(rails, config.baseUrl)
   const dialects = { x402, mpp: createMpp(rails, config.baseUrl, clock.now) }

@@ -73,6 +73,11 @@ export interface Scheme<S extends Signed = Signed> {
   readonly metered?: {
     /** The payment as it is settled for this charge, in units of the token. */
     charged(signed: S, charge: string): S
+    /**
+     * The transaction that settled this payment for its charge, in canonical blocks from `fromHeight` up to `at`: for a
+     * store that lost it. What it paid is decided by {@link uses}.
+     */
+    findSettlement?(signed: S, fromHeight: number): Promise<{ at: Block; txHash?: Hex }>
   }
   /** Reads the scheme's own part of a payment from JSON. The fault never repeats what was sent. */
   parse(payload: unknown): { signed: S; claims: Claim[] } | { fault: string }

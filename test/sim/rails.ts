@@ -82,8 +82,14 @@ function createMeteredRail(outside: Outside, chain: SimChain, host: Host, exact:
     outside.chainCalls++
     return faultyCall(world, host, label, effect, () => outages.isCutOff(chain))
   }
+  const rules = uptoRules(network)
   const scheme: Scheme<SignedPermit> = {
-    ...uptoRules(network),
+    ...rules,
+    metered: {
+      ...rules.metered,
+      findSettlement: (permit, from) =>
+        call('settlement of a permit', () => direct.findSettlement(permit, from)),
+    },
     offerExtra: { assetTransferMethod: 'permit2', facilitatorAddress: wallets[0]! },
     async verify(signed) {
       if (!host.alive) return never()

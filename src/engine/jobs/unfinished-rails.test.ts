@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
-import type { Put, TableName } from '../../ports.ts'
+import type { AuditEntry, Put, TableName } from '../../ports.ts'
+import { DUE_REF, dueKey } from '../../rules/sales-book.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { samplePut, sampleRow } from '../../testing/store-rows.ts'
+import { newHead } from '../books/book-page.ts'
 import { unfinishedRails } from './unfinished-rails.ts'
 
 const here = testRail()
@@ -22,6 +24,7 @@ async function storeWith(rail: string, chainId: number) {
       sample('authorizations', 'a', { phase: 'BROADCAST' }),
       sample('authorizations', 'b', { phase: 'ABANDONED' }),
       sample('authorizations', 'c', { phase: 'RELEASED' }),
+      sample('authorizations', 'e', { phase: 'CHARGED' }),
       sample('authorizations', 'd', { phase: 'CONFIRMED', dueAt: null }),
       sample('receipts', 'a', { finalized: false, lost: false }),
       sample('receipts', 'b', { finalized: true, lost: false, dueAt: null }),
@@ -38,7 +41,7 @@ async function storeWith(rail: string, chainId: number) {
 
 test('a rail that is not configured is named with what it has left to do, and nothing is changed', async () => {
   const store = await storeWith(gone.id, MAINNET.chainId)
-  const left = { payments: 2, receipts: 1, refunds: 1, transactions: 1, sales: 1 }
+  const left = { payments: 3, receipts: 1, refunds: 1, failedRefunds: 0, transactions: 1, sales: 1 }
   const found = [{ rail: gone.id, network: MAINNET.id, ...left }]
   expect(await unfinishedRails(store, new Set([here.id]))).toEqual(found)
   expect(await unfinishedRails(store, new Set([here.id]))).toEqual(found)
@@ -60,5 +63,34 @@ test('thousands of other rows hide nothing, and a store that cannot list what is
   )
   await store.commit({ puts: others })
   expect(await unfinishedRails(store, new Set([here.id]))).toMatchObject([{ receipts: 1 }])
-  expect(await unfinishedRails({}, new Set([here.id]))).toEqual([])
+  const { listDue: _, ...unlisted } = store
+  expect(await unfinishedRails(unlisted, new Set([here.id]))).toEqual([])
+})
+
+test('a refund that failed is not finished, whether the sales book has it yet or only the log', async () => {
+  const store = createMemoryStore()
+  const refund = (challengeId: string, phase: string) =>
+    sampleOn(gone.id)('refunds', `of-${challengeId}`, { ref: challengeId, challengeId, phase, dueAt: null })
+  const failed = (challengeId: string): AuditEntry => ({
+    ...{ at: 1, challengeId, requestId: 'r', event: 'refund-failed', actor: 'gateway' },
+    ...{ fromState: 'REFUND_PENDING', toState: 'REFUND_FAILED' },
+  })
+  await store.commit({ puts: [refund('booked', 'FAILED')], audit: [failed('booked')] })
+  const [first] = await store.log(0, 1)
+  const base = { version: 0, ref: null, dueAt: null }
+  const due = { kind: 'due', challengeId: 'booked', refundSince: 1, surplus: null } as const
+  const head = { ...newHead(), seq: first!.seq }
+  await store.commit({
+    puts: [
+      { table: 'books', row: { ...base, key: dueKey('booked'), ref: DUE_REF, ...due } },
+      { table: 'books', row: head },
+      refund('logged', 'FAILED'),
+      refund('resolved', 'DONE'),
+    ],
+    audit: [failed('logged'), failed('resolved')],
+  })
+  expect(await unfinishedRails(store, new Set([here.id]))).toMatchObject([
+    { rail: gone.id, network: MAINNET.id, refunds: 0, failedRefunds: 2 },
+  ])
+  expect(await unfinishedRails(store, new Set([gone.id]))).toEqual([])
 })

@@ -1,5 +1,6 @@
 import type { Store, TableName, Tables } from '../../ports.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
+import { failedRefunds } from '../refund/failed-refunds.ts'
 
 /** What a rail that is not configured has left to do, in rows of each kind. */
 export interface UnfinishedRail {
@@ -12,6 +13,8 @@ export interface UnfinishedRail {
   /** Receipts that are not final. */
   receipts: number
   refunds: number
+  /** Refunds that failed, and wait for the operator. */
+  failedRefunds: number
   /** Transactions of our wallets that are not mined. */
   transactions: number
   /** Sales that are paid, and neither delivered nor refunded. */
@@ -26,10 +29,10 @@ const MAX_PAGES = 20
 
 /**
  * Which rails that are not configured have unfinished rows. Changes nothing. The counts are exact up to ten thousand rows
- * of a kind, and a store that cannot list what is due has none.
+ * of a kind; of a store that cannot list what is due, only refunds that failed are known.
  */
 export async function unfinishedRails(
-  store: Pick<Store, 'listDue'>,
+  store: Pick<Store, 'listDue' | 'get' | 'list' | 'log'>,
   configured: ReadonlySet<string>,
 ): Promise<UnfinishedRail[]> {
   const found = new Map<string, UnfinishedRail>()
@@ -37,7 +40,7 @@ export async function unfinishedRails(
 
   function count(rail: string, network: string, kind: Kind): void {
     const known = found.get(rail) ?? {
-      ...{ rail, network, payments: 0, receipts: 0, refunds: 0, transactions: 0, sales: 0 },
+      ...{ rail, network, payments: 0, receipts: 0, refunds: 0, failedRefunds: 0, transactions: 0, sales: 0 },
     }
     known[kind]++
     found.set(rail, known)
@@ -56,6 +59,9 @@ export async function unfinishedRails(
   await search('authorizations', 'payments', ({ phase }) => IN_FLIGHT.includes(phase))
   await search('receipts', 'receipts', ({ finalized, lost }) => !finalized && !lost)
   await search('refunds', 'refunds', ({ phase }) => phase === 'WAITING' || phase === 'BROADCAST')
+  for (const { rail } of await failedRefunds(store)) {
+    if (!configured.has(rail)) count(rail, networkOfRail(rail), 'failedRefunds')
+  }
   await search('challenges', 'sales', ({ state }) => state === 'PAID')
   for await (const { chainId, phase } of dueRows(store, 'walletTxs')) {
     const network = `eip155:${chainId}`
@@ -66,7 +72,7 @@ export async function unfinishedRails(
   return [...found.values()]
 }
 
-const IN_FLIGHT: readonly string[] = ['CLAIMED', 'BROADCAST', 'ABANDONED']
+const IN_FLIGHT: readonly string[] = ['CLAIMED', 'CHARGED', 'BROADCAST', 'ABANDONED']
 
 async function* dueRows<N extends TableName>(
   store: Pick<Store, 'listDue'>,

@@ -81,7 +81,8 @@ async function admitCall(
     (await refuseUndelivered(core, [attempt])).get(attempt.key) ??
     (await refuseExposure(core, attempt, funds ?? '0'))
   if (over) return releaseCall(core, attempt, over.error, over.later)
-  const risk = { row: attempt, alone, ...(plain && { plain }), ...(gas !== undefined && { gas }) }
+  const looked = { ...attempt, fromHeight: look.finalizedHeight }
+  const risk = { row: looked, alone, ...(plain && { plain }), ...(gas !== undefined && { gas }) }
   const { held, over: costly } = await holdGas(core, rail, [risk])
   if (!held[0]) return { kind: 'taken' }
   const { row } = held[0]

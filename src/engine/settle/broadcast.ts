@@ -8,6 +8,7 @@ import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import { carriedBy } from '../metered/carriers.ts'
+import { followFound } from '../metered/follow-found.ts'
 import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
@@ -143,6 +144,7 @@ export async function broadcast(
     attempts.map(async (attempt, index) => {
       const result = cancelled.has(attempt) ? CANCELLED : look.results[index]!
       const refusal = refusalOf(rail, attempt, result, look.at.timestamp)
+      if (result.kind === 'used' && (await followFound(core, rail, tracker, attempt, look, outcomes))) return
       if (refusal && attempt.phase === 'CHARGED') {
         return leaveUnpaid(core, rail, attempt, result, refusal, look.at.timestamp, outcomes)
       }

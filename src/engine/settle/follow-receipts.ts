@@ -93,7 +93,9 @@ async function hashesOf(
 ): Promise<Hex[]> {
   const keys = attempts.flatMap((attempt) => (attempt ? carriersOf(attempt) : []))
   const carried = await core.store.get('walletTxs', [...new Set(keys)])
-  return [...new Set([...rows.map(({ txHash }) => txHash), ...carried.flatMap((tx) => tx?.hashes ?? [])])]
+  const found = attempts.flatMap((attempt) => attempt?.foundTx ?? [])
+  const paid = rows.map(({ txHash }) => txHash)
+  return [...new Set([...paid, ...found, ...carried.flatMap((tx) => tx?.hashes ?? [])])]
 }
 
 interface Followed {

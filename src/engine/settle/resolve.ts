@@ -193,7 +193,10 @@ export async function resolveAttempts(
   brief = false,
 ): Promise<{ at: Block; decided: Judged[] }> {
   const transactions = await walletTransactions(core, rows)
-  const hashes = [...transactions.values()].flatMap((tx) => tx.hashes)
+  const hashes = [
+    ...[...transactions.values()].flatMap((tx) => tx.hashes),
+    ...rows.flatMap(({ foundTx }) => foundTx ?? []),
+  ]
   const keys = rows.map(keyOf)
   const fromHeight = Math.min(...rows.map((row) => row.fromHeight))
   // Only abandoned attempts need finality to end; those in flight are decided at the latest block.

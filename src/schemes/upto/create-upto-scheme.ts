@@ -25,8 +25,11 @@ export function createUptoScheme(
   )
   const [facilitatorAddress] = wallets
   if (!facilitatorAddress) throw new Error('scheme upto needs a gas wallet')
+  const rules = uptoRules(network)
+  const { findSettlement, ...search } = createSettlementSearch(client)
   return {
-    ...uptoRules(network),
+    ...rules,
+    metered: { ...rules.metered, findSettlement },
     offerExtra: { assetTransferMethod: PERMIT2_METHOD, facilitatorAddress },
     async verify(signed) {
       const { spender, facilitator } = signed
@@ -39,7 +42,7 @@ export function createUptoScheme(
       return { signed: { ...signed, signature: checked.unwrapped }, byKey: false }
     },
     simulate: createUptoSimulation(client),
-    ...createSettlementSearch(client),
+    ...search,
   }
 }
 

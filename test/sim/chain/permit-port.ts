@@ -4,18 +4,19 @@ import type { Hex } from '../../../src/protocol/hex.ts'
 import { permitKey, type SignedPermit } from '../../../src/schemes/upto/permit.ts'
 import type { MeterBook } from '../ports/meter-book.ts'
 import { ALONE_GAS, type World } from '../world.ts'
-import { blockAt, type Mined, type View } from './branch.ts'
+import { blockAt, type Mined, minedIn, type View } from './branch.ts'
 import { minedAt, type StaleLooks } from './chain-port.ts'
 import { createNodeView, facts } from './node-view.ts'
 import { fundsOf, settleRefusal } from './permit2.ts'
 import type { SimChain } from './sim-chain.ts'
 
 /** What is asked of a chain about permits. */
-export type PermitPort = Pick<Scheme<SignedPermit>, 'simulate' | 'uses' | 'usesIfMined'>
+export type PermitPort = Pick<Scheme<SignedPermit>, 'simulate' | 'uses' | 'usesIfMined'> &
+  Required<Pick<NonNullable<Scheme<SignedPermit>['metered']>, 'findSettlement'>>
 
 /**
  * Permits as a node shows them. As on a real chain, nothing tells what became of a nonce but the receipts of the
- * transactions whose hashes are known.
+ * transactions whose hashes are known, and the calldata of those that moved as much.
  */
 export function createPermitPort(
   world: World,
@@ -72,6 +73,17 @@ export function createPermitPort(
         }
       }
       return { at: facts(at.block), results: permits.map((permit) => look(at, permit)) }
+    },
+    async findSettlement({ from, to, nonce, charge }, fromHeight) {
+      const at = view()
+      const paid = minedIn(at).find(({ tx: { actions }, block, success }) => {
+        const [action] = actions
+        if (!success || action?.kind !== 'settle' || block.number < fromHeight) return false
+        const { permit } = action
+        return permit.from === from && permit.to === to && permit.nonce === nonce && permit.charge === charge
+      })
+      if (paid) world.count('lost settlements found')
+      return { at: named(at.block), ...(paid && { txHash: paid.tx.hash }) }
     },
     uses: async (keys, _fromHeight, hashes = []) => find(view(), keys, hashes),
     async usesIfMined(keys, _fromHeight, hashes) {
