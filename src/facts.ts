@@ -64,6 +64,8 @@ export interface ChallengeRow extends RowBase {
   charged?: string
   /** The same in units of the token. */
   chargedUnits?: string
+  /** Plans: the credits that were sold when its payment was claimed. Absent: those that the plan grants now. */
+  credits?: number
   /** The rail that it is paid on. Until a payment is claimed: the preferred one at the time of the offer. */
   rail: string
   /** CAIP-2 id of that rail's network. */

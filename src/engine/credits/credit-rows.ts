@@ -14,8 +14,8 @@ export const DUE_STEP_MS = 30_000
 
 /** The credits that a challenge grants which is being delivered: none, unless it is a plan that has some. */
 export function creditsOf(core: Core, challenge: ChallengeRow, expiresAt: number | null): Put[] {
-  const { key, kind, itemId, resourceId, payer, txHash, network, requestId, paidByKey } = challenge
-  const granted = kind === 'plan' ? (core.config.catalog.plans.get(itemId)?.credits ?? 0) : 0
+  const { key, kind, itemId, resourceId, payer, txHash, network, requestId, paidByKey, credits } = challenge
+  const granted = kind === 'plan' ? (credits ?? core.config.catalog.plans.get(itemId)?.credits ?? 0) : 0
   if (granted === 0 || payer === null || txHash === null || expiresAt === null) return []
   const row: CreditRow = {
     key,

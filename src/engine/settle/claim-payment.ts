@@ -58,6 +58,7 @@ export async function claimPayment(
     tries: (challenge.tries ?? 0) + (released ? 0 : 1),
     ...(hold && { undelivered: hold.key }),
     ...urlField(core, challenge, url),
+    ...creditsField(core, challenge),
   }
   const applied = await commit(core, {
     puts: [
@@ -71,4 +72,10 @@ export async function claimPayment(
     durability: 'deferred',
   })
   return applied ? afterCommit(attempt) : undefined
+}
+
+/** What is paid for does not change any more, even if the plan does before it is delivered. */
+function creditsField({ config }: Core, { kind, itemId }: ChallengeRow): Pick<ChallengeRow, 'credits'> {
+  const credits = kind === 'plan' ? (config.catalog.plans.get(itemId)?.credits ?? 0) : 0
+  return credits > 0 ? { credits } : {}
 }
