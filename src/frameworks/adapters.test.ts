@@ -272,7 +272,7 @@ describe('Fastify', () => {
     const app = await fastifyWith(gateway)
     app.get('/weather', { preHandler: app.payPerRequest('weather') }, async () => 'sun')
     const answer = await app.inject('/weather')
-    expect(answer.statusCode).toBe(500)
+    expect([answer.statusCode, answer.headers['x-svc-refund']]).toEqual([500, 'SCHEDULED'])
     expect(answer.body).not.toContain('sun')
     await until(() => finished.length === 1)
     expect(finished).toEqual([500])
