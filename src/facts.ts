@@ -153,6 +153,15 @@ export interface SignedFacts {
   signature: string
 }
 
+/** What the log says of a claim. */
+export interface ClaimFacts {
+  requestId: string
+  at: number
+  openedAt: number
+  /** Absent: the buyer named none. */
+  clientAgentId?: string
+}
+
 /** key = that of the signed payment. The insert is the claim: of two settlements racing on one nonce exactly one wins. */
 export interface AuthorizationRow extends RowBase {
   challengeId: string
@@ -166,7 +175,7 @@ export interface AuthorizationRow extends RowBase {
    * Facts of the claim for the log. The log entry is written once something is sent, so that a claim which is
    * released leaves no entry.
    */
-  claim?: { requestId: string; at: number; openedAt: number }
+  claim?: ClaimFacts
   phase: AttemptPhase
   /** The payer's own key signed it. Absent: the code of a wallet agreed to it. */
   byKey?: true

@@ -65,7 +65,7 @@ describe('all faults at once', () => {
       challengeTtlSeconds: 0,
     })
     expect(checkConfig(options, { labels }).faults).toEqual([
-      'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40.',
+      'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40, for example 0x71C7…976F.',
       'PLANS[0].unitAmount "1" must start with "$", for example "$1.00".',
       'CHALLENGE_TTL_SECONDS is 0; it must be a whole number from 1 to 86400 (1 day), for example CHALLENGE_TTL_SECONDS=900',
     ])

@@ -27,7 +27,10 @@ function readSwitch<F extends Record<string, boolean>>(
   if (typeof value === 'boolean') return value ? standard : null
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const flags = Object.keys(standard).join(', ')
-    reader.fault(option, `is ${kindOf(value)}; it must be true, false, or an object with ${flags}.`)
+    reader.fault(
+      option,
+      `is ${kindOf(value)}; it must be true, false, or an object with ${flags}, for example ${reader.example(option, true)}`,
+    )
     return null
   }
   const { enabled, ...flags } = value as Record<string, unknown>
@@ -37,7 +40,9 @@ function readSwitch<F extends Record<string, boolean>>(
         `${option}.${name} is not an option; ${option} has ${Object.keys(standard).join(', ')}.`,
       )
     } else if (typeof flag !== 'boolean') {
-      reader.fault(`${option}.${name}` as 'a2a.streaming', `is ${kindOf(flag)}; it must be true or false.`)
+      const label = `${option}.${name}` as 'a2a.streaming'
+      const example = reader.example(label, true)
+      reader.fault(label, `is ${kindOf(flag)}; it must be true or false, for example ${example}`)
     }
   }
   // An object of flags switches the transport on, unless it has `enabled: false`. Variables always arrive as such an object,

@@ -45,7 +45,10 @@ function readProxy(reader: OptionReader, given: unknown, gatewayUrl: string): Ba
   }
   const url = readUrl(reader, baseUrl, gatewayUrl)
   if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
-    reader.fault('proxyTo.secret', `is ${secret === '' ? 'empty' : kindOf(secret)}; it must be a text.`)
+    reader.fault(
+      'proxyTo.secret',
+      `is ${secret === '' ? 'empty' : kindOf(secret)}; it must be a text, for example the output of: openssl rand -hex 32`,
+    )
   }
   const whole = typeof timeoutSeconds === 'number' && Number.isInteger(timeoutSeconds)
   if (!whole || timeoutSeconds < 1 || timeoutSeconds > MAX_TIMEOUT_SECONDS) {
@@ -76,7 +79,10 @@ function readUrl(reader: OptionReader, given: unknown, gatewayUrl: string): stri
   }
   const url = text.replace(/\/+$/, '')
   if (`${url}/`.startsWith(`${gatewayUrl}/`)) {
-    reader.fault('proxyTo', 'is the gateway itself, which would call itself for ever; give your own server.')
+    reader.fault(
+      'proxyTo',
+      `is the gateway itself, which would call itself for ever; give your own server, for example ${exampleOf(reader)}`,
+    )
   }
   return url
 }

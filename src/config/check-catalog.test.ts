@@ -12,7 +12,7 @@ test.each([
   ],
   [
     { tokenTtlSeconds: 400_000_000 },
-    'plans[0].tokenTtlSeconds is 400000000; it may be at most 315360000 (10 years).',
+    'plans[0].tokenTtlSeconds is 400000000; it may be at most 315360000 (10 years), for example tokenTtlSeconds: 3600.',
   ],
 ])('a plan with %j is told what it may be', (change, fault) => {
   const plans = [{ planId: 'basic', unitAmount: '$1.00', ...change }] as never

@@ -52,7 +52,7 @@ export function readPlans(reader: OptionReader): Plan[] {
     // A larger value would overflow a date, and a paid token could not be made.
     if ((plan.tokenTtlSeconds ?? 1) > MAX_TOKEN_TTL_SECONDS) {
       reader.faults.push(
-        `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (${durationWords(MAX_TOKEN_TTL_SECONDS)}).`,
+        `${reader.label('plans')}[${index}].tokenTtlSeconds is ${plan.tokenTtlSeconds}; it may be at most ${MAX_TOKEN_TTL_SECONDS} (${durationWords(MAX_TOKEN_TTL_SECONDS)}), for example tokenTtlSeconds: ${EXAMPLES.tokenTtlSeconds}.`,
       )
     }
   })
@@ -130,7 +130,7 @@ function describe(
   if (member === undefined) {
     return [
       issue.code === 'invalid_type'
-        ? `${where} is ${kindOf(item)}; it must be an object.`
+        ? `${where} is ${kindOf(item)}; it must be an object, for example ${exampleOf(option).slice(1, -1)}.`
         : `${where} ${issue.message}.`,
     ]
   }

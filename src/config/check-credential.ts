@@ -4,6 +4,7 @@ import type { CredentialConfig } from './resolved-config.ts'
 
 const MIN_SECRET_BYTES = 32
 const MIN_RSA_BITS = 2048
+const RSA_EXAMPLE = `for example the output of: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:${MIN_RSA_BITS}`
 const STEPS = ['tokenSecret', 'tokenPrivateKey', 'fetchResourceCredentials', 'issueTokenApi'] as const
 
 /** Exactly one credential step may be set: with two it would be unclear which one a buyer gets. */
@@ -83,10 +84,13 @@ function rsaFault(pem: string, signs: boolean): string | undefined {
     key = signs ? createPrivateKey(pem) : createPublicKey(pem)
   } catch {
     return signs
-      ? 'is no unencrypted RSA private key in PEM, for example the output of: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048'
+      ? `is no unencrypted RSA private key in PEM, ${RSA_EXAMPLE}`
       : 'cannot be read as a PEM key; copy it whole, with its BEGIN and END lines.'
   }
-  if (key.asymmetricKeyType !== 'rsa') return `is of type ${key.asymmetricKeyType}; RS256 needs an RSA key.`
+  if (key.asymmetricKeyType !== 'rsa')
+    return `is of type ${key.asymmetricKeyType}; RS256 needs an RSA key, ${RSA_EXAMPLE}`
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
-  return bits < MIN_RSA_BITS ? `has ${bits} bits; RS256 needs at least ${MIN_RSA_BITS}.` : undefined
+  return bits < MIN_RSA_BITS
+    ? `has ${bits} bits; RS256 needs at least ${MIN_RSA_BITS}, ${RSA_EXAMPLE}`
+    : undefined
 }

@@ -28,6 +28,10 @@ const RANGES: Record<keyof Limits, Range> = {
   retentionDays: { standard: 0, min: 0, max: 36_500 },
 }
 
+export const STANDARD_LIMITS: Readonly<Record<string, number>> = Object.fromEntries(
+  Object.entries(RANGES).map(([name, { standard }]) => [name, standard]),
+)
+
 export function readLimits(reader: OptionReader): Limits {
   const limits = {} as Limits
   for (const name of Object.keys(RANGES) as Array<keyof Limits>) {

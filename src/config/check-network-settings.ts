@@ -1,6 +1,6 @@
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import { addressFault } from './check-wallet.ts'
+import { addressFault, EXAMPLE_ADDRESS } from './check-wallet.ts'
 import type { NetworkPlace } from './network-places.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
 import { urlFault } from './url-fault.ts'
@@ -31,7 +31,7 @@ function tokenFault(text: string, networks: readonly Network[]): string | undefi
     networks.length > 1
       ? `the ${token.token.symbol} contract of ${token.name}`
       : `the ${token.token.symbol} contract itself`
-  return `is ${which}; money sent there is lost. Give your own wallet.`
+  return `is ${which}; money sent there is lost. Give your own wallet, for example ${EXAMPLE_ADDRESS}.`
 }
 
 /** The network with the seller's RPCs, explorer, confirmations and price of its coin; undefined if one of them is unusable. */

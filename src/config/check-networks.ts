@@ -60,7 +60,7 @@ function namesOf(reader: OptionReader, option: 'network' | 'networks'): string[]
   }
   const list: unknown[] = typeof value === 'string' ? value.split(',') : value
   if (list.some((name) => typeof name !== 'string')) {
-    reader.fault(option, 'must be a text or a list of texts.')
+    reader.fault(option, `must be a text or a list of texts, for example ${reader.example(option, 'base')}`)
     return undefined
   }
   const names = list.map((name) => String(name).trim()).filter((name) => name !== '')

@@ -80,7 +80,7 @@ test.each([
     'red;}',
     'is not a color; give # and six hexadecimal digits, for example SHOP_COLOR=#0b57b0',
   ],
-  ['SHOP_WINDOW', 'maybe', 'is "maybe"; it must be true or false.'],
+  ['SHOP_WINDOW', 'maybe', 'is "maybe"; it must be true or false, for example SHOP_WINDOW=true'],
 ])('%s=%s is one clear fault', (name, value, fault) => {
   expect(env({ [name]: value }).faults).toEqual([`${name} ${fault}`])
 })
@@ -88,12 +88,14 @@ test.each([
 test('what untyped code gives is named', () => {
   const faults = (shopWindow: unknown) => checkConfig({ ...base, shopWindow } as GatewayOptions).faults
   expect(faults('yes')).toEqual([
-    'shopWindow is a text; it must be true, false, or an object with name, logoUrl, color.',
+    'shopWindow is a text; it must be true, false, or an object with name, logoUrl, color, for example shopWindow: true',
   ])
   expect(faults({ logo: 'x' })).toEqual([
     'shopWindow.logo is not an option; shopWindow has name, logoUrl, color.',
   ])
-  expect(faults({ name: 7 })).toEqual(['shopWindow.name is a number; it must be a text.'])
+  expect(faults({ name: 7 })).toEqual([
+    'shopWindow.name is a number; it must be a text, for example shopWindow.name: "Acme Weather"',
+  ])
   expect(faults({ color: '#12' })).toEqual([
     'shopWindow.color is not a color; give # and six hexadecimal digits, for example shopWindow.color: "#0b57b0"',
   ])

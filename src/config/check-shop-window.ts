@@ -12,7 +12,10 @@ export function readShopWindow(reader: OptionReader, agentName: string): ShopWin
   if (typeof value === 'boolean') return value ? plain : null
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const members = MEMBERS.join(', ')
-    reader.fault('shopWindow', `is ${kindOf(value)}; it must be true, false, or an object with ${members}.`)
+    reader.fault(
+      'shopWindow',
+      `is ${kindOf(value)}; it must be true, false, or an object with ${members}, for example ${reader.example('shopWindow', true)}`,
+    )
     return null
   }
   const { enabled, ...given } = value as Record<string, unknown>
@@ -39,7 +42,10 @@ function textOf(
   const label = `shopWindow.${member}` as const
   if (value === undefined || value === null || value === '') return undefined
   if (typeof value !== 'string') {
-    reader.fault(label, `is ${kindOf(value)}; it must be a text.`)
+    reader.fault(
+      label,
+      `is ${kindOf(value)}; it must be a text, for example ${reader.example(label, example)}`,
+    )
     return undefined
   }
   const text = value.trim()

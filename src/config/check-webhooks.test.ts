@@ -97,20 +97,22 @@ describe('one line says what is wrong, without the URL or the secret', () => {
 
   test('plain http with real money', () => {
     expect(check({ webhooks: [{ url: 'http://a.example/' }] }, mainnet).faults).toEqual([
-      'webhooks is plain http; with real money it must be https, unless webhookAllowHosts allows its host.',
+      'webhooks is plain http; with real money it must be https, unless webhookAllowHosts allows its host, for example https://example.com/hooks',
     ])
   })
 
   test('the environment names its variables', () => {
     expect(fromEnv({ WEBHOOK_URL: 'http://127.0.0.1/' }).faults).toEqual([
-      'WEBHOOK_URL is a private address, which is not called unless WEBHOOK_ALLOW_HOSTS allows its host.',
+      'WEBHOOK_URL is a private address, which is not called unless WEBHOOK_ALLOW_HOSTS allows its host, for example WEBHOOK_ALLOW_HOSTS=accounting.internal:8080',
     ])
     expect(fromEnv({ WEBHOOK_SECRET: ONE }).faults).toEqual([
       'WEBHOOK_SECRET is set without a URL, for example WEBHOOK_URL=https://example.com/hooks',
     ])
     expect(
       fromEnv({ WEBHOOK_URL: 'https://a.example,https://b.example', WEBHOOK_SECRET: ONE }).faults,
-    ).toEqual(['WEBHOOK_SECRET has 1 for 2 URLs; give one per URL in the same order, separated by commas.'])
+    ).toEqual([
+      'WEBHOOK_SECRET has 1 for 2 URLs; give one per URL in the same order, for example WEBHOOK_SECRET=whsec_…,whsec_…',
+    ])
     expect(fromEnv({ WEBHOOK_URL: 'https://a.example', WEBHOOK_SECRET: 'x' }).faults[0]).toMatch(
       /^WEBHOOK_SECRET has a secret that does not begin with whsec_, for example the output of/,
     )

@@ -13,6 +13,7 @@ export interface WebhookConfig {
 }
 
 const NEW_SECRET = 'for example the output of: echo "whsec_$(openssl rand -base64 32)"'
+const EXAMPLE_HOST = 'accounting.internal:8080'
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i
 
 /** The endpoints, and which hosts may be private. `realMoney`: some network is no testnet. */
@@ -68,7 +69,8 @@ function fromVariables(
   }
   if (keys.length > 0 && keys.length !== places.length) {
     const count = `has ${keys.length} for ${places.length} URLs`
-    reader.fault('webhooks.secrets', `${count}; give one per URL in the same order, separated by commas.`)
+    const example = reader.example('webhooks.secrets', places.map(() => 'whsec_…').join(','))
+    reader.fault('webhooks.secrets', `${count}; give one per URL in the same order, for example ${example}`)
     return []
   }
   return places.map((url, index) => {
@@ -91,10 +93,12 @@ function endpointFault(
   if (isAllowedHost(url, allowed)) return undefined
   const allow = `${reader.label('webhookAllowHosts')} allows`
   if (url.protocol === 'http:' && realMoney)
-    return `is plain http; with real money it must be https, unless ${allow} its host.`
+    return `is plain http; with real money it must be https, unless ${allow} its host, ${example}`
   const literal = literalAddress(url.hostname)
   const isPrivate = literal === undefined ? isLocalName(url.hostname) : isPrivateAddress(literal)
-  return isPrivate ? `is a private address, which is not called unless ${allow} its host.` : undefined
+  if (!isPrivate) return undefined
+  const allowing = reader.example('webhookAllowHosts', EXAMPLE_HOST)
+  return `is a private address, which is not called unless ${allow} its host, for example ${allowing}`
 }
 
 function readSecrets(reader: OptionReader, secret: unknown, which: string): string[] {
@@ -131,7 +135,7 @@ function readHosts(reader: OptionReader): string[] {
   const hosts = (reader.texts('webhookAllowHosts', ',') ?? []).filter((host) => host !== '')
   for (const host of hosts) {
     if (HOST.test(host)) continue
-    const example = reader.example('webhookAllowHosts', 'accounting.internal:8080')
+    const example = reader.example('webhookAllowHosts', EXAMPLE_HOST)
     reader.fault('webhookAllowHosts', `names no host or host:port, for example ${example}`)
   }
   return hosts

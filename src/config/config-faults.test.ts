@@ -54,10 +54,16 @@ const computed = (change: Record<string, unknown>) => ({
 describe('one fault, one line', () => {
   test.each<[Record<string, unknown>, string]>([
     // agents
-    [{ a2a: 'yes' }, 'a2a is a text; it must be true, false, or an object with streaming, transferProofs.'],
+    [
+      { a2a: 'yes' },
+      'a2a is a text; it must be true, false, or an object with streaming, transferProofs, for example a2a: true',
+    ],
     [{ a2a: { stream: true } }, 'a2a.stream is not an option; a2a has streaming, transferProofs.'],
-    [{ mcp: { routes: 'all' } }, 'mcp.routes is a text; it must be true or false.'],
-    [{ documents: 1 }, 'documents is a number; it must be true or false.'],
+    [
+      { mcp: { routes: 'all' } },
+      'mcp.routes is a text; it must be true or false, for example mcp.routes: true',
+    ],
+    [{ documents: 1 }, 'documents is a number; it must be true or false, for example documents: true'],
     [{ contactEmail: 'acme.example' }, 'contactEmail is not an email address, for example contactEmail: '],
     [{ contactEmail: 'Acme <a@acme.example>' }, 'contactEmail is not an email address'],
     [{ contactEmail: 'a@localhost' }, 'contactEmail is not an email address'],
@@ -71,7 +77,10 @@ describe('one fault, one line', () => {
     ],
     [{ walletAddress: '' }, 'walletAddress is missing'],
     [{ walletAddress: 42 }, 'walletAddress is a number; it must be a text.'],
-    [{ walletAddress: wallet.slice(0, -1) }, 'walletAddress has 39 hex digits; an address has 40.'],
+    [
+      { walletAddress: wallet.slice(0, -1) },
+      'walletAddress has 39 hex digits; an address has 40, for example 0x71C7…976F.',
+    ],
     [{ walletAddress: `${wallet}0` }, 'walletAddress has 41 hex digits'],
     [{ walletAddress: wallet.slice(2) }, 'walletAddress does not begin with 0x'],
     [{ walletAddress: 'vitalik.eth' }, 'walletAddress does not begin with 0x'],
@@ -105,7 +114,10 @@ describe('one fault, one line', () => {
     [{ plans: undefined }, 'plans or routes is missing; there is nothing to sell yet, for example plans: ['],
     [{ plans: [] }, 'plans or routes is missing'],
     [{ plans: {} }, 'plans is an object; it must be a list'],
-    [{ plans: ['basic'] }, 'plans[0] is a text; it must be an object.'],
+    [
+      { plans: ['basic'] },
+      'plans[0] is a text; it must be an object, for example {"planId":"basic","unitAmount":"$1.00"}.',
+    ],
     [plan({ planId: 'a b' }), 'plans[0].planId "a b" must be 1 to 128 characters'],
     [plan({ planId: '' }), 'plans[0].planId ""'],
     [plan({ price: '$1.00' }), 'plans[0] has an unknown member "price"; did you mean "unitAmount"?'],
@@ -204,15 +216,15 @@ describe('one fault, one line', () => {
       { tokenSecret: '', tokenPrivateKey: [pem.privateKey, 'x'] },
       'tokenPrivateKey (key 2 of 2) cannot be read',
     ],
-    [{ tokenSecret: '', tokenPrivateKey: 7 }, 'tokenPrivateKey must be a text or a list of texts.'],
+    [{ tokenSecret: '', tokenPrivateKey: 7 }, 'tokenPrivateKey must be a text or a list of texts'],
     // settlement
     [
       { gasWalletPrivateKey: key.slice(0, -1) },
-      'gasWalletPrivateKey has 63 hex digits; a private key has 64.',
+      'gasWalletPrivateKey has 63 hex digits; a private key has 64, for example 0x4c08…2318.',
     ],
     [
       { gasWalletPrivateKey: wallet },
-      'gasWalletPrivateKey has 40 hex digits; a private key has 64. This looks like an address.',
+      'gasWalletPrivateKey has 40 hex digits, like an address; a private key has 64, for example 0x4c08…2318.',
     ],
     [{ gasWalletPrivateKey: `${key},${key.slice(2)}` }, 'gasWalletPrivateKey (key 2 of 2) is there twice'],
     [
@@ -221,13 +233,16 @@ describe('one fault, one line', () => {
     ],
     [{ gasWalletPrivateKey: `0x${'0'.repeat(64)}` }, 'gasWalletPrivateKey is no valid private key'],
     [{ gasWalletPrivateKey: `0x${'f'.repeat(64)}` }, 'gasWalletPrivateKey is no valid private key'],
-    [{ gasWalletPrivateKey: [] }, 'gasWalletPrivateKey must be a text or a list of texts.'],
+    [{ gasWalletPrivateKey: [] }, 'gasWalletPrivateKey must be a text or a list of texts'],
     [
       { gasWalletPrivateKey: key, facilitatorUrl: 'https://f.example' },
       'facilitatorUrl and gasWalletPrivateKey are both set',
     ],
     [{ facilitatorUrl: 'ftp://f.example' }, 'facilitatorUrl begins with ftp:'],
-    [{ refundWalletPrivateKey: '0x12' }, 'refundWalletPrivateKey has 2 hex digits; a private key has 64.'],
+    [
+      { refundWalletPrivateKey: '0x12' },
+      'refundWalletPrivateKey has 2 hex digits; a private key has 64, for example 0x4c08…2318.',
+    ],
     [
       { network: 'mainnet' },
       'cdpApiKeyId and cdpApiKeySecret are not set; the facilitator of mainnet needs them',
@@ -255,7 +270,7 @@ describe('one fault, one line', () => {
     [{ resourceEndpoint: 'https://a.example/{resourceId' }, 'resourceEndpoint may have no other placeholder'],
     [{ resourceEndpoint: 'https://{resourceId}.example/' }, 'resourceEndpoint has {resourceId} in its host'],
     [{ resourceEndpoint: 'https://a.example:8{resourceId}/' }, 'resourceEndpoint is not a URL'],
-    [{ trustProxy: 'yes' }, 'trustProxy is a text; it must be true or false.'],
+    [{ trustProxy: 'yes' }, 'trustProxy is a text; it must be true or false, for example trustProxy: true'],
     // store and secret
     [{ store: 'redis' }, 'store is a text that is no store'],
     [{ store: { dataDir: '' } }, 'store is an object that is no store'],

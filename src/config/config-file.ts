@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../sync-folder.ts'
+import { exampleOf } from './check-catalog.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { VARIABLES } from './from-env.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
@@ -89,7 +90,8 @@ function keepKnown(path: string, found: Record<string, unknown>): ConfigFile {
 export function savedFault(name: string, value: unknown): string | undefined {
   if (!isSavedName(name)) return `is not a setting that can be saved${didYouMean(name, SAVED_NAMES) || '.'}`
   if (LISTS.has(name) ? Array.isArray(value) : typeof value === 'string') return undefined
-  return `is ${kindOf(value)}; it must be ${LISTS.has(name) ? 'a list' : 'a text'}.`
+  if (!LISTS.has(name)) return `is ${kindOf(value)}; it must be a text.`
+  return `is ${kindOf(value)}; it must be a list, for example ${exampleOf(name === 'PLANS' ? 'plans' : 'routes')}`
 }
 
 /** Replaces the file atomically; it is readable by its owner only. */

@@ -153,32 +153,47 @@ describe('optionsFromEnv', () => {
   })
 
   test.each<[Record<string, string>, string]>([
-    [{ SVC_WALLET_ADDRESS: wallet.slice(0, -1) }, 'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40.'],
+    [
+      { SVC_WALLET_ADDRESS: wallet.slice(0, -1) },
+      'SVC_WALLET_ADDRESS has 39 hex digits; an address has 40, for example 0x71C7…976F.',
+    ],
     [{ SVC_NETWORK: 'testnett' }, 'SVC_NETWORK "testnett" is unknown; did you mean "testnet"?'],
     [
       { PLANS: '[{"planId":"a","unitAmount":"$1,000"}]' },
       'PLANS[0].unitAmount "$1,000" must not contain commas',
     ],
-    [{ PLANS: '[{"planId":"a",}]' }, 'PLANS is no valid JSON at line 1, column 16, near "}]".'],
-    [{ PLANS: '[\n {planId: 1}]' }, 'PLANS is no valid JSON at line 2, column 3, near "planId: 1}]".'],
-    [{ PLANS: '[{"planId":"a"' }, 'PLANS is no valid JSON at line 1, column 15, where it ends too early.'],
+    [
+      { PLANS: '[{"planId":"a",}]' },
+      'PLANS is no valid JSON at line 1, column 16, near "}]"; it must be JSON, for example PLANS=',
+    ],
+    [
+      { PLANS: '[\n {planId: 1}]' },
+      'PLANS is no valid JSON at line 2, column 3, near "planId: 1}]"; it must be JSON, for example PLANS=',
+    ],
+    [
+      { PLANS: '[{"planId":"a"' },
+      'PLANS is no valid JSON at line 1, column 15, where it ends too early; it must be JSON, for example PLANS=',
+    ],
     [{ PLANS: '{}' }, 'PLANS is an object; it must be a list'],
     [{ PLANS: 'null' }, 'PLANS or ROUTES is missing'],
     [{ TOKEN_SECRET: 'hunter2' }, 'TOKEN_SECRET has 7 bytes'],
-    [{ TOKEN_TTL_SECONDS: '1h' }, 'TOKEN_TTL_SECONDS is "1h"; it must be a whole number.'],
+    [
+      { TOKEN_TTL_SECONDS: '1h' },
+      'TOKEN_TTL_SECONDS is "1h"; it must be a whole number, for example TOKEN_TTL_SECONDS=3600',
+    ],
     [
       { TOKEN_TTL_SECONDS: '0' },
       'TOKEN_TTL_SECONDS is 0; it must be a whole number from 1 to 315360000 (10 years), for example TOKEN_TTL_SECONDS=3600',
     ],
     [{ CONFIRMATIONS: '-1' }, 'CONFIRMATIONS is -1'],
     [{ CONFIRMATIONS: '1.0' }, 'CONFIRMATIONS is "1.0"'],
-    [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY is "yes"; it must be true or false.'],
+    [{ TRUST_PROXY: 'yes' }, 'TRUST_PROXY is "yes"; it must be true or false, for example TRUST_PROXY=true'],
     [{ PORT: '80x' }, 'PORT is "80x"; a port is a whole number from 0 to 65535, for example PORT=3000'],
     [{ PORT: '65536' }, 'PORT is "65536"'],
     [{ GAS_WALLET_PRIVATE_KEY: '0x12' }, 'GAS_WALLET_PRIVATE_KEY has 2 hex digits'],
     [
       { ALLOWED_WALLET_FACTORIES: `0x${'12'.repeat(20)},0x12` },
-      'ALLOWED_WALLET_FACTORIES (address 2 of 2) has 2 hex digits; an address has 40.',
+      'ALLOWED_WALLET_FACTORIES (address 2 of 2) has 2 hex digits; an address has 40, for example 0x71C7…976F.',
     ],
     [
       { SVC_NETWORK: 'mainnet' },
@@ -192,7 +207,7 @@ describe('optionsFromEnv', () => {
     [{ REDIS_URL: 'redis://:hunter2@r' }, 'SVC_SECRET_KEY is missing'],
     [
       { SVC_MANAGED_INFRA: 'mysql' },
-      'SVC_MANAGED_INFRA is "mysql"; it can be redis, postgres, redis,postgres or none.',
+      'SVC_MANAGED_INFRA is "mysql"; it can be redis, postgres, redis,postgres or none, for example SVC_MANAGED_INFRA=redis',
     ],
     [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN has 7 characters; it needs at least 16'],
     [{ METRICS_TOKEN: 'hunter2' }, 'METRICS_TOKEN has 7 characters'],
@@ -217,10 +232,13 @@ describe('optionsFromEnv', () => {
     ],
     [
       { ...backend, PROXY_TIMEOUT_SECONDS: 'soon' },
-      'PROXY_TIMEOUT_SECONDS is "soon"; it must be a whole number.',
+      'PROXY_TIMEOUT_SECONDS is "soon"; it must be a whole number, for example PROXY_TIMEOUT_SECONDS=30',
     ],
     [{ PROXY_TO_BASE_URL_FILE: '/nope', ROUTES: routes }, 'PROXY_TO_BASE_URL_FILE names /nope, which cannot'],
-    [{ MCP_ENABLED: 'maybe' }, 'MCP_ENABLED is "maybe"; it must be true or false.'],
+    [
+      { MCP_ENABLED: 'maybe' },
+      'MCP_ENABLED is "maybe"; it must be true or false, for example MCP_ENABLED=true',
+    ],
     // files
     [{ TOKEN_SECRET: '', TOKEN_SECRET_FILE: '/run/secrets/short' }, 'TOKEN_SECRET_FILE has 7 bytes'],
     [

@@ -1,7 +1,10 @@
 import { findNetwork } from '../protocol/networks.ts'
+import { exampleOf } from './check-catalog.ts'
+import { STANDARD_LIMITS } from './check-limits.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
 import { NETWORK_VARIABLES, networkVariable, networkVariablesAmong } from './network-variables.ts'
 import type { GatewayOptions, LabelName, OptionName, OptionSource } from './options.ts'
+import { EXAMPLE_NETWORKS } from './read-custom-networks.ts'
 import { type Env, quote, type ReadFile, readVariable } from './read-variable.ts'
 import { checkConfig } from './resolve-config.ts'
 import { readServerSettings, type ServerSettings } from './server-variables.ts'
@@ -128,7 +131,7 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
     const label = found?.label ?? name
     labels[labelOf(option, member)] = label
     if (found === undefined) continue
-    const parsed = 'fault' in found ? found : parse(found.text, kind)
+    const parsed = 'fault' in found ? found : parse(found.text, kind, `${name}=${goodValue(option, kind)}`)
     if ('fault' in parsed) {
       faults.push(`${label} ${parsed.fault}`)
       unreadable.push(option)
@@ -141,7 +144,8 @@ export function optionsFromEnv(env: Env, readFile: ReadFile): EnvOptions {
     const { option, chainId } = networkVariable(name)!
     if (found === undefined) continue
     labels[`perNetwork.${chainId}.${option}`] = found.label
-    const parsed = 'fault' in found ? found : parse(found.text, NETWORK_VARIABLES[option].kind)
+    const { kind } = NETWORK_VARIABLES[option]
+    const parsed = 'fault' in found ? found : parse(found.text, kind, `${name}=${goodValue(option, kind)}`)
     if ('fault' in parsed) {
       faults.push(`${found.label} ${parsed.fault}`)
       unreadable.push(`perNetwork.${chainId}.${option}`)
@@ -163,21 +167,44 @@ function networkWords(text: string): string | undefined {
   return `describes networks that are not known, as JSON; to choose known ones, set SVC_NETWORK=${words.join(',')}`
 }
 
-function parse(text: string, kind: Kind): { value: unknown } | { fault: string } {
+/** A value that could be copied, as messages show it. */
+function goodValue(option: string, kind: Kind): string {
+  switch (kind) {
+    case 'whole number':
+      return String({ ...STANDARD_LIMITS, proxyTo: 30, confirmations: 1 }[option])
+    case 'number':
+      return '0.5'
+    case 'flag':
+      return 'true'
+    case 'JSON':
+      return `'${exampleOf(option === 'plans' ? 'plans' : 'routes')}'`
+    case 'secret JSON':
+      return `'${EXAMPLE_NETWORKS}'`
+    case 'text':
+    case 'PEM':
+    case 'folder':
+      return ''
+  }
+}
+
+/** `example`: how the variable could be set. */
+function parse(text: string, kind: Kind, example: string): { value: unknown } | { fault: string } {
   switch (kind) {
     case 'text':
       return { value: text }
     case 'whole number':
       if (/^-?\d{1,15}$/.test(text)) return { value: Number(text) }
-      return { fault: `is ${quote(text)}; it must be a whole number.` }
+      return { fault: `is ${quote(text)}; it must be a whole number, for example ${example}` }
     case 'number':
       if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return { value: Number(text) }
-      return { fault: `is ${quote(text)}; it must be a number, for example 0.5.` }
+      return { fault: `is ${quote(text)}; it must be a number, for example ${example}` }
     case 'flag': {
       const value = { true: true, '1': true, on: true, false: false, '0': false, off: false }[
         text.toLowerCase()
       ]
-      return value === undefined ? { fault: `is ${quote(text)}; it must be true or false.` } : { value }
+      return value === undefined
+        ? { fault: `is ${quote(text)}; it must be true or false, for example ${example}` }
+        : { value }
     }
     case 'secret JSON':
     case 'JSON': {
@@ -185,9 +212,15 @@ function parse(text: string, kind: Kind): { value: unknown } | { fault: string }
       if (at === undefined) return { value: JSON.parse(text) }
       // The text around the fault may be a key.
       if (kind === 'secret JSON')
-        return { fault: networkWords(text) ?? `is no valid JSON at ${placeOf(text, at)}.` }
+        return {
+          fault:
+            networkWords(text) ??
+            `is no valid JSON at ${placeOf(text, at)}; it must be JSON, for example ${example}`,
+        }
       const near = at < text.length ? `near ${quote(text.slice(at, at + 12))}` : 'where it ends too early'
-      return { fault: `is no valid JSON at ${placeOf(text, at)}, ${near}.` }
+      return {
+        fault: `is no valid JSON at ${placeOf(text, at)}, ${near}; it must be JSON, for example ${example}`,
+      }
     }
     case 'PEM':
       // In env files and container settings a value has one line, so line breaks are written as \n.

@@ -85,7 +85,10 @@ describe('a fault of several networks is one line that names its variable', () =
       { ...two, CONFIRMATIONS_137: '0' },
       'CONFIRMATIONS_137 is 0; it must be a whole number from 1 to 1000, for example CONFIRMATIONS_137=1',
     ],
-    [{ ...two, CONFIRMATIONS_137: 'x' }, 'CONFIRMATIONS_137 is "x"; it must be a whole number.'],
+    [
+      { ...two, CONFIRMATIONS_137: 'x' },
+      'CONFIRMATIONS_137 is "x"; it must be a whole number, for example CONFIRMATIONS_137=1',
+    ],
     [{ ...two, CONFIRMATIONS: '0' }, 'CONFIRMATIONS is 0; it must be'],
     [
       { ...two, NATIVE_USD_137: '0' },
@@ -94,7 +97,7 @@ describe('a fault of several networks is one line that names its variable', () =
     [{ ...two, NATIVE_USD_137: '1e3' }, 'NATIVE_USD_137 is "1e3"; it must be a number'],
     [
       { ...two, SVC_WALLET_ADDRESS_137: '0x12' },
-      'SVC_WALLET_ADDRESS_137 has 2 hex digits; an address has 40.',
+      'SVC_WALLET_ADDRESS_137 has 2 hex digits; an address has 40, for example 0x71C7…976F.',
     ],
     [
       { ...two, SVC_WALLET_ADDRESS: '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359' },
@@ -139,7 +142,7 @@ describe('a fault of several networks is one line that names its variable', () =
     ],
     [
       { ...two, GAS_WALLET_PRIVATE_KEY_137: '0x12' },
-      'GAS_WALLET_PRIVATE_KEY_137 has 2 hex digits; a private key has 64.',
+      'GAS_WALLET_PRIVATE_KEY_137 has 2 hex digits; a private key has 64, for example 0x4c08…2318.',
     ],
     // gas share
     [
@@ -155,7 +158,10 @@ describe('a fault of several networks is one line that names its variable', () =
       'NETWORKS describes networks that are not known, as JSON; to choose known ones, set SVC_NETWORK=base,polygon',
     ],
     [{ NETWORKS: '[' }, 'NETWORKS is no valid JSON at line 1, column 2'],
-    [{ NETWORKS: '["gnosis"]' }, 'NETWORKS[0] is a text; it must be an object that describes a network.'],
+    [
+      { NETWORKS: '["gnosis"]' },
+      'NETWORKS[0] is a text; it must be an object that describes a network, for example {"id":"eip155:100", …}.',
+    ],
     [
       described({ id: 'eip155:137' }),
       'NETWORKS[0].id is eip155:137, which is known as polygon; leave it out here, and change what differs by RPC_URL_137,',
@@ -227,7 +233,7 @@ describe('options of createGateway', () => {
       'network and networks are both set; they mean the same, keep one.',
     ],
     [{ networks: 7 }, 'networks is a number; it must be a text.'],
-    [{ networks: [7] }, 'networks must be a text or a list of texts.'],
+    [{ networks: [7] }, 'networks must be a text or a list of texts'],
     [
       { networks: ['base', 'polygon'], gasWalletPrivateKey: key, rpcUrl: 'https://a.example' },
       'rpcUrl is of one network, and there are several; set perNetwork[8453].rpcUrl, perNetwork[137].rpcUrl instead.',

@@ -10,7 +10,7 @@ export interface OptionReader {
   /** Whether the option can be set in its source: a function cannot be set in the environment. */
   settable(option: OptionName): boolean
   /** An example in the notation of the source: `SVC_NETWORK=testnet` or `network: "testnet"`. */
-  example(option: LabelName, value: string | number): string
+  example(option: LabelName, value: string | number | boolean): string
   fault(option: LabelName, fault: string): void
   /** Reports that one of these is required and missing; not if one is set but unreadable, since that has been reported already. */
   miss(oneOf: readonly OptionName[], why: string): void
@@ -95,7 +95,10 @@ export function createOptionReader(
     flag(option) {
       const value: unknown = reader.value(option) ?? false
       if (typeof value === 'boolean') return value
-      reader.fault(option, `is ${kindOf(value)}; it must be true or false.`)
+      reader.fault(
+        option,
+        `is ${kindOf(value)}; it must be true or false, for example ${reader.example(option, true)}`,
+      )
       return false
     },
     callback(option) {

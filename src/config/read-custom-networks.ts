@@ -81,6 +81,8 @@ const MEMBERS: Record<string, [what: string, example: string]> = {
   logRange: ['a whole number from 1 to 1000000', '2000'],
 }
 
+export const EXAMPLE_NETWORKS = '[{"id":"eip155:100", …}]'
+
 /** Networks that the seller describes; what is wrong with a description is one line that names the member. */
 export function readCustomNetworks(reader: OptionReader): Network[] {
   const list: unknown = reader.value('customNetworks') ?? []
@@ -88,7 +90,7 @@ export function readCustomNetworks(reader: OptionReader): Network[] {
   if (!Array.isArray(list)) {
     reader.fault(
       'customNetworks',
-      `is ${kindOf(list)}; it must be a list of networks, for example [{"id":"eip155:100", …}].`,
+      `is ${kindOf(list)}; it must be a list of networks, for example ${EXAMPLE_NETWORKS}.`,
     )
     return []
   }
@@ -156,7 +158,9 @@ function describe(issue: z.core.$ZodIssue, item: unknown, where: string): string
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => `${place} has an unknown member ${quote(key)}${suggestion(key, path)}`)
   if (issue.path.length === 0)
-    return [`${place} is ${kindOf(item)}; it must be an object that describes a network.`]
+    return [
+      `${place} is ${kindOf(item)}; it must be an object that describes a network, for example ${EXAMPLE_NETWORKS.slice(1, -1)}.`,
+    ]
   const [what, example] = MEMBERS[path]!
   const member = path.split('.').at(-1)
   const value = issue.path.reduce<unknown>((from, part) => Object(from)[part], item)

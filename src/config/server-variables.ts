@@ -120,7 +120,9 @@ export function readServerSettings(
       const words = value.toLowerCase()
       return MANAGED.test(words)
         ? { value: { redis: words.includes('redis'), postgres: words.includes('postgres') } }
-        : { fault: `is ${quote(value)}; it can be redis, postgres, redis,postgres or none.` }
+        : {
+            fault: `is ${quote(value)}; it can be redis, postgres, redis,postgres or none, for example SVC_MANAGED_INFRA=redis`,
+          }
     }),
     managedAccess: {
       postgresUser: take('POSTGRES_USER', 'paystile', text),

@@ -48,7 +48,7 @@ describe('several networks', () => {
       'SETTLER_CONTRACT is for gas wallets, and payments on polygon are settled by a facilitator; set GAS_WALLET_PRIVATE_KEY_137 to settle with your own wallet, or SETTLER_CONTRACT_137 to false.',
     )
     expect(() => read({ ...both, SETTLER_CONTRACT_137: 'maybe' })).toThrow(
-      'SETTLER_CONTRACT_137 is "maybe"; it must be true or false.',
+      'SETTLER_CONTRACT_137 is "maybe"; it must be true or false, for example SETTLER_CONTRACT_137=true',
     )
   })
 

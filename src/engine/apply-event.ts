@@ -1,4 +1,4 @@
-import type { AuditEntry, ChallengeRow, Put } from '../ports.ts'
+import type { AuditEntry, ChallengeRow, ClaimFacts, Put } from '../ports.ts'
 import { type ChallengeEvent, nextState } from '../rules/state-machine.ts'
 
 export interface EventFacts {
@@ -61,11 +61,11 @@ export function auditEntry(
  */
 export function claimedEntry(
   challengeId: string,
-  { requestId, at, openedAt }: { requestId: string; at: number; openedAt: number },
+  { requestId, at, ...details }: ClaimFacts,
   payer: string,
 ): AuditEntry {
   const row = { key: challengeId, requestId, state: 'PENDING' as const }
-  return auditEntry(row, 'payment-claimed', { at, actor: 'buyer', details: { payer, openedAt } })
+  return auditEntry(row, 'payment-claimed', { at, actor: 'buyer', details: { payer, ...details } })
 }
 
 export function putChallenge(row: ChallengeRow): Put {

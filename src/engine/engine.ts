@@ -165,7 +165,8 @@ function unservedRoute({ backend, config }: Core, intent: Intent): GatewayError 
   if (backend || intent.embedded) return undefined
   const routeId = intent.routeId ?? intent.payment?.echo.routeId
   const route = routeId === undefined ? undefined : config.catalog.routes.get(routeId)
-  if (!route && !intent.call) return undefined
+  // A plan is sold here, also to a buyer that names a call besides.
+  if (!route && (!intent.call || intent.planId !== undefined)) return undefined
   // The catalog lookup reports an unknown route.
   if (routeId !== undefined && !route) return undefined
   const call = route ? `${route.method} ${route.path}` : 'the route'

@@ -132,16 +132,14 @@ describe('Express', () => {
     expect(finished).toEqual([status])
   })
 
-  test('a good answer, and what the seller set itself, is left as it is', async () => {
+  test('a good answer is left as it is, but that no cache may keep it', async () => {
     const { gateway } = paidGateway()
     const app = express().get('/weather', onExpress.payPerRequest(gateway, 'weather'), (_req, res) => {
-      res.set('cache-control', 'private, max-age=60').send('sun')
+      res.set({ 'cache-control': 'public, max-age=60', 'x-own': '1' }).send('sun')
     })
-    const answer = await fetch(`${await serveExpress(app)}/weather`)
-    expect([answer.headers.get('cache-control'), answer.headers.get('x-svc-refund')]).toEqual([
-      'private, max-age=60',
-      null,
-    ])
+    const { headers } = await fetch(`${await serveExpress(app)}/weather`)
+    expect([headers.get('cache-control'), headers.get('x-own')]).toEqual(['no-store, private', '1'])
+    expect(headers.get('x-svc-refund')).toBe(null)
   })
 
   test('a response that its handler destroys before the head is no delivery', async () => {
@@ -274,7 +272,7 @@ describe('Fastify', () => {
     const app = await fastifyWith(gateway)
     app.get('/weather', { preHandler: app.payPerRequest('weather') }, async () => 'sun')
     const answer = await app.inject('/weather')
-    expect(answer.statusCode).toBe(500)
+    expect([answer.statusCode, answer.headers['x-svc-refund']]).toEqual([500, 'SCHEDULED'])
     expect(answer.body).not.toContain('sun')
     await until(() => finished.length === 1)
     expect(finished).toEqual([500])

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http'
-
-const isOurs = (name: string): boolean => name.startsWith('x-svc-') || name === 'payment-response'
+import { putHeaders } from './put-headers.ts'
 
 /**
  * Adds headers to a response when its head is written: before that its status is not decided, and afterwards it is too
  * late. Node writes every head by this method, also one that nobody asked for. What Express's own error page threw away
- * comes back; what the seller set stays, but for the words that are only ours.
+ * comes back, and what the seller set under the same names gives way: a paid answer belongs in no cache.
  */
 export function addAtHead(
   response: ServerResponse,
@@ -13,11 +12,7 @@ export function addAtHead(
 ): void {
   const writeHead = response.writeHead as (...args: unknown[]) => ServerResponse
   response.writeHead = (...args: unknown[]) => {
-    if (!response.headersSent) {
-      for (const [name, value] of Object.entries(headersFor(Number(args[0])))) {
-        if (isOurs(name) || !response.hasHeader(name)) response.setHeader(name, value)
-      }
-    }
-    return writeHead.apply(response, args)
+    const given = response.headersSent ? args : putHeaders(response, headersFor(Number(args[0])), args)
+    return writeHead.apply(response, given)
   }
 }

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
 import { plainReplyOf } from '../transports/http/reply.ts'
+import { headerPairs } from './header-pairs.ts'
 
 /** As node:http and Fastify have them. */
 type StandingHeaders = Readonly<Record<string, string | number | string[] | undefined>>
@@ -133,12 +134,6 @@ export function captureAnswer(
   }
 
   metered.response.then(send).catch(() => response.destroy())
-}
-
-function headerPairs(given: object): Array<[string, string | number | readonly string[]]> {
-  if (!Array.isArray(given)) return Object.entries(given).filter(([, value]) => value !== undefined)
-  if (given.every((one) => Array.isArray(one))) return given as Array<[string, string]>
-  return given.flatMap((name, at) => (at % 2 === 0 ? [[String(name), given[at + 1]]] : []))
 }
 
 function bytesOf(chunk: unknown, encoding: unknown): Buffer {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
+import { addAtHead } from './add-at-head.ts'
 import { captureAnswer } from './capture-answer.ts'
 import {
   type AdminGateway,
@@ -32,7 +33,7 @@ export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
   /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, Pick<Paid, 'headers' | 'headersFor' | 'finish'>>()
+  const open = new WeakMap<FastifyRequest, Paid['finish']>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcCharge')
   fastify.decorateRequest('svcAccess')
@@ -49,26 +50,24 @@ const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, p
         return undefined
       }
       const finish = finisher(charged)
-      open.set(request, { ...charged, finish })
-      // A handler that hijacks the reply never comes to onSend.
+      open.set(request, finish)
+      // On the raw response: a handler that hijacks the reply never comes to onSend.
       if (charged.payment.credits) {
         const refusal = (error: unknown) => undebited(error, request.headers)
         holdAnswer(reply.raw, { ...charged, finish, refusal })
-      } else watchHead(reply.raw, finish)
+      } else {
+        addAtHead(reply.raw, charged.headersFor)
+        watchHead(reply.raw, finish)
+      }
       return undefined
     })
   })
 
   // The head is decided and no byte of the body is out; whatever the payload is, it is left alone.
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const call = open.get(request)
-    if (!call) return
+    const finish = open.get(request)
     open.delete(request)
-    const status = payload instanceof Response ? payload.status : reply.statusCode
-    reply.headers(call.headers)
-    // In this order: an answer whose delivery cannot be recorded must not carry the receipt of one.
-    await call.finish(status)
-    reply.headers(call.headersFor(status))
+    await finish?.(payload instanceof Response ? payload.status : reply.statusCode)
   })
 
   fastify.decorate('requireAccess', (required = {}) =>

@@ -17,17 +17,20 @@ async function serving(handler: (response: ServerResponse) => void): Promise<str
 }
 
 const held = (change: Partial<Held> = {}): Held => ({
-  headersFor: (status) => ({ 'x-svc-credits-charged': '1', 'x-status': String(status), 'x-own': 'ours' }),
+  headersFor: (status) => ({
+    'x-svc-credits-charged': '1',
+    'x-status': String(status),
+    'cache-control': 'no-store',
+  }),
   finish: async () => undefined,
   refusal: () => ({ status: 503, headers: { 'x-svc-code': 'NO' }, body: 'withheld' }),
   ...change,
 })
 
-test('what was written comes in its order; the status is that of the head, and the seller’s headers stay', async () => {
+test('what was written comes in its order; the status is that of the head', async () => {
   const seen: unknown[] = []
   const url = await serving((response) => {
     holdAnswer(response, held())
-    response.setHeader('x-own', 'seller')
     response.statusCode = 201
     expect(response.write('one ')).toBe(false)
     response.statusCode = 500
@@ -38,13 +41,24 @@ test('what was written comes in its order; the status is that of the head, and t
   })
   const answer = await fetch(url)
   expect([answer.status, await answer.text()]).toEqual([201, 'one two three'])
-  const { headers } = answer
-  expect([headers.get('x-own'), headers.get('x-status'), headers.get('x-svc-credits-charged')]).toEqual([
-    'seller',
-    '201',
-    '1',
-  ])
+  expect([answer.headers.get('x-status'), answer.headers.get('x-svc-credits-charged')]).toEqual(['201', '1'])
   expect(seen).toEqual([true, true])
+})
+
+test.each<[string, (response: ServerResponse) => unknown]>([
+  [
+    'one by one',
+    (response) => response.setHeader('cache-control', 'public').setHeader('x-own', '1').writeHead(200),
+  ],
+  ['with the head', (response) => response.writeHead(200, { 'Cache-Control': 'public', 'x-own': '1' })],
+])('our headers go out in place of the seller’s, and its others stay, set %s', async (_how, write) => {
+  const url = await serving((response) => {
+    holdAnswer(response, held())
+    write(response)
+    response.end()
+  })
+  const { headers } = await fetch(url)
+  expect([headers.get('cache-control'), headers.get('x-own')]).toEqual(['no-store', '1'])
 })
 
 test('no byte goes out before it is agreed; what is refused is replaced, head and all', async () => {

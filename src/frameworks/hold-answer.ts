@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Reply } from '../transports/http/reply.ts'
+import { putHeaders } from './put-headers.ts'
 
 type Write = (...args: unknown[]) => unknown
 
@@ -43,12 +44,12 @@ export function holdAnswer(response: ServerResponse, { headersFor, finish, refus
     pass()
     // A handler that changes it after the head comes too late.
     response.statusCode = status
-    for (const [name, value] of Object.entries(headersFor(status))) {
-      if (name.startsWith('x-svc-') || !response.hasHeader(name)) response.setHeader(name, value)
-    }
+    const headers = headersFor(status)
+    putHeaders(response, headers, [])
     let hasRoom = true
     for (const { name, args } of written) {
-      const result = original[name].apply(response, args)
+      const given = name === 'writeHead' ? putHeaders(response, headers, args) : args
+      const result = original[name].apply(response, given)
       if (name === 'write') hasRoom = result !== false
     }
     if (!ended && hasRoom) response.emit('drain')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import createFastify from 'fastify'
+import createFastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import { afterEach, describe, expect, test } from 'vitest'
 import { sampleDialects, samplePaymentHeader } from '../../test/transports/sample-x402.ts'
@@ -15,6 +15,7 @@ import * as onExpress from './express.ts'
 import { paystile as onFastify } from './fastify.ts'
 import * as onHono from './hono.ts'
 
+const CACHEABLE = 'public, max-age=60'
 const baseUrl = 'https://shop.example/pay'
 const header = samplePaymentHeader({ extra: { challengeId: 'http-1' } })
 const cleanups: Array<() => unknown> = []
@@ -34,7 +35,10 @@ function signingGateway(stored?: string) {
     },
     settled: { txHash: '0xab', network: 'eip155:84532' },
     lease: 1,
-    notice: { refund: { state: 'SCHEDULED', when: '2026-11-16T10:00:00.000Z' }, statusUrl: '' },
+    notice: {
+      refund: { state: 'SCHEDULED', when: '2026-11-16T10:00:00.000Z' },
+      statusUrl: `${baseUrl}/status`,
+    },
     signReceipt: () => ({ transaction: '0xab', jws: `signed ${++signed}` }),
   }
   const chargeRoute = createChargeRoute({
@@ -60,12 +64,57 @@ function signingGateway(stored?: string) {
   return { gateway, finished }
 }
 
+async function fastifyWith(gateway: EmbeddedGateway): Promise<FastifyInstance> {
+  const app = createFastify()
+  cleanups.push(() => app.close())
+  await app.register(onFastify, { gateway, prefix: '/pay' })
+  return app
+}
+
+async function injected(app: FastifyInstance): Promise<Headers> {
+  const { headers } = await app.inject({ url: '/weather', headers: { 'payment-signature': header } })
+  return new Headers(headers as Record<string, string>)
+}
+
 const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise<Headers>]> = [
+  [
+    'Hono',
+    async (gateway, status) => {
+      const app = new Hono().get('/weather', onHono.payPerRequest(gateway, 'weather'), (c) =>
+        c.text('sun', status as 200, { 'cache-control': CACHEABLE }),
+      )
+      return (await app.request('/weather', { headers: { 'payment-signature': header } })).headers
+    },
+  ],
+  [
+    'Fastify',
+    async (gateway, status) => {
+      const app = await fastifyWith(gateway)
+      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) =>
+        reply.status(status).header('cache-control', CACHEABLE).send('sun'),
+      )
+      return injected(app)
+    },
+  ],
+  [
+    'Fastify, where the handler returns a Response',
+    async (gateway, status) => {
+      const app = await fastifyWith(gateway)
+      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async () => {
+        return new Response('sun', { status, headers: { 'cache-control': CACHEABLE } })
+      })
+      return injected(app)
+    },
+  ],
+]
+
+// Their heads are out before the delivery is stored.
+const EARLY_HEADS: typeof APPS = [
   [
     'Express',
     async (gateway, status) => {
       const app = express().get('/weather', onExpress.payPerRequest(gateway, 'weather'), (_req, res) => {
-        res.status(status).send('sun')
+        res.status(status).set('cache-control', CACHEABLE).send('sun')
       })
       const server: Server = app.listen(0, '127.0.0.1')
       cleanups.push(() => server.close().closeAllConnections())
@@ -75,30 +124,20 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
     },
   ],
   [
-    'Hono',
+    'Fastify, where the handler hijacks the reply',
     async (gateway, status) => {
-      const app = new Hono().get('/weather', onHono.payPerRequest(gateway, 'weather'), (c) =>
-        c.text('sun', status as 200),
-      )
-      return (await app.request('/weather', { headers: { 'payment-signature': header } })).headers
-    },
-  ],
-  [
-    'Fastify',
-    async (gateway, status) => {
-      const app = createFastify()
-      cleanups.push(() => app.close())
-      await app.register(onFastify, { gateway, prefix: '/pay' })
-      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) =>
-        reply.status(status).send('sun'),
-      )
-      const { headers } = await app.inject({ url: '/weather', headers: { 'payment-signature': header } })
-      return new Headers(headers as Record<string, string>)
+      const app = await fastifyWith(gateway)
+      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) => {
+        reply.hijack()
+        const head = { 'content-type': 'text/event-stream', 'cache-control': CACHEABLE }
+        reply.raw.writeHead(status, head).end('data: sun\n\n')
+      })
+      return injected(app)
     },
   ],
 ]
 
-describe.each(APPS)('%s', (_name, call) => {
+describe.each([...APPS, ...EARLY_HEADS])('%s', (_name, call) => {
   test('an answer has the receipt that is stored with its delivery, and the address of its page', async () => {
     const { gateway, finished } = signingGateway()
     const headers = await call(gateway, 200)
@@ -118,12 +157,23 @@ describe.each(APPS)('%s', (_name, call) => {
     const response = decodeJsonObject(headers.get('payment-response')!)
     expect(response).toMatchObject({ success: true })
     expect(response).not.toHaveProperty('extensions')
+    expect([headers.get('x-svc-refund'), headers.get('x-svc-status-url')]).toEqual([
+      'SCHEDULED',
+      `${baseUrl}/status`,
+    ])
     await expect.poll(() => finished).toMatchObject([{ ok: false }])
   })
+
+  test.each([200, 500])(
+    'an answer of status %i is kept by no cache, whatever its handler says',
+    async (status) => {
+      const headers = await call(signingGateway().gateway, status)
+      expect(headers.get('cache-control')).toBe('no-store, private')
+    },
+  )
 })
 
-// With Express the head is out before the delivery is stored.
-test.each(APPS.slice(1))('%s: if another try delivered first, its receipt is shown', async (_name, call) => {
+test.each(APPS)('%s: if another try delivered first, its receipt is shown', async (_name, call) => {
   const headers = await call(signingGateway('signed by the other').gateway, 200)
   expect(decodeJsonObject(headers.get('payment-response')!)).toMatchObject({
     extensions: receiptExtension('signed by the other'),

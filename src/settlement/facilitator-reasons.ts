@@ -1,7 +1,8 @@
 /**
  * Refusals that a facilitator can give only before it sends anything, in both vocabularies (the x402 library's and
  * CDP's), mapped to the codes of simulations. Any other reason may hide a transaction (a used nonce, a failed or
- * unconfirmed transaction, an unexpected error) and proves nothing.
+ * unconfirmed transaction, a wallet that could not be deployed, an unexpected error) and proves nothing. The library's
+ * reasons about Permit2 are left out: facilitators get EIP-3009 authorizations from us.
  */
 const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid_exact_evm_(payload_)?)?insufficient_(funds|balance)$/, 'insufficient_funds'],
@@ -12,6 +13,9 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
     /^invalid_exact_evm_(failed_to_parse_signature|payload_authorization_typed_data_message)$/,
     'invalid_signature',
   ],
+  // The library simulates before it sends, never afterwards.
+  [/^invalid_exact_evm_(payload_)?transaction_simulation_failed$/, 'simulation_failed'],
+  [/^(asset_not_deployed_contract|eip6492_factory_not_allowed)$/, ''],
   [/^invalid_exact_evm_payload_authorization_(from|to)_address_kyt$/, 'blocked_address'],
   [
     /^invalid_exact_evm_(payload_)?(recipient|authorization_value|network|token_name|token_version)_mismatch$/,

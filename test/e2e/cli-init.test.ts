@@ -21,7 +21,7 @@ test('init asks one thing after the other, checks each answer, and never shows a
     const { answer } = person
     await answer('Which network?', ENTER)
     await answer('Address of your wallet', '0x12', ENTER)
-    await answer('has 2 hex digits; an address has 40.', '\b\b\b\b', WALLET, ENTER)
+    await answer('has 2 hex digits; an address has 40, for example 0x71C7…976F.', '\b\b\b\b', WALLET, ENTER)
     await answer('What do you sell?', ENTER)
     await answer('Id of the plan', 'basic', ENTER)
     await answer('Its price in dollars', '1.00', ENTER)

@@ -106,7 +106,7 @@ export function checkOf({ values, secrets }: SetupInput, saved: SetupInput | und
     const digits = wallet.replace(/^0x/, '').length
     faults.push({
       name: 'SVC_WALLET_ADDRESS',
-      message: `SVC_WALLET_ADDRESS has ${digits} hex digits; an address has 40.`,
+      message: `SVC_WALLET_ADDRESS has ${digits} hex digits; an address has 40, for example 0x71C7…976F.`,
     })
   } else fields.SVC_WALLET_ADDRESS = { level: 'ok', message: `${wallet} holds 412.34 USDC.` }
 

@@ -43,7 +43,8 @@ export function endingEntries(
   return [createdEntry(challenge, clock.now()), ...(byOperator ? ending : marked)]
 }
 
-function createdEntry({ key, requestId, createdAt, transport }: ChallengeRow, loggedAt: number): AuditEntry {
+function createdEntry(challenge: ChallengeRow, loggedAt: number): AuditEntry {
+  const { key, requestId, createdAt, transport, clientAgentId } = challenge
   return {
     at: createdAt,
     challengeId: key,
@@ -52,6 +53,6 @@ function createdEntry({ key, requestId, createdAt, transport }: ChallengeRow, lo
     fromState: null,
     toState: 'PENDING',
     actor: 'buyer',
-    details: { transport, loggedAt },
+    details: { transport, loggedAt, ...(clientAgentId !== null && { clientAgentId }) },
   }
 }

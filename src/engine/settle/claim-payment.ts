@@ -25,6 +25,7 @@ export async function claimPayment(
   const at = core.clock.now()
   const value = core.rails.termsOn(challenge, rail).amount
   const exposure = rail.scheme.metered && holdExposure(core, rail, payment, value)
+  const agent = challenge.clientAgentId ?? clientAgentId ?? null
   const attempt: AuthorizationRow = {
     key: payment.key,
     version: released?.version ?? 0,
@@ -37,7 +38,10 @@ export async function claimPayment(
     payer: payment.payer,
     value,
     saltHash: saltHashOf(payment.salt),
-    claim: { requestId: challenge.requestId, at, openedAt: challenge.createdAt },
+    claim: {
+      ...{ requestId: challenge.requestId, at, openedAt: challenge.createdAt },
+      ...(agent !== null && { clientAgentId: agent }),
+    },
     phase: 'CLAIMED',
     ...(byKey && { byKey }),
     fromHeight: 0,
@@ -54,7 +58,7 @@ export async function claimPayment(
     claimed: true,
     liveAuth: attempt.key,
     dueAt: null,
-    clientAgentId: challenge.clientAgentId ?? clientAgentId ?? null,
+    clientAgentId: agent,
     tries: (challenge.tries ?? 0) + (released ? 0 : 1),
     ...(hold && { undelivered: hold.key }),
     ...urlField(core, challenge, url),

@@ -109,8 +109,9 @@ export async function recordReceipt(
   const at = core.clock.now()
   // A plain transfer was never claimed, so its log begins here.
   const plain = origin.source.kind === 'transfer'
-  const { requestId, createdAt: openedAt } = challenge
-  const first = plain ? [claimedEntry(challenge.key, { requestId, at, openedAt }, use.from)] : []
+  const { requestId, createdAt: openedAt, clientAgentId } = challenge
+  const claim = { requestId, at, openedAt, ...(clientAgentId !== null && { clientAgentId }) }
+  const first = plain ? [claimedEntry(challenge.key, claim, use.from)] : []
   const role = receiptRole(challenge, origin.key)
   const receipt = receiptAt(core, rail, origin, use, role === 'pays' ? 'pays' : 'surplus')
   const puts: Put[] = [
