@@ -70,7 +70,7 @@ async function takeAddress({ client, deployWallet1271 }: DevChain, address: Hex,
   }
 }
 
-test("attack 60: code at the payer's address on another network does not get what was paid for", async () => {
+test('attack 60: code at the address of a payer on another network does not get what was paid for', async () => {
   const [first, second] = chains as [DevChain, DevChain]
   const [victim, thief] = [await first.newBuyer(), await second.newBuyer()]
   const wallet = await first.deployWallet1271(victim.address)
