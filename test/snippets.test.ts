@@ -35,9 +35,17 @@ const gateway = `declare const gateway: import('paystile').Gateway`
 /** What examples of these files may take for given; a page has it all. */
 const GIVEN: Record<string, string> = {
   'src/gateway-api.ts': gateway,
-  'src/frameworks/express.ts': `${gateway}; declare const app: import('express').Express`,
-  'src/frameworks/hono.ts': `${gateway}; declare const app: import('hono').Hono`,
-  'src/frameworks/fastify.ts': `${gateway}; declare const app: import('fastify').FastifyInstance`,
+}
+const APPS = {
+  express: `${gateway}; declare const app: import('express').Express`,
+  hono: `${gateway}; declare const app: import('hono').Hono`,
+  fastify: `${gateway}; declare const app: import('fastify').FastifyInstance`,
+}
+const givenIn = (path: string): string => {
+  const framework = /^src\/frameworks\/(express|hono|fastify)/.exec(path)?.[1] as
+    | keyof typeof APPS
+    | undefined
+  return framework ? APPS[framework] : (GIVEN[path] ?? '')
 }
 
 /** An example in a doc comment sees what its own file exports, as its reader does, and must import all else. */
@@ -60,7 +68,7 @@ function inSource(path: string): Snippet[] {
   return examples.map(({ index, text }, at) => {
     const own = exported.filter((name) => !new RegExp(`^import .*\\b${name}\\b`, 'm').test(text))
     // The first line is ours, and takes the place of the line that says @example.
-    const given = `import { ${own.join(', ')} } from ${built(path)}; ${GIVEN[path] ?? ''}`
+    const given = `import { ${own.join(', ')} } from ${built(path)}; ${givenIn(path)}`
     const imports = text.replace(/(?<= from )'(\.[^']*)'/g, (_, file) => built(join(dirname(path), file)))
     return {
       file: path.replace(/\.ts$/, `.example-${at + 1}.ts`),

@@ -35,11 +35,11 @@ export const MPP_MUTANTS: readonly SourceMutant[] = [
     name: 'whoever answers the id of a paid MPP challenge gets its result',
     storm,
     file: 'engine/settle/redeem-payment',
-    from: 'if (challenge.payer !== payer || challenge.receipt === null)',
+    from: 'if (!isPaidBy(challenge, owner) || challenge.receipt === null)',
     to: 'if (challenge.receipt === null)',
     also: {
-      from: 'const wait = { challengeId: challenge.key, payer, fresh: false,',
-      to: 'const wait = { challengeId: challenge.key, payer: challenge.payer, fresh: false,',
+      from: 'const wait = { challengeId: challenge.key, owner, fresh: false,',
+      to: 'const wait = { challengeId: challenge.key, owner: { ...owner, payer: challenge.payer, network: challenge.network }, fresh: false,',
     },
   },
 ]

@@ -86,7 +86,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: "an attempt that came to nothing is answered with another payer's result",
     file: 'engine/deliver/settled-outcome',
-    from: 'if (challenge.payer !== null && challenge.payer !== payer)',
+    from: 'if (challenge.payer !== null && !isPaidBy(challenge, owner))',
     to: 'if (challenge.payer === undefined)',
   },
   {

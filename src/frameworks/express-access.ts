@@ -1,0 +1,27 @@
+import type { Request as ExpressRequest } from 'express'
+import { checkAccess, type EmbeddedGateway, headOf, type RequiredAccess } from './embedding.ts'
+import { handlerOf } from './express-handler.ts'
+import type { ExpressHandler } from './express-types.ts'
+
+/**
+ * Lets only bearers of a token in that this gateway sold, or the wallet that bought it (sign-in-with-x): for the resource that the path's `resourceId` names, and for
+ * this plan if one is named.
+ *
+ * @example
+ * app.get('/resource/:resourceId', requireAccess(gateway), (req, res) => {
+ *   res.json({ resource: req.params.resourceId, wallet: req.svcAccess?.walletAddress })
+ * })
+ */
+export function requireAccess(
+  gateway: EmbeddedGateway,
+  required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
+): ExpressHandler {
+  return handlerOf(async (req) => {
+    const asked = typeof required === 'function' ? required(req) : required
+    const head = headOf(req.originalUrl, req)
+    const access = await checkAccess(gateway, head, asked, (name) => req.params[name], { address: req.ip })
+    if (access.kind === 'respond') return access.response
+    req.svcAccess = access.claims
+    return undefined
+  })
+}

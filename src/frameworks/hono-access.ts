@@ -1,0 +1,26 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { type AccessClaims, checkAccess, type EmbeddedGateway, type RequiredAccess } from './embedding.ts'
+import { type PeerOptions, paramOf, peerOf } from './hono-context.ts'
+
+/**
+ * Lets only bearers of a token in that this gateway sold, or the wallet that bought it (sign-in-with-x): for the resource that the path's `resourceId` names, and for
+ * this plan if one is named.
+ *
+ * @example
+ * app.get('/resource/:resourceId', requireAccess(gateway), (c) =>
+ *   c.json({ resource: c.req.param('resourceId'), wallet: c.get('svcAccess').walletAddress }),
+ * )
+ */
+export function requireAccess(
+  gateway: EmbeddedGateway,
+  required: RequiredAccess | ((c: Context) => RequiredAccess) = {},
+  options: PeerOptions = {},
+): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
+  return async (c, next) => {
+    const asked = typeof required === 'function' ? required(c) : required
+    const access = await checkAccess(gateway, c.req.raw, asked, paramOf(c.req), peerOf(c, options))
+    if (access.kind === 'respond') return access.response
+    c.set('svcAccess', access.claims)
+    await next()
+  }
+}
