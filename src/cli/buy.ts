@@ -65,9 +65,9 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     rpcUrls: rpcUrlsOf(flags['rpc-url']),
   })
   const words = [account.address, url, flags.plan, flags.method, flags.data]
-  const isNew = unfinishedOrders(folder).every(({ name }) => name !== orderName(words))
-  // A payment that was signed before is worth waiting for a server; nothing else is.
-  if (flags.plan !== undefined && isNew) await readCatalog(url)
+  const isNew = () => unfinishedOrders(folder).every(({ name }) => name !== orderName(words))
+  // Fails at once if no server is there. Only a payment that was signed before is worth waiting for one.
+  if (flags.plan !== undefined && isNew()) await readCatalog(url)
   const order = nameOrder(folder, words)
   try {
     const report =

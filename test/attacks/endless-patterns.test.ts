@@ -5,7 +5,7 @@ import { type Shop, shopEnv, startChains, startShop } from '../networks/shop.ts'
 /** As long as a request line or a header of the standalone server may be. */
 const LONG = 60_000
 const MIB = 1024 * 1024
-/** Each took from ten seconds to an hour of the process while a pattern looked at the same characters again and again. */
+/** Patterns that look at the same characters again and again took seconds to minutes of the process. */
 const SOON_MS = 5_000
 
 let chains: DevChain[]

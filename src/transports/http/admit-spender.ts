@@ -13,7 +13,7 @@ import type { Peer } from './safeguards.ts'
 import type { SignIn } from './sign-in.ts'
 
 type Failed = Extract<Outcome, { kind: 'failed' }>
-type Challenge = Extract<Outcome, { kind: 'challenge' }>
+export type Challenge = Extract<Outcome, { kind: 'challenge' }>
 
 /** Lets those spend who hold credits, on a route that takes them. */
 export interface SpenderAdmission {

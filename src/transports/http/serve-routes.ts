@@ -3,7 +3,7 @@ import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome
 import { GatewayError } from '../../errors.ts'
 import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
-import { createSpenderAdmission } from './admit-spender.ts'
+import { type Challenge, createSpenderAdmission } from './admit-spender.ts'
 import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { PAID_HEADERS } from './headers.ts'
@@ -22,8 +22,6 @@ const CORS = {
   'access-control-allow-origin': PAID_HEADERS['access-control-allow-origin'],
   'access-control-expose-headers': '*',
 }
-
-type Challenge = Extract<Outcome, { kind: 'challenge' }>
 
 export interface RouteOptions {
   catalog: Catalog
