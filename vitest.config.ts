@@ -4,11 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** The files that take longest, in the order in which they start: one that starts last leaves the other cores idle. */
 const FIRST = [
-  'test/bench/stored-sales.test.ts',
-  'test/scale-quick.test.ts',
   'test/crash/points.test.ts',
   'test/sim/storms.test.ts',
-  'test/crash/many-instances.test.ts',
   'test/sim/sim.test.ts',
   'test/networks/two-chains-at-once.test.ts',
   'test/conformance/postgres.test.ts',
@@ -24,14 +21,32 @@ const FIRST = [
   'test/e2e/store-faults-servers.test.ts',
   'test/e2e/remote-rpc.test.ts',
   'test/e2e/admin-refunds.test.ts',
+  'test/e2e/package-sandbox.test.ts',
+  'test/fuzz/fuzz.test.ts',
+  'test/browser/setup-short.test.ts',
+  'test/browser/setup.test.ts',
+  'test/browser/pay-unfinished.test.ts',
+  'test/e2e/mpp-pending.test.ts',
 ]
+
+/** These need much time, and test what `npm run bench`, `crash` and `failover` do: they run with `npm test -- --long` only. */
+const LONG = [
+  'test/bench/stored-sales.test.ts',
+  'test/bench/finished-sales.test.ts',
+  'test/scale-quick.test.ts',
+  'test/crash/many-instances.test.ts',
+  'test/failover/postgres-failover.test.ts',
+  'test/failover/restore.test.ts',
+]
+const ORDER = [...LONG, ...FIRST]
+const long = process.env.PAYSTILE_TEST_LENGTH === 'long'
 
 /** Vitest knows how long a file takes only where it has run before; a new clone has nothing but their sizes. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rankOf = ({ moduleId }: TestSpecification) => {
-      const rank = FIRST.indexOf(relative(this.ctx.config.root, moduleId))
-      return rank === -1 ? FIRST.length : rank
+      const rank = ORDER.indexOf(relative(this.ctx.config.root, moduleId))
+      return rank === -1 ? ORDER.length : rank
     }
     return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b))
   }
@@ -40,11 +55,10 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/fixtures/**'],
+    exclude: ['test/fixtures/**', ...(long ? [] : LONG)],
     pool: 'forks',
-    // One more than there are cores: many tests wait most of their time, for blocks, refunds and processes. With four,
-    // two cores are hardly ever idle, but every test takes twice as long and gets closer to its limits.
-    maxWorkers: 3,
+    // More than there are cores: many tests wait most of their time, for blocks, refunds and processes.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // Loading viem and the x402 packages anew for every file would cost more than the tests themselves.
     isolate: false,

@@ -1,4 +1,5 @@
 import { atLeast, atMost, type Bar, type Judge } from './judge.ts'
+import type { Overhead } from './measure-overhead.ts'
 import { prepaidBars } from './prepaid-bars.ts'
 import { ratioOf } from './ratio.ts'
 import {
@@ -14,6 +15,8 @@ import {
 } from './results.ts'
 
 const BLOCK_MS = 2000
+/** Of the peer's time, that of one lone purchase may be. */
+const LONE_SHARE = 0.33
 /** What a heap may breathe. */
 const FLOOD_MIB = 64
 
@@ -52,8 +55,14 @@ export function judge(results: Results): Bar[] {
   const { unpaid, overhead, stored, flood, prepaid } = results
   const cell = (of: PaidCase) => results.paid[nameOf(of)]!
   const [plans, kindest, crowd] = [cell(CASES.plans), cell(CASES.kindest), cell(CASES.crowd)]
-  const own = ({ ownP50Ms, failed }: { ownP50Ms: number; failed: number }, what: string) =>
-    atMost(`${what} beside the chain, one at a time, p50`, ownP50Ms, 5, ' ms', failed === 0)
+  const own = ({ ownP50Ms, failed }: Overhead, what: string) =>
+    atMost(
+      `${what} beside the chain, one at a time, p50, of the kindest peer's`,
+      ownP50Ms / overhead.peer.ownP50Ms,
+      LONE_SHARE,
+      '×',
+      failed === 0,
+    )
   return [
     atLeast('unpaid 402/s, against the peer', ratioOf(unpaid[OURS]!, unpaid[PEER]!), 3),
     atLeast('unpaid 402/s, against the bare server', ratioOf(unpaid[OURS]!, unpaid[FLOOR]!), 0.5),

@@ -64,7 +64,7 @@ export async function fillSales(
 /** The gateway's own job, until the book has all. */
 export async function keepBook(store: Store): Promise<void> {
   const clock = { now: Date.now, sleep: async () => {}, requestsSent: async () => {} }
-  while ((await enterNext({ store, clock })).entered > 0);
+  while ((await enterNext({ store, clock }, Number.POSITIVE_INFINITY)) > 0);
 }
 
 /** What its other jobs have stored about how far they have read the log. */

@@ -157,7 +157,7 @@ function finishedSale({ payer, paidAt, txHash, blockHash, walletTx, index }: Fac
   const details = { value: MICRO, payer }
   const claimed: AuditEntry = {
     ...{ ...entry, at: paidAt - 150, event: 'payment-claimed', fromState: 'PENDING', toState: 'PENDING' },
-    ...{ actor: 'buyer', details: { payer, openedAt: createdAt } },
+    ...{ actor: 'buyer', details: { payer, openedAt: createdAt, loggedAt: paidAt - 150 } },
   }
   const settled: AuditEntry[] = [
     {

@@ -4,7 +4,7 @@ import { type ChainCall, nowMs } from './child-server.ts'
 import { type Connection, openConnection, requestText } from './connection.ts'
 import { median, quantile, runLoad } from './load.ts'
 import { buy, preparePayments } from './payments.ts'
-import { type OurOptions, sellerOf, startOurs } from './targets.ts'
+import { sellerOf, startOurs, startPeer } from './targets.ts'
 
 export interface Overhead {
   /** Both exchanges of a purchase: terms, payment, answer. */
@@ -19,8 +19,12 @@ export interface Overhead {
   failed: number
 }
 
-/** A server that has just started runs code that is not compiled yet. */
-const WARM_UP = { count: 1600, concurrency: 16 }
+/** What is bought one at a time: of ours, or a call of the peer in its kindest form. */
+export const LONE_PURCHASES = ['plan', 'call', 'embedded', 'peer'] as const
+export type LonePurchase = (typeof LONE_PURCHASES)[number]
+
+/** A server that has just started runs code that is not compiled yet. The peer is slower, and makes fewer purchases. */
+const WARM_UP = { count: 1600, peerCount: 300, concurrency: 16 }
 const PAYERS = 50
 
 interface Span {
@@ -29,14 +33,12 @@ interface Span {
 }
 
 /** One purchase after another on a fresh chain with automine: what a purchase costs beside the chain. */
-export async function measureOverhead(
-  root: string,
-  sells: NonNullable<OurOptions['sells']>,
-  count: number,
-): Promise<Overhead> {
+export async function measureOverhead(root: string, sells: LonePurchase, count: number): Promise<Overhead> {
   const chain = await startDevChain()
-  const payments = await preparePayments(chain, sellerOf(chain), WARM_UP.count + count, PAYERS)
-  const target = await startOurs({ chain, root, sells })
+  const warmUp = sells === 'peer' ? WARM_UP.peerCount : WARM_UP.count
+  const payments = await preparePayments(chain, sellerOf(chain), warmUp + count, PAYERS)
+  const target =
+    sells === 'peer' ? await startPeer(chain, 'kindest') : await startOurs({ chain, root, sells })
   const { asking, bare, usage } = target
   const heads = watchHeads(chain.rpcUrl)
   const total: number[] = []
@@ -46,10 +48,10 @@ export async function measureOverhead(
   let failed = 0
   try {
     const work: Parameters<typeof runLoad>[3] = (one, index) => buy(one, asking, payments[index]!)
-    await runLoad(target.url, WARM_UP.concurrency, { count: WARM_UP.count }, work)
+    await runLoad(target.url, WARM_UP.concurrency, { count: warmUp }, work)
     const connection = timed(await openConnection(target.url))
     const direct = bare && timed(await openConnection(bare.url))
-    for (const payment of payments.slice(WARM_UP.count)) {
+    for (const payment of payments.slice(warmUp)) {
       await usage()
       const fault = await buy(connection, asking, payment)
       const spans = connection.spans.splice(0)

@@ -1,6 +1,6 @@
 import type { Cell } from './cells.ts'
 import type { Flood } from './measure-flood.ts'
-import type { Overhead } from './measure-overhead.ts'
+import type { LonePurchase, Overhead } from './measure-overhead.ts'
 import type { Stored } from './measure-stored.ts'
 import type { PrepaidCells } from './prepaid-bars.ts'
 
@@ -23,7 +23,7 @@ export interface Results {
   unpaid: Record<string, Cell>
   /** By {@link nameOf}. */
   paid: Record<string, Cell>
-  overhead: Record<'plan' | 'call' | 'embedded', Overhead>
+  overhead: Record<LonePurchase, Overhead>
   stored: Stored
   /** Absent in a run from before there were prepaid calls. */
   prepaid?: PrepaidCells

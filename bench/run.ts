@@ -15,7 +15,7 @@ import { chartOf } from './chart.ts'
 import { median } from './load.ts'
 import { measureFlood } from './measure-flood.ts'
 import { measureGas } from './measure-gas.ts'
-import { measureOverhead, type Overhead } from './measure-overhead.ts'
+import { LONE_PURCHASES, type LonePurchase, measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
 import { measureStoredSales } from './measure-stored-sales.ts'
@@ -143,16 +143,17 @@ type Overheads = Results['overhead']
 
 /** So short a thing shows what else the machine does at that moment: it is measured now and again during a run. */
 async function measureOverheads(): Promise<Overheads> {
-  const plan = await measureOverhead(root, 'plan', OVERHEAD_CALLS)
-  const call = await measureOverhead(root, 'call', OVERHEAD_CALLS)
-  const embedded = await measureOverhead(root, 'embedded', OVERHEAD_CALLS)
-  for (const [name, { ownP50Ms }] of Object.entries({ plan, call, embedded }))
-    line(`${name}, one at a time, beside the chain: p50 ${figure(ownP50Ms)} ms`)
-  return { plan, call, embedded }
+  const measured: Partial<Overheads> = {}
+  for (const sells of LONE_PURCHASES) {
+    measured[sells] = await measureOverhead(root, sells, OVERHEAD_CALLS)
+    line(`${sells}, one at a time, beside the chain: p50 ${figure(measured[sells].ownP50Ms)} ms`)
+  }
+  return measured as Overheads
 }
 
 /** The run with the median time of ours; failures of all runs count. */
-function medianOverhead(runs: readonly Overhead[]): Overhead {
+function medianOverhead(sells: LonePurchase): Overhead {
+  const runs = overheads.map((one) => one[sells])
   const middle = median(runs.map(({ ownP50Ms }) => ownP50Ms))
   const failed = runs.reduce((sum, one) => sum + one.failed, 0)
   return { ...runs.find(({ ownP50Ms }) => ownP50Ms === middle)!, failed }
@@ -199,9 +200,10 @@ const measured: Results = {
   unpaid,
   paid,
   overhead: {
-    plan: medianOverhead(overheads.map(({ plan }) => plan)),
-    call: medianOverhead(overheads.map(({ call }) => call)),
-    embedded: medianOverhead(overheads.map(({ embedded }) => embedded)),
+    plan: medianOverhead('plan'),
+    call: medianOverhead('call'),
+    embedded: medianOverhead('embedded'),
+    peer: medianOverhead('peer'),
   },
   stored,
   prepaid,

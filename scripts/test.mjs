@@ -7,7 +7,8 @@ import { ensureInstalled, ensureSystem, PrepareError, packageBin, root, runMain 
 import { ensureChain } from './prepare-chain.mjs'
 
 // Programs beyond npm that the tests start.
-const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx', 'pycryptodome', 'ecdsa']
+const python = 'python3 with pycryptodomex and ecdsa'
+const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx', python]
 
 const node = process.execPath
 const checks = [
@@ -19,9 +20,12 @@ const checks = [
 
 await runMain(async () => {
   // Arguments go to vitest; with them only the matching tests run, on an up-to-date build.
-  const filters = process.argv.slice(2)
+  const given = process.argv.slice(2)
+  if (given.includes('--long')) process.env.PAYSTILE_TEST_LENGTH = 'long'
+  const filters = given.filter((argument) => argument !== '--long')
   await ensureInstalled()
-  await ensureSystem(systemNeeds)
+  const found = await ensureSystem(systemNeeds)
+  process.env.PAYSTILE_TEST_PYTHON = found[python]
 
   const steps = [...(filters.length > 0 ? [] : checks), ['build', build]]
   let passed = 0

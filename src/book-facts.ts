@@ -65,10 +65,23 @@ export interface BookDue {
   kind: 'due'
   challengeId: string
   refundSince: number | null
+  /** Of all second payments and unspent credits together. */
   surplus: 'waiting' | 'failed' | null
+  /** By the payment that goes back, or `credits`. Absent in rows of earlier versions. */
+  openPayments?: Record<string, 'waiting' | 'failed'>
   owed?: string
 }
 
+/** key = `network/<id>/<token>`; ref = `networks`. A network that the seller described, for the books of later years. */
+export interface BookNetwork {
+  kind: 'network'
+  id: string
+  name: string
+  testnet: boolean
+  explorerTxUrl: string
+  token: { address: string; symbol: string; decimals: number }
+}
+
 /** A row of the sales book. */
-/** A row of the sales book. */
-export type BookRow = RowBase & (BookHead | BookDay | BookSpans | BookHours | BookTerm | BookPage | BookDue)
+export type BookRow = RowBase &
+  (BookHead | BookDay | BookSpans | BookHours | BookTerm | BookPage | BookDue | BookNetwork)

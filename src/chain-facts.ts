@@ -1,5 +1,31 @@
-/** What the chain reports. Types only; part of `facts.ts`. */
+/** What a signed payment says, and what the chain reports. Types only; part of `facts.ts`. */
 import type { Address, Hex } from './protocol/hex.ts'
+
+/** A signed payment as its scheme stores it. Only the scheme looks inside. */
+export type Signed = Readonly<Record<string, unknown>>
+
+/** Something that a payment says about itself, to be compared with the terms. `field` names it in messages. */
+export interface Claim {
+  about: 'amount' | 'payTo' | 'network' | 'asset' | 'scheme' | 'payer'
+  field: string
+  value: string
+}
+
+/** The facts of a signed payment that do not depend on its scheme. */
+export interface SignedFacts {
+  /** Under this key it can be used once, on any instance: chain, token, payer and nonce. */
+  key: string
+  payer: Address
+  to: Address
+  /** In units of the token. */
+  amount: string
+  /** Chain time in seconds: a block of this time or later cannot take it any more. */
+  validBefore: string
+  /** A retry repeats it, and nobody but the buyer has it before it is on the chain. */
+  signature: string
+  /** Only this wallet of ours may send it. Absent: any. */
+  sender?: Address
+}
 
 /** The parts of a block that are used here. */
 export interface Block {

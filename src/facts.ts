@@ -1,5 +1,6 @@
 /** The stored rows. Types only; every layer may import them. */
 import type { BookRow } from './book-facts.ts'
+import type { Signed } from './chain-facts.ts'
 import type { CallRow, CreditRow } from './credit-facts.ts'
 import type { ChallengeState } from './protocol/access.ts'
 import type { ErrorCode } from './protocol/error-codes.ts'
@@ -129,30 +130,6 @@ export type AttemptPhase =
   | 'DEAD'
   | 'RELEASED'
 
-/** A signed payment as its scheme stores it. Only the scheme looks inside. */
-export type Signed = Readonly<Record<string, unknown>>
-
-/** Something that a payment says about itself, to be compared with the terms. `field` names it in messages. */
-export interface Claim {
-  about: 'amount' | 'payTo' | 'network' | 'asset' | 'scheme' | 'payer'
-  field: string
-  value: string
-}
-
-/** The facts of a signed payment that do not depend on its scheme. */
-export interface SignedFacts {
-  /** Under this key it can be used once, on any instance: chain, token, payer and nonce. */
-  key: string
-  payer: Address
-  to: Address
-  /** In units of the token. */
-  amount: string
-  /** Chain time in seconds: a block of this time or later cannot take it any more. */
-  validBefore: string
-  /** A retry repeats it, and nobody but the buyer has it before it is on the chain. */
-  signature: string
-}
-
 /** What the log says of a claim. */
 export interface ClaimFacts {
   requestId: string
@@ -224,8 +201,9 @@ export interface ReceiptRow extends RowBase {
   fromHeight: number
   finalized: boolean
   lost: boolean
-  /** Plain transfers: since when (ms) no look has found it where it should be. Absent: the last look found it. */
+  /** Plain transfers: since when (ms) no look has found it where it should be, and the last of them. Absent: it was found. */
   missedAt?: number
+  lastMissedAt?: number
 }
 
 /**

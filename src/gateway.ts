@@ -10,6 +10,7 @@ import { createRandomPool } from './delivery/random-pool.ts'
 import { createSeal } from './delivery/seal.ts'
 import { createMpp } from './dialects/mpp/create-mpp.ts'
 import { createX402 } from './dialects/x402/create-x402.ts'
+import { rememberNetworks } from './engine/books/remember-networks.ts'
 import { rememberCreditPlans } from './engine/credits/former-plans.ts'
 import { createEngine } from './engine/engine.ts'
 import type { Engine } from './engine/outcome.ts'
@@ -42,7 +43,7 @@ import { buildRoutes } from './wiring/build-routes.ts'
 import { buildSecretKeys } from './wiring/build-secret-keys.ts'
 import { buildSignIn } from './wiring/build-sign-in.ts'
 import { buildWebhooks } from './wiring/build-webhooks.ts'
-import { contractFaults } from './wiring/contract-faults.ts'
+import { createWalletCode } from './wiring/contract-faults.ts'
 import { railsToOpen } from './wiring/rails-to-open.ts'
 import { warnOfCatalog } from './wiring/warn-of-catalog.ts'
 
@@ -88,11 +89,11 @@ export async function createGateway(
   let events: Engine['events']
   const alerts = buildAlerts(config, instruments, () => events)
   const isMetered = config.routes.some(({ scheme }) => scheme !== undefined)
+  const wallets = createWalletCode(config.networks)
   const connected = await Promise.all(
-    config.networks.map((on) => connectChain(on, { alerts, clock }, isMetered)),
+    config.networks.map((on) => connectChain(on, { alerts, clock }, { isMetered, wallets })),
   )
-  const wallets = config.networks.map((on, index) => ({ on, hasCode: connected[index]!.hasCode }))
-  const faults = [...connected.flatMap((chain) => chain.faults), ...contractFaults(wallets)]
+  const faults = [...connected.flatMap((chain) => chain.faults), ...config.networks.flatMap(wallets.faultsOf)]
   if (faults.length > 0) throw new ConfigError(faults)
   const opened = await (instruments.openStore ?? openStore)(config.store, alerts)
   const store = withCurrentRows(instruments.store?.(opened) ?? opened)
@@ -108,15 +109,17 @@ export async function createGateway(
     ),
   )
   const label = source.labels?.network ?? 'network'
-  const seller = { networks: config.networks, isMetered, label }
+  const seller = { networks: config.networks, label }
   const closeStore = async (fault: unknown): Promise<never> => {
     turns?.close()
     await store.close()
     throw fault
   }
-  const rails = await railsToOpen(store, built, seller).catch(closeStore)
+  const rails = await railsToOpen(store, built, seller, alerts).catch(closeStore)
   const formerCreditPlans = await rememberCreditPlans(store, config.plans).catch(closeStore)
-  if (rails.length > 1) await store.admitSeveralNetworks?.()
+  const sold = config.networks.map(({ network }) => network)
+  await rememberNetworks(store, sold).catch(closeStore)
+  if (config.networks.length > 1 || isMetered) await store.admitSeveralNetworks?.()
   const x402 = createX402(rails, config.baseUrl)
   const dialects = { x402, mpp: createMpp(rails, config.baseUrl, clock.now) }
   const keys = await buildSecretKeys(config)
@@ -127,7 +130,7 @@ export async function createGateway(
   const prices = await buildPrices(config)
   const webhooks = buildWebhooks(config, keys, VERSION)
   const callTimeoutMs = served?.timeoutMs ?? config.requestTimeoutSeconds * 1000
-  const handlers = buildHandlers(config, seal, callTimeoutMs)
+  const handlers = buildHandlers(config, rails, seal, callTimeoutMs)
   // A retry must not call the backend while the first call may still be running.
   const deliveryLeaseMs = Math.max(60_000, (served || handlers ? callTimeoutMs : 0) + 30_000)
   const catalog = buildCatalog(config.plans, config.routes)
@@ -294,7 +297,7 @@ export async function createGateway(
     proveRefund: (challengeId, txHash) => orReject(engine.proveRefund(challengeId, txHash)),
     closeCredits: (challengeId) => orReject(engine.closeCredits(challengeId)),
     backstage: {
-      networks: config.networks.map(({ network }) => network),
+      networks: sold,
       store,
       inspect: engine.inspect,
       rails: engine.rails,

@@ -67,8 +67,8 @@ export interface FoundIfMined {
 export interface Scheme<S extends Signed = Signed> {
   /** The name that buyers use, e.g. `exact`. */
   readonly name: string
-  /** What its offers say beside the token's domain. */
-  readonly offerExtra?: Readonly<Record<string, string>>
+  /** What its offers say beside the token's domain, while this wallet of ours pays for gas. */
+  offerExtra?(wallet?: Address): Readonly<Record<string, string>>
   /** Present if payers sign a maximum, and the call decides how much of it is charged. */
   readonly metered?: {
     /** The payment as it is settled for this charge, in units of the token. */
@@ -122,7 +122,14 @@ export interface RefundSigner {
 
 // ── Chain ───────────────────────────────────────────────────────────────────────────────────────────────
 
-export type Submitted = 'accepted' | 'known' | 'nonce-low' | 'underpriced' | 'unknown'
+export type Submitted =
+  | 'accepted'
+  | 'known'
+  | 'nonce-low'
+  | 'underpriced'
+  | 'unknown'
+  /** The words of a node that does not take it, for a reason that is none of these. */
+  | { refused: string }
 
 export interface WalletState {
   /** Transactions mined so far: the next nonce the chain expects. */
@@ -221,8 +228,10 @@ export interface Settlement {
   readonly batchSize: number
   /** The wallet of ours that pays the gas; undefined where a facilitator pays it. */
   readonly gasWallet?: Address | undefined
-  /** Why nothing can be sent now (an empty gas wallet), or undefined. */
-  unavailable(): Promise<string | undefined>
+  /** The first of our wallets that can pay for gas, as far as is known; with none, the first. Absent: a facilitator pays it. */
+  fundedWallet?(): Address | undefined
+  /** Why nothing can be sent now (an empty gas wallet), or undefined. With a sender: why that wallet can send nothing. */
+  unavailable(sender?: Address): Promise<string | undefined>
   /** What a transaction that is sent now pays per gas. Absent where somebody else pays the gas. */
   gasPriceWei?(): Promise<bigint>
   makeBatches(items: readonly Sendable[]): Promise<Batch[]>

@@ -44,7 +44,7 @@ describe('the benchmark', () => {
     expect(failing(({ paid }) => Object.assign(paid[alone]!, { callsEach: 15.1 }))).toEqual([
       'calls to the RPC per purchase, alone: at most 15',
     ])
-    expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.1 }))).toHaveLength(1)
+    expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.3 }))).toHaveLength(1)
     expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
     const further = ({ unpaid }: Results, perSecond: number) =>
       Object.assign(unpaid['paystile, 6 networks']!, { perSecond })
@@ -99,7 +99,12 @@ const good: Results = (() => {
       'paystile, plans, embedded, 1 at once, automine': cell(10, 80, 15),
       'peer, kindest form, calls, 256 at once, 2 s blocks': cell(10),
     },
-    overhead: { plan: overhead(), call: overhead(), embedded: overhead() },
+    overhead: {
+      plan: overhead(),
+      call: overhead(),
+      embedded: overhead(),
+      peer: { ...overhead(), ownP50Ms: 16 },
+    },
     stored: { storedTermsPerSecond: 1000, few: cell(100), many: cell(90) },
     prepaid: {
       [PREPAID.bare]: cell(10_000),

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { PREFLIGHT_HEADERS, undeliveredHeaders } from '../src/transports/http/headers.ts'
+import { RESOURCE_ID_HEADER } from '../src/transports/http/read-spender.ts'
 
 type Manifest = Record<'dependencies' | 'devDependencies' | 'peerDependencies', Record<string, string>>
 
@@ -42,6 +44,27 @@ test('the entries of the bridge for assistants differ in nothing but their place
       ...['--max-amount', '$0.05', '--max-total', '$2.00'],
     ])
   }
+})
+
+test('the CORS settings of docs/embedding.md let through all that the gateway itself allows and exposes', () => {
+  const page = read('../docs/embedding.md')
+  const listed = (option: string) =>
+    [...(new RegExp(`${option}: \\[([^\\]]*)\\]`).exec(page)?.[1] ?? '').matchAll(/'([^']+)'/g)].map(
+      ([, name = '']) => name,
+    )
+  const own = (header: keyof typeof PREFLIGHT_HEADERS) => PREFLIGHT_HEADERS[header].split(', ')
+  // MCP and A2A are the gateway's own endpoints, and pages may always send Accept.
+  const allowed = own('access-control-allow-headers').filter(
+    (name) => !/^(mcp-|last-event-id|(x-)?a2a-|accept$)/i.test(name),
+  )
+  expect(listed('allowedHeaders')).toEqual(expect.arrayContaining([...allowed, RESOURCE_ID_HEADER]))
+  expect(listed('exposedHeaders')).toEqual(
+    expect.arrayContaining([
+      ...own('access-control-expose-headers'),
+      ...Object.keys(undeliveredHeaders({ refund: { state: 'SCHEDULED', when: '' }, statusUrl: '' })),
+      ...['x-svc-credits-charged', 'x-svc-credits-remaining'],
+    ]),
+  )
 })
 
 interface Entry {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,11 +26,12 @@ describe('the package that npm packs', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('has the programs, their types, the pages and the documentation, and nothing else', () => {
+  test('has the programs, their types, the pages, the documentation and the examples, and nothing else', () => {
     const known = [
       /^dist\/.*(\.js|\.d\.ts|\.json|\.sql|\.lua|\.wasm)$/,
       /^dist\/ui\/.*\.(html|js|css|svg)$/,
-      /^docs\/[a-z0-9-]+\.md$/,
+      /^docs\/([a-z0-9-]+\.(md|svg)|api\.txt)$/,
+      /^examples\/([a-z]+\/)?([a-z]+\.js|README\.md)$/,
       /^contracts\/(PaystileSettler\.sol|settler-input\.json)$/,
       /^deploy\/[a-z]+\/[a-z-]+\.(yaml|json|conf)$/,
       /^(package\.json|README\.md|CHANGELOG\.md|THIRD-PARTY-NOTICES\.md|LICENSE)$/,
@@ -49,6 +50,18 @@ describe('the package that npm packs', () => {
     const scripts = files.filter((file) => file.endsWith('.js') && !file.startsWith('dist/ui/'))
     const texts = scripts.map((file) => readFileSync(join(folder, 'package', file), 'utf8'))
     expect(scripts.filter((_, index) => texts[index]?.includes('sourceMappingURL='))).toEqual([])
+  })
+
+  test('every link of the documentation leads to something in it', () => {
+    const pages = files.filter((file) => /^docs\/.*\.md$/.test(file))
+    const broken = pages.flatMap((page) => {
+      const text = readFileSync(join(folder, 'package', page), 'utf8')
+      const targets = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, target = '']) => target)
+      return targets
+        .filter((target) => !existsSync(join(folder, 'package', dirname(page), target)))
+        .map((target) => `${page}: ${target}`)
+    })
+    expect(broken).toEqual([])
   })
 
   test('every entry point can be imported, with its types in place, and the command runs', async () => {

@@ -6,6 +6,7 @@ import { checkInstances, checkWallets, predictWallets } from '../bench/scale/che
 import type { WalletsCell } from '../bench/scale/measure-wallets.ts'
 import { docsSection } from '../bench/scale/report.ts'
 import { loadsOf, predictBinding, predictEach, type Taken, unitCostsOf } from '../bench/scale/unit-costs.ts'
+import { fullTransactionGas } from '../src/chain/gas-limits.ts'
 import { createGasWallet } from '../src/settlement/gas-wallet.ts'
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -86,11 +87,7 @@ describe('the gas of a block', () => {
   test('asks for what the gas wallet asks for', async () => {
     const { batchSize } = createGasWallet({ signers: [] } as unknown as Parameters<typeof createGasWallet>[0])
     expect(batchSize).toBe(largestBatch(Number.POSITIVE_INFINITY))
-    const source = read('../src/settlement/gas-wallet.ts')
-    const [, overhead] = /OVERHEAD_GAS = ([\d_]+)/.exec(source) ?? []
-    const [, perCall] = /gasPerCall = ([\d_]+)/.exec(source) ?? []
-    const number = (text = '') => Number(text.replaceAll('_', ''))
-    expect(gasLimitOf(7)).toBe(number(overhead) + 7 * number(perCall))
+    expect(gasLimitOf(batchSize)).toBe(Number(fullTransactionGas()))
   })
 
   test('is fitted to transactions of different sizes, or of one', () => {

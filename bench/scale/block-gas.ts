@@ -1,10 +1,10 @@
-/** What a gas wallet asks for, in src/settlement/gas-wallet.ts: a transaction, and each payment in it. */
-const TRANSACTION_GAS_LIMIT = 40_000
-const PAYMENT_GAS_LIMIT = 120_000
-/** Payments in one transaction, at most. */
-export const FULL_BATCH = 100
+import { GAS_PER_CALL, MAX_CALLS_PER_TX, OVERHEAD_GAS } from '../../src/chain/gas-limits.ts'
 
-export const gasLimitOf = (payments: number): number => TRANSACTION_GAS_LIMIT + payments * PAYMENT_GAS_LIMIT
+/** Payments in one transaction, at most. */
+export const FULL_BATCH = MAX_CALLS_PER_TX
+
+/** What a gas wallet asks for: a transaction, and each payment in it. */
+export const gasLimitOf = (payments: number): number => OVERHEAD_GAS + payments * GAS_PER_CALL
 
 /** What a transaction really takes grows with its payments. */
 export interface BatchGas {
@@ -38,5 +38,5 @@ export function paymentsPerBlock(blockGas: number, gas: BatchGas, batch: number)
 
 /** The largest batch that a network takes, where a full one asks for more than a block or a transaction may have. */
 export function largestBatch(maxGas: number): number {
-  return Math.max(0, Math.min(FULL_BATCH, Math.floor((maxGas - TRANSACTION_GAS_LIMIT) / PAYMENT_GAS_LIMIT)))
+  return Math.max(0, Math.min(FULL_BATCH, Math.floor((maxGas - OVERHEAD_GAS) / GAS_PER_CALL)))
 }

@@ -6,6 +6,9 @@ import type { SettleResponse } from '../protocol/payment.ts'
 export const CHARGED = 'x-svc-credits-charged'
 export const REMAINING = 'x-svc-credits-remaining'
 
+/** By these codes the gateway says that the money goes back. */
+export const GOES_BACK: ReadonlySet<string> = new Set(['DELIVERY_FAILED', 'CHALLENGE_REFUNDED'])
+
 /** The gateway's error body; empty if there is none. */
 export function errorBodyOf(text: string): Partial<ErrorBody> {
   try {

@@ -23,8 +23,11 @@ export interface Purchase {
 }
 
 /** The name under which a payment is kept. The payer is part of it: another account has other payments. */
-export function orderKey(order: PlanOrder, payer: string): string {
-  return JSON.stringify(['plan', order.baseUrl, payer.toLowerCase(), order.requestId])
+export function orderKey(
+  { baseUrl, requestId }: Pick<PlanOrder, 'baseUrl' | 'requestId'>,
+  payer: string,
+): string {
+  return JSON.stringify(['plan', baseUrl, payer.toLowerCase(), requestId])
 }
 
 /** Buys one plan over `POST /x402/access`. */

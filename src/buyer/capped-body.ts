@@ -58,3 +58,13 @@ export function capResponse(response: Response, maxBytes: number): Response {
   Object.defineProperties(capped, { url: { value: url }, redirected: { value: redirected } })
   return capped
 }
+
+/** Reads a short body at once, so that one that breaks off counts as a lost answer. Longer ones are handed on as they come. */
+export async function wholeIfShort(response: Response): Promise<Response> {
+  const length = response.headers.get('content-length')
+  if (!response.body || length === null || Number(length) > MAX_DOCUMENT_BYTES) return response
+  const { status, statusText, headers, url, redirected } = response
+  const whole = new Response(await response.arrayBuffer(), { status, statusText, headers })
+  Object.defineProperties(whole, { url: { value: url }, redirected: { value: redirected } })
+  return whole
+}

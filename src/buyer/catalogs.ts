@@ -70,6 +70,11 @@ export function creditPlan({ plans }: DiscoveryCatalog, route: Route, wanted?: s
   return enough.find(({ planId }) => planId === wanted) ?? enough[0]
 }
 
+/** Whether this plan is sold, with credits. */
+export function grantsCredits({ plans }: DiscoveryCatalog, { planId }: { planId: string }): boolean {
+  return plans.some((plan) => plan.planId === planId && isCredits(plan.credits))
+}
+
 /** A catalog is what a stranger says, and limits are computed with this number. */
 export function isCredits(credits: number | undefined): credits is number {
   return Number.isSafeInteger(credits) && credits! > 0

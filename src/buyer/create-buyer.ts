@@ -11,7 +11,7 @@ import { allowedNetworks } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
 import type { BuyerStep } from './buyer-step.ts'
 import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
-import { rememberCatalogs } from './catalogs.ts'
+import { grantsCredits, rememberCatalogs } from './catalogs.ts'
 import type { CallCharge } from './charge-of.ts'
 import { checkOptions, MAX_VALID_SECONDS } from './check-options.ts'
 import { memoryCreditLog } from './credit-log.ts'
@@ -160,10 +160,12 @@ export function createBuyer(options: BuyerOptions): Buyer {
       const { origin } = new URL(baseOf(url))
       const balances: CreditBalance[] = []
       for (const account of await owned.at(origin)) {
-        const plans = account.owned && (await catalogs.of(account.base))?.plans
-        if (!plans?.some(({ planId, credits = 0 }) => planId === account.planId && credits > 0)) continue
-        const balance = await askBalance(fetchOnce, account, account.owned!)
-        if (balance) balances.push(balance)
+        const catalog = account.owned && (await catalogs.of(account.base))
+        if (!catalog) continue
+        const asked = askBalance(fetchOnce, account, account.owned!)
+        // A plan that is sold without credits may have had some when it was bought.
+        const balance = await (grantsCredits(catalog, account) ? asked : asked.catch(() => undefined))
+        if (balance && balance.granted > 0) balances.push(balance)
       }
       return balances
     },

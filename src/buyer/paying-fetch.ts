@@ -1,14 +1,20 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { BuyerError } from './buyer-error.ts'
-import { capResponse } from './capped-body.ts'
+import { capResponse, wholeIfShort } from './capped-body.ts'
 import { type CallCharge, callCharge } from './charge-of.ts'
 import { followRedirects, type Outgoing, send, withoutCredentials } from './follow-redirects.ts'
+import { isPaymentOver } from './is-payment-over.ts'
 import { type SettleContext, settleExchange } from './settle-exchange.ts'
 import type { PrepaidCall, Spent } from './spend-credits.ts'
 
 /** Headers by which the caller says itself who calls. */
 const OWN_CREDENTIALS = ['authorization', 'sign-in-with-x']
 const MAX_KEPT_KEYS = 10_000
+
+/** The name under which the payment for a call is kept; `id` is its Idempotency-Key. */
+export function callKey({ method, url }: Pick<Request, 'method' | 'url'>, payer: string, id: string): string {
+  return JSON.stringify(['fetch', method, url, payer.toLowerCase(), id])
+}
 
 /**
  * A fetch that spends credits, or pays any x402 v2 offer within the limits, and returns the seller's answer. Failures
@@ -38,9 +44,8 @@ export function payingFetch(
     // Kept as bytes: the body is sent at least twice, and a stream can be read only once.
     const body = request.body ? await request.arrayBuffer() : undefined
     const given = headers.get('idempotency-key')
-    const payer = context.account.address.toLowerCase()
     const name = given === null ? takeName(JSON.stringify([method, url, digest(body)])) : undefined
-    const key = JSON.stringify(['fetch', method, url, payer, given ?? name!.id])
+    const key = callKey(request, context.account.address, given ?? name!.id)
     const original: Outgoing = { url, method, headers, body }
     /** The request after redirects, which is the one that is paid. */
     let at = original
@@ -88,7 +93,10 @@ export function payingFetch(
         signal,
         url: () => at.url,
         async send(payment, attempt) {
-          if (payment) return send(context.fetch, paidRequest(payment), 'manual', attempt)
+          if (payment) {
+            const paid = await send(context.fetch, paidRequest(payment), 'manual', attempt)
+            return wholeIfShort(capResponse(paid, maxResponseBytes))
+          }
           const response = terms ?? (await askUnpaid(attempt))
           terms = undefined
           if (response.status === 402 && at.method !== method) {
@@ -100,7 +108,8 @@ export function payingFetch(
         },
       })
       // The payment of a metered call that failed makes the next one: no other is signed while it may be charged.
-      if (!charge?.failed) await drop()
+      const mayDrop = name && payment && !charge?.failed
+      if (mayDrop && (await isPaymentOver(context, payment, response))) await drop()
       const answer = capResponse(response, maxResponseBytes)
       if (payment && charge) charges.set(answer, callCharge(payment, charge))
       return answer

@@ -1,5 +1,5 @@
 import { CHARGED, errorBodyOf, REMAINING } from './answers.ts'
-import { MAX_DOCUMENT_BYTES, readDocument } from './capped-body.ts'
+import { readDocument, wholeIfShort } from './capped-body.ts'
 import { type Outgoing, send } from './follow-redirects.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
 
@@ -58,14 +58,4 @@ export async function sendPrepaid(
     return status === 401 ? { kind: 'refused', byGateway: code === 'UNAUTHORIZED' } : { kind: 'unpaid' }
   }
   return { kind: 'answered', response }
-}
-
-/** Reads a short body at once, so that one that breaks off counts as a lost answer. Longer ones are handed on as they come. */
-async function wholeIfShort(response: Response): Promise<Response> {
-  const length = response.headers.get('content-length')
-  if (!response.body || length === null || Number(length) > MAX_DOCUMENT_BYTES) return response
-  const { status, statusText, headers, url, redirected } = response
-  const whole = new Response(await response.arrayBuffer(), { status, statusText, headers })
-  Object.defineProperties(whole, { url: { value: url }, redirected: { value: redirected } })
-  return whole
 }

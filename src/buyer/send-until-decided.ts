@@ -112,8 +112,9 @@ function isUndecided(response: Response, payment: StoredPayment | undefined): bo
   if (receipt?.success || response.headers.has(CHARGED)) return false
   // So it is where a metered call failed and cost nothing.
   if (receipt?.amount === '0' && payment && signedPermit(payment)) return false
-  if (response.status === 502) return response.headers.get('x-svc-code') !== 'DELIVERY_FAILED'
-  return [408, 425, 429, 500, 503, 504].includes(response.status)
+  if (response.headers.get('x-svc-code') === 'DELIVERY_FAILED') return false
+  // Proxies have statuses of their own, such as 520, for a seller whose answer they lost.
+  return response.status >= 500 || [408, 425, 429].includes(response.status)
 }
 
 /** Seconds or a date, as HTTP allows, with a minimum that prevents a busy loop. */

@@ -1,8 +1,7 @@
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
-import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { type BoughtPlan, type Exhaustion, planOfNoUse, whyExhausted } from './bought-plan.ts'
 import type { BuyerError } from './buyer-error.ts'
-import { type Catalogs, creditPlan, creditRoute, isCredits } from './catalogs.ts'
+import { type Catalogs, creditPlan, creditRoute, grantsCredits } from './catalogs.ts'
 import { createDebits } from './debits.ts'
 import type { Outgoing } from './follow-redirects.ts'
 import type { CreditAccount, OwnedCredits, OwnedToken } from './owned-credits.ts'
@@ -35,6 +34,8 @@ interface Candidate extends CreditAccount {
   owned: OwnedToken
   /** Credits that the call costs. */
   cost: number
+  /** Its plan is no longer sold with credits, or never was: what was bought before may be left. */
+  isFormer: boolean
 }
 
 /**
@@ -49,6 +50,9 @@ export function createSpending(
   /** Purchases that this process tried to finish unasked; once is enough, because that may take a while. */
   const tried = new Set<string>()
   const debits = createDebits()
+  /** Tokens of former plans, each with what it has too little for: these are sent no more. */
+  const usedUp = new Set<string>()
+  const costOf = (token: string, cost: number) => `${token} ${cost}`
 
   /** The accounts that this call can be debited to, the soonest to expire first. */
   async function candidates(call: Outgoing, accounts: readonly CreditAccount[]): Promise<Candidate[]> {
@@ -57,8 +61,12 @@ export function createSpending(
       if (!account.owned || (account.owned.expiresAt ?? Number.POSITIVE_INFINITY) <= context.clock.now())
         continue
       const catalog = await catalogs.of(account.base)
-      const route = catalog && grants(catalog, account) && creditRoute(catalog, account.base, call)
-      if (route) found.push({ ...account, owned: account.owned, cost: route.credits ?? 0 })
+      const route = catalog && creditRoute(catalog, account.base, call)
+      if (!route) continue
+      const isFormer = !grantsCredits(catalog, account)
+      const cost = route.credits ?? 0
+      if (isFormer && usedUp.has(costOf(account.owned.token, cost))) continue
+      found.push({ ...account, owned: account.owned, cost, isFormer })
     }
     return found.sort((one, other) => (one.owned.expiresAt ?? 0) - (other.owned.expiresAt ?? 0))
   }
@@ -124,13 +132,19 @@ export function createSpending(
           return { kind: 'answered', response }
         }
         if (bought) bought.answer = answer
-        if (answer.kind === 'unpaid') {
+        // Calls under way may still give some back.
+        const isLasting = answer.kind !== 'refused' && debits.underWay(candidate).length === 0
+        if (candidate.isFormer && isLasting) usedUp.add(costOf(token, candidate.cost))
+        if (answer.kind === 'unpaid' && !candidate.isFormer) {
           catalogs.forget(candidate.base)
           terms = answer.response
           return leaveUnpaid()
         }
         emptied.add(roundOf(candidate))
-        if (answer.kind === 'exhausted') {
+        if (answer.kind === 'unpaid') {
+          await terms?.body?.cancel()
+          terms = answer.response
+        } else if (answer.kind === 'exhausted') {
           await terms?.body?.cancel()
           terms = answer.response
           topUpPlan = answer.planId
@@ -170,6 +184,3 @@ export function createSpending(
     }
   }
 }
-
-const grants = ({ plans }: DiscoveryCatalog, { planId }: CreditAccount): boolean =>
-  plans.some((plan) => plan.planId === planId && isCredits(plan.credits))

@@ -50,7 +50,7 @@ test('the answers of a node to a transaction are classified', async () => {
   await dev.setAutomine(true)
   await dev.mine()
   expect(await chain.submit((await signed(0)).raw)).toBe('nonce-low')
-  expect(await chain.submit('0x02')).toBe('unknown')
+  expect(await chain.submit('0x02')).toEqual({ refused: expect.stringMatching(/./) })
   expect(await chain.wallet(signer.address)).toMatchObject({ nonce: 1 })
 })
 

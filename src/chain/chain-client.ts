@@ -8,7 +8,7 @@ import { createMinedSearch } from './find-mined.ts'
 import { type ChainDomain, readDomain } from './read-domain.ts'
 import { readWalletState } from './read-wallet.ts'
 import { minedOf, readReceipts } from './receipts.ts'
-import { onOneNode, type Rpc, type RpcState } from './rpc.ts'
+import { onOneNode, printable, type Rpc, type RpcState } from './rpc.ts'
 import { type RpcSource, rpcOf } from './rpc-pool.ts'
 import { readBig } from './rpc-values.ts'
 import { submittedOf } from './submitted.ts'
@@ -60,7 +60,9 @@ export function createChainClient({
   async function submit(raw: Hex): Promise<Submitted> {
     const answer = await rpc.attempt('eth_sendRawTransaction', [raw])
     if (answer.ok) searchMined.sent(answer.result)
-    return answer.ok ? 'accepted' : submittedOf(answer.error.message)
+    if (answer.ok) return 'accepted'
+    const submitted = submittedOf(answer.error.message)
+    return submitted === 'unknown' ? { refused: printable(answer.error.message) } : submitted
   }
 
   return {

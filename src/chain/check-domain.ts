@@ -18,6 +18,8 @@ export function createDomainCheck(
   { nodes, leaveOut }: Pick<RpcPool, 'nodes' | 'leaveOut'>,
   /** What else the chain must have; rejects if it cannot be asked. */
   lacks: (node: Rpc) => Promise<string[]> = async () => [],
+  /** What is wrong here by what other chains have answered, which may come later. */
+  lacksBeside: () => string[] = () => [],
 ) {
   let good: Checked | undefined
 
@@ -58,14 +60,14 @@ export function createDomainCheck(
 
   const unfit = async (): Promise<string | undefined> => {
     const checked = await check()
-    if (checked.kind === 'good') return undefined
+    if (checked.kind === 'good') return lacksBeside()[0]
     return checked.kind === 'mismatch' ? checked.faults.join(' ') : 'the chain cannot be reached'
   }
   return {
     check,
     guard: (settlement: Settlement): Settlement => ({
       ...settlement,
-      unavailable: async () => (await unfit()) ?? settlement.unavailable(),
+      unavailable: async (sender) => (await unfit()) ?? settlement.unavailable(sender),
     }),
     async ready() {
       const fault = await unfit()

@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../protocol/hex.ts'
 import { DECIMALS_CALL, NAME_CALL, VERSION_CALL } from './erc20.ts'
-import type { Rpc } from './rpc.ts'
-import type { RpcAnswer } from './rpc-answer.ts'
+import { type Rpc, resultOf } from './rpc.ts'
+import { isRevert } from './rpc-answer.ts'
 import { readHex, readNumber } from './rpc-values.ts'
 
 /** The token as the chain reports it; compared with our table at boot. */
@@ -13,8 +13,12 @@ export interface ChainDomain {
   decimals: number | undefined
 }
 
+/** Rejects if the node cannot say: only what the token itself answers is an answer, be it that it reverts. */
 export async function readDomain(rpc: Rpc, asset: Address): Promise<ChainDomain> {
-  const ask = (data: Hex) => rpc.attempt('eth_call', [{ to: asset, data }, 'latest'])
+  const ask = async (data: Hex): Promise<unknown> => {
+    const answer = await rpc.attempt('eth_call', [{ to: asset, data }, 'latest'])
+    return !answer.ok && isRevert(answer.error) ? '0x' : resultOf('eth_call', answer)
+  }
   const [chainId, name, version, decimals] = await Promise.all([
     rpc.call('eth_chainId', []),
     ask(NAME_CALL),
@@ -23,15 +27,15 @@ export async function readDomain(rpc: Rpc, asset: Address): Promise<ChainDomain>
   ])
   return {
     chainId: readNumber(chainId, 'chain id'),
-    name: name.ok ? readText(name.result) : '',
-    version: version.ok ? readText(version.result) : '',
+    name: readText(name),
+    version: readText(version),
     decimals: readDecimals(decimals),
   }
 }
 
-function readDecimals(answer: RpcAnswer): number | undefined {
-  if (!answer.ok || readHex(answer.result, 'decimals').length !== 2 + 64) return undefined
-  return readNumber(answer.result, 'decimals')
+function readDecimals(result: unknown): number | undefined {
+  if (readHex(result, 'decimals').length !== 2 + 64) return undefined
+  return readNumber(result, 'decimals')
 }
 
 /** An ABI-encoded string; empty if there is none, so that the comparison at boot reports it. */

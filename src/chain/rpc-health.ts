@@ -31,7 +31,7 @@ const JUMP_PER_SECOND = 10
 
 /**
  * Compares the nodes of one chain. The answer has an entry for each node: its verdict, undefined if it is good, or
- * `silent` if it said nothing.
+ * `silent` if it did not say its chain and latest block.
  */
 export async function surveyNodes(
   nodes: readonly Rpc[],

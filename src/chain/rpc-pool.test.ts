@@ -20,6 +20,8 @@ interface FakeNode {
   host: string
   /** Answers HTTP 503 while it is set. */
   down: boolean
+  /** Answers an error to every call, with this HTTP status, while it is set. */
+  locked: number | undefined
   /** Answers so many times that it is asked too fast. */
   refusals: number
   chainId: number
@@ -53,6 +55,11 @@ async function startNode(): Promise<FakeNode> {
     node.asked.push(...calls.map(({ method }) => method))
     if (node.down) return response.writeHead(503).end()
     if (node.refusals-- > 0) return response.writeHead(429, { 'retry-after': '0' }).end()
+    if (node.locked) {
+      const error = { code: -32600, message: 'Must be authenticated!' }
+      const errors = calls.map(({ id }) => ({ jsonrpc: '2.0', id, error }))
+      return response.writeHead(node.locked).end(JSON.stringify(Array.isArray(sent) ? errors : errors[0]))
+    }
     const answers = calls.map(({ id, method, params }) => ({ id, result: answer(method, params) }))
     response.end(JSON.stringify(Array.isArray(sent) ? answers : answers[0]))
   })
@@ -63,6 +70,7 @@ async function startNode(): Promise<FakeNode> {
     url: `http://${host}/secret-key`,
     host,
     down: false,
+    locked: undefined,
     refusals: 0,
     chainId: 137,
     height: 1000,
@@ -227,6 +235,48 @@ test.each([
   expect(await asks()).toBe(`net_version of ${second.host}`)
   second.down = true
   expect(await asks()).toBe(`net_version of ${first.host}`)
+})
+
+test.each([401, 402])(
+  'a node that answers HTTP %i did not answer: the next one gets the call',
+  async (status) => {
+    const { nodes, asks, looked } = await setUp(2)
+    const [first, second] = nodes
+    await looked()
+    first.locked = status
+    expect(await asks()).toBe(`net_version of ${second.host}`)
+    first.asked.length = 0
+    expect(await asks()).toBe(`net_version of ${second.host}`)
+    expect(first.asked, 'it rests').toEqual([])
+  },
+)
+
+test.each([200, 403, 404])(
+  'a node that answers errors to everything (HTTP %i) is left out while another one answers',
+  async (status) => {
+    const { nodes, asks, looked, leftOut, pass } = await setUp(2)
+    const [first, second] = nodes
+    first.locked = status
+    await looked()
+    expect(leftOut).toEqual([[first.host, 'answers errors instead of its chain id and its latest block']])
+    expect(await asks()).toBe(`net_version of ${second.host}`)
+    first.locked = undefined
+    pass(10_000)
+    await looked()
+    expect(await asks(), 'it is good again').toBe(`net_version of ${first.host}`)
+  },
+)
+
+test('a node of another chain is not used when it begins to answer errors', async () => {
+  const { nodes, asks, looked } = await setUp(2)
+  const [first, second] = nodes
+  first.chainId = 1
+  await looked()
+  first.locked = 200
+  await looked()
+  second.down = true
+  first.locked = undefined
+  await expect(asks()).rejects.toThrow(/HTTP 503/)
 })
 
 test('no alert and no error contains more of a URL than its host', async () => {

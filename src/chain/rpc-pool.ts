@@ -11,6 +11,10 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 /** While the pool is in use, its nodes are compared this often. */
 const LOOK_EVERY_MS = 10_000
+const REFUSES: Verdict = {
+  kind: 'behind',
+  reason: 'answers errors instead of its chain id and its latest block',
+}
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const TIMEOUT_MS = 10_000
 
@@ -121,9 +125,14 @@ export function createRpcPool(
 
   async function compare(): Promise<void> {
     const awake = nodes.filter(({ restsUntilMs }) => restsUntilMs <= now())
-    const verdicts = await surveyNodes(awake.map(pin), network, now())
+    const pinned = awake.map(pin)
+    const verdicts = await surveyNodes(pinned, network, now())
+    const another = verdicts.some((verdict) => verdict === undefined)
     verdicts.forEach((verdict, index) => {
-      if (verdict !== 'silent') judge(awake[index]!, verdict)
+      const node = awake[index]!
+      if (verdict !== 'silent') judge(node, verdict)
+      // It answered, but only errors: its key may have been revoked.
+      else if (another && !pinned[index]!.failed && node.verdict?.kind !== 'wrong') judge(node, REFUSES)
     })
   }
 

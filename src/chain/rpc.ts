@@ -230,9 +230,11 @@ async function post(
   }
   const { status, headers, text } = await fetchText(what, url, init, limits)
   const tooFast = { tooFast: true as const, retryAfterMs: readRetryAfter(headers['retry-after'], Date.now()) }
-  // Rate limits and server errors are not answers, whatever their body contains.
+  // Rate limits, server errors and a key that is not accepted or not paid for are not answers, whatever their body
+  // contains. 403 and 404 may be about the call alone: a method or a range that the node does not offer.
   if (status === 429) return tooFast
-  if (status >= 500) throw new UnavailableError(`${what} (HTTP ${status})`)
+  if (status >= 500 || status === 401 || status === 402)
+    throw new UnavailableError(`${what} (HTTP ${status})`)
   let answer: unknown
   try {
     answer = JSON.parse(text)

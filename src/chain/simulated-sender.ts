@@ -2,6 +2,7 @@ import type { WalletState } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { firstFees } from './gas-fees.ts'
+import { ALONE_GAS } from './gas-limits.ts'
 import { toQuantity } from './rpc-values.ts'
 
 /** A simulation pays no fees, so they need no cap. */
@@ -17,3 +18,10 @@ export function simulatedSender(sender: Address, state: WalletState, { legacy }:
     maxPriorityFeePerGas: toQuantity(maxPriorityFeePerGas),
   }
 }
+
+/**
+ * Can this wallet pay for a payment that goes alone, at these fees? If not, a node fails the simulated call, in words
+ * of its own, whatever the payer did.
+ */
+export const canPayAlone = (state: WalletState): boolean =>
+  state.balanceWei >= firstFees(state, NO_CAP).maxFeePerGas * BigInt(ALONE_GAS)

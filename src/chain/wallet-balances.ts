@@ -1,12 +1,9 @@
+import type { WalletState } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import type { ChainClient } from './chain-client.ts'
 import { firstFees, gasPolicyOf } from './gas-fees.ts'
-
-/**
- * The gas of the fullest transaction that the gas wallet makes: with less than its cost a wallet cannot settle.
- */
-const FULL_TX_GAS = 6_040_000n
+import { fullTransactionGas } from './gas-limits.ts'
 
 /** What one of the seller's wallets is for: to receive payments, to pay gas, or to pay refunds. */
 export type WalletRole = 'receives' | 'gas' | 'refund'
@@ -15,6 +12,7 @@ export type WalletRole = 'receives' | 'gas' | 'refund'
 export interface WalletBalance {
   role: WalletRole
   address: Address
+  /** In micro-dollars, rounded down, whatever the decimals of the token. */
   usdcMicro?: bigint
   /** In the network's own coin. */
   ethWei?: bigint
@@ -27,18 +25,24 @@ export interface NetworkBalances {
   wallets: WalletBalance[] | null
 }
 
+/** What the fullest transaction of the gas wallet may cost now. */
+export function fullTransactionWei(state: WalletState, network: Network): bigint {
+  const { maxFeePerGasWei, maxTxGas } = gasPolicyOf(network)
+  return firstFees(state, maxFeePerGasWei).maxFeePerGas * fullTransactionGas(maxTxGas)
+}
+
 /** Reads all balances at once; rejects if the chain cannot be reached. */
 export async function readBalances(
   chain: Pick<ChainClient, 'network' | 'wallet' | 'balanceOf'>,
   wallets: ReadonlyArray<{ role: WalletRole; address: Address }>,
 ): Promise<WalletBalance[]> {
-  const { maxFeePerGasWei } = gasPolicyOf(chain.network)
+  const unitsPerMicro = 10n ** BigInt(chain.network.token.decimals - 6)
   return Promise.all(
     wallets.map(async ({ role, address }) => {
-      if (role !== 'gas') return { role, address, usdcMicro: await chain.balanceOf(address) }
+      if (role !== 'gas')
+        return { role, address, usdcMicro: (await chain.balanceOf(address)) / unitsPerMicro }
       const state = await chain.wallet(address)
-      const needWei = firstFees(state, maxFeePerGasWei).maxFeePerGas * FULL_TX_GAS
-      return { role, address, ethWei: state.balanceWei, needWei }
+      return { role, address, ethWei: state.balanceWei, needWei: fullTransactionWei(state, chain.network) }
     }),
   )
 }

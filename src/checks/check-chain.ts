@@ -1,4 +1,5 @@
 import { createChainClient } from '../chain/chain-client.ts'
+import { multicallFaults } from '../chain/check-contracts.ts'
 import { durationWords } from '../protocol/duration.ts'
 import { type CheckPlace, ofNetwork } from './check-place.ts'
 import type { Check, Finding } from './run-checks.ts'
@@ -29,6 +30,8 @@ export function checkChain(rpcUrl: string, place: CheckPlace, now: () => number 
         const message = `${asks} answers ${wrong.join(', ')}: it is not one of ${network.id}`
         return [{ name, level: 'error', message, fix }]
       }
+      const [lacking] = await multicallFaults(chain.rpc, network)
+      if (lacking) return [{ name, level: 'error', message: lacking, fix }]
       const { latest } = await chain.head()
       const good: Finding = { name, level: 'ok', message: `${asks} is at block ${latest.number}` }
       return [good, clockFinding(latest.timestamp, now(), ofNetwork(place))]

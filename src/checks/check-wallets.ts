@@ -2,6 +2,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { createChainClient } from '../chain/chain-client.ts'
 import { encodeBalanceOf } from '../chain/erc20.ts'
 import { readBig } from '../chain/rpc-values.ts'
+import { fullTransactionWei } from '../chain/wallet-balances.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
@@ -10,7 +11,8 @@ import type { Check, Finding } from './run-checks.ts'
 
 /** A generous estimate for settling one payment. */
 const SETTLE_GAS = 100_000n
-const LOW_SETTLEMENTS = 100n
+/** As on the dashboard. */
+const LOW_TRANSACTIONS = 10n
 
 /** An amount of the token in dollars, which may have more decimals than a price. */
 const money = (units: bigint, { token }: Network): string =>
@@ -35,12 +37,16 @@ export function checkGasWallets(keys: readonly Hex[], place: CheckPlace): Check 
           const address = privateKeyToAddress(key)
           const state = await chain.wallet(address.toLowerCase() as Address)
           const each = (2n * state.baseFeeWei + state.priorityFeeWei) * SETTLE_GAS || 1n
-          const enough = state.balanceWei / each
+          const needWei = fullTransactionWei(state, network)
           const coin = network.native.symbol
-          const message = `${address} holds ${ether(state.balanceWei)} ${coin}${onNetwork(place)}, enough for about ${enough} payments`
+          const holds = `${address} holds ${ether(state.balanceWei)} ${coin}${onNetwork(place)}`
           const fix = `Send ${coin} on ${network.id} to ${address}${freeAt(network.faucets?.gas)}.`
-          if (enough === 0n) return { name, level: 'error', message, fix }
-          return enough < LOW_SETTLEMENTS
+          if (state.balanceWei < needWei) {
+            const message = `${holds}, too little for a full transaction (${ether(needWei)} ${coin} now), so it settles nothing`
+            return { name, level: 'error', message, fix }
+          }
+          const message = `${holds}, enough for about ${state.balanceWei / each} payments`
+          return state.balanceWei < LOW_TRANSACTIONS * needWei
             ? { name, level: 'warn', message, fix }
             : { name, level: 'ok', message }
         }),

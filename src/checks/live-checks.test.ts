@@ -147,6 +147,10 @@ describe('liveChecks', () => {
     const empty = (await look({ gasWalletPrivateKey: poor.privateKey })).GAS_WALLET_PRIVATE_KEY
     expect(empty).toMatch(new RegExp(`^error: ${poor.address} holds 0 ETH.* Send ETH`))
     await chain.fundEth(poor.address, 10n ** 15n)
+    expect((await look({ gasWalletPrivateKey: poor.privateKey })).GAS_WALLET_PRIVATE_KEY).toMatch(
+      /^error: .* too little for a full transaction/,
+    )
+    await chain.fundEth(poor.address, 10n ** 17n)
     expect((await look({ gasWalletPrivateKey: poor.privateKey })).GAS_WALLET_PRIVATE_KEY).toMatch(/^warn: /)
     expect(empty).not.toContain(poor.privateKey.slice(2))
   })

@@ -1,17 +1,25 @@
-import { writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
-import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
-import { type Buyer, BuyerError, type BuyerStep, createBuyer, fileStorage } from '../buyer/index.ts'
+import { CHARGED, GOES_BACK, receiptOf } from '../buyer/answers.ts'
+import { orderKey } from '../buyer/buy-plan.ts'
+import {
+  type Buyer,
+  BuyerError,
+  type BuyerStep,
+  createBuyer,
+  fileStorage,
+  type StoredPayment,
+} from '../buyer/index.ts'
+import { callKey } from '../buyer/paying-fetch.ts'
 import { nameOrder, orderName, unfinishedOrders } from '../buyer/unfinished-orders.ts'
-import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
 import { microToDollars, priceFault } from '../protocol/amount.ts'
-import { decodeJsonObject } from '../protocol/base64.ts'
-import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork, NETWORKS } from '../protocol/networks.ts'
-import { printable, printableLine } from '../protocol/printable.ts'
+import { printableLine } from '../protocol/printable.ts'
+import { bodyInJson, handOver, openOutput } from './hand-over.ts'
+import { baseOf, describeShop, listShop, readCatalog, unreachable } from './list-shop.ts'
+import { type Answered, orderEnd, priceOf } from './order-end.ts'
 import { readKey } from './read-key.ts'
 import { type Report, type Terminal, write } from './terminal.ts'
 
@@ -59,46 +67,61 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   if (catalog) return describeShop(url, catalog)
   const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
   const { account, maxAmount } = readLimits(terminal, flags)
+  const rpcUrls = rpcUrlsOf(flags['rpc-url'])
+  const storage = fileStorage(folder)
   const buyer = createBuyer({
-    ...{ account, maxAmount, storage: fileStorage(folder), onStep: say },
+    ...{ account, maxAmount, storage, rpcUrls, onStep: say },
     approvePermit2: flags.approve === true,
-    rpcUrls: rpcUrlsOf(flags['rpc-url']),
   })
   const words = [account.address, url, flags.plan, flags.method, flags.data]
   const isNew = () => unfinishedOrders(folder).every(({ name }) => name !== orderName(words))
   // Fails at once if no server is there. Only a payment that was signed before is worth waiting for one.
   if (flags.plan !== undefined && isNew()) await readCatalog(url)
   const order = nameOrder(folder, words)
+  const request = requestOf(url, order.id, flags)
+  const key =
+    flags.plan === undefined
+      ? callKey(request, account.address, order.id)
+      : orderKey({ baseUrl: baseOf(url), requestId: order.id }, account.address)
+  const path = flags.plan === undefined ? flags.output : undefined
+  const file = path === undefined ? undefined : openOutput(path)
   try {
     const report =
       flags.plan === undefined
-        ? await call(buyer, url, order.id, flags)
+        ? await call(buyer, request, () => storage.get(key))
         : await plan(buyer, url, order.id, flags.plan)
-    if (!report.continues) order.finished()
+    const end = report.continues ? { isOpen: true } : await orderEnd(await storage.get(key), report, rpcUrls)
     // Before the answer, which need not end with its line.
-    for (const note of flags.json === true ? [] : (report.notes ?? []))
+    for (const note of flags.json === true ? [] : [...(report.notes ?? []), ...wordsOf(end)])
       await write(terminal.errors, `${printableLine(note)}\n`)
-    if (report.body !== undefined) await handOver(terminal, report.body, flags)
-    return report
+    const place = {
+      terminal,
+      path,
+      file,
+      spare: join(folder, `${order.id}.answer`),
+      json: flags.json === true,
+    }
+    if (report.body) await handOver(report.body, place)
+    return end.isOpen ? report : { ...report, written: order.finished }
   } catch (cause) {
-    // Whatever a payment went with is sent again, and ends as a BuyerError.
-    if (cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
+    const payment = await storage.get(key)
+    if (!payment && cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
     if (!(cause instanceof BuyerError)) throw cause
-    if (!UNDECIDED.has(cause.code)) order.finished()
+    const { code, gateway } = cause
+    const isGateways = code === 'REFUSED' && gateway?.code !== undefined
+    const end = await orderEnd(payment, { isDecided: code === 'REFUNDED', isGateways }, rpcUrls)
+    // A call that is pending without a payment may have been debited under the id of this order.
+    if (!end.isOpen && code !== 'STILL_PENDING') order.finished()
     // The words of the SDK name an option of its own; that of the command is in the hint.
     const message = cause.message.replace(', or set approvePermit2', '')
-    throw new ConfigError([message, ...hintsOf(cause, account.address, flags.approve, told)])
+    const hints = hintsOf(cause, payment, account.address, flags.approve, told)
+    throw new ConfigError([message, ...(hints ?? wordsOf(end))])
+  } finally {
+    file?.close()
   }
 }
 
-/** Nobody knows yet what became of the payment, or the seller could still take it. */
-const UNDECIDED = new Set<string>([
-  'STILL_PENDING',
-  'PAYMENT_FAILED',
-  'UNEXPECTED_ANSWER',
-  'ALREADY_USED',
-  'ALLOWANCE_REQUIRED',
-])
+const wordsOf = ({ words }: { words?: string }): string[] => (words === undefined ? [] : [words])
 
 /** Where the purchase is paid. */
 interface Told {
@@ -106,19 +129,28 @@ interface Told {
   faucet?: string
 }
 
+/** Undefined: there is none for this fault. */
 function hintsOf(
   { code }: BuyerError,
+  payment: StoredPayment | undefined,
   payer: string,
   approve: boolean | undefined,
   { place, faucet }: Told,
-): string[] {
+): string[] | undefined {
+  if (code === 'OVER_LIMIT' && payment) {
+    const price = priceOf(payment)
+    return [
+      `That payment of ${price} was signed before and may still be charged: run the same command with --max-amount '${price}', which sends it again and signs no other.`,
+    ]
+  }
   if (code === 'OVER_LIMIT') return ['Nothing was paid. Allow more by --max-amount.']
   if (code === 'ALLOWANCE_REQUIRED' && approve) return []
   if (code === 'ALLOWANCE_REQUIRED')
     return [`Run the same command with --approve to do that from here; ${payer} needs coins for gas once.`]
   if (code === 'STILL_PENDING') return ['Run the same command again: it asks on, and does not pay twice.']
-  const mayLackMoney = code === 'PAYMENT_FAILED' || code === 'INSUFFICIENT_FUNDS'
-  if (!mayLackMoney || place === undefined) return []
+  if (code === 'ALREADY_USED') return []
+  if (code !== 'PAYMENT_FAILED' && code !== 'INSUFFICIENT_FUNDS') return undefined
+  if (place === undefined) return []
   const where = faucet === undefined ? '' : `; test USDC is free at ${faucet}`
   return [`Does ${payer} hold USDC on ${place}? It needs no coins for gas${where}.`]
 }
@@ -142,7 +174,7 @@ function rpcUrlsOf(url: string | undefined): Record<string, string> {
   return Object.fromEntries(NETWORKS.map(({ id }) => [id, url]))
 }
 
-interface Bought extends Report {
+interface Bought extends Report, Answered {
   body?: Uint8Array
   /** The call failed and cost nothing: the same command makes it again with the same payment. */
   continues?: boolean
@@ -150,8 +182,8 @@ interface Bought extends Report {
   notes?: string[]
 }
 
-async function call(buyer: Buyer, url: string, id: string, { method, data }: BuyFlags): Promise<Bought> {
-  const answer = await buyer.fetch(url, {
+function requestOf(url: string, id: string, { method, data }: BuyFlags): Request {
+  return new Request(url, {
     method: method?.toUpperCase() ?? (data === undefined ? 'GET' : 'POST'),
     headers: {
       'idempotency-key': id,
@@ -159,13 +191,22 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
     },
     ...(data !== undefined && { body: data }),
   })
-  const body = new Uint8Array(await answer.arrayBuffer())
+}
+
+async function call(
+  buyer: Buyer,
+  request: Request,
+  payment: () => Promise<StoredPayment | undefined>,
+): Promise<Bought> {
+  const answer = await buyer.fetch(request)
+  const body = await bodyOf(answer, payment)
   const { status } = answer
-  const undelivered = answer.headers.get('x-svc-code') === 'DELIVERY_FAILED'
-  const settled = decodeJsonObject(answer.headers.get('payment-response') ?? '')
-  const txHash = typeof settled?.transaction === 'string' ? settled.transaction : null
+  const code = answer.headers.get('x-svc-code')
+  const undelivered = code === 'DELIVERY_FAILED'
+  const receipt = receiptOf(answer)
+  const txHash = receipt?.transaction ?? null
   const charge = buyer.chargeOf(answer)
-  const uncharged = charge !== undefined && settled?.success === false
+  const uncharged = charge !== undefined && receipt?.success === false
   const ok = answer.ok && !undelivered && !uncharged
   return {
     lines: [],
@@ -176,10 +217,12 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
       txHash,
       ...(charge && { maximum: charge.maximum, charged: charge.charged }),
       contentType: answer.headers.get('content-type'),
-      body: new TextDecoder().decode(body),
+      ...bodyInJson(body),
     },
     failed: !ok,
     continues: uncharged,
+    isDecided: answer.ok || receipt?.success === true || GOES_BACK.has(code ?? ''),
+    isGateways: code !== null,
     notes: [
       ...(txHash ? [`paid in transaction ${txHash}`] : []),
       ...(uncharged ? ['The call failed, and nothing was charged. The same command makes it again.'] : []),
@@ -190,72 +233,27 @@ async function call(buyer: Buyer, url: string, id: string, { method, data }: Buy
   }
 }
 
+/** The whole answer. One that breaks off may have been paid for, and the order stays open. */
+async function bodyOf(
+  answer: Response,
+  payment: () => Promise<StoredPayment | undefined>,
+): Promise<Uint8Array> {
+  try {
+    return new Uint8Array(await answer.arrayBuffer())
+  } catch (cause) {
+    const isPaid = answer.headers.has(CHARGED) || (await payment()) !== undefined
+    if (cause instanceof BuyerError || !isPaid) throw cause
+    const what = receiptOf(answer)?.success ? 'The call was paid for.' : 'The call may have been paid for.'
+    throw new ConfigError([
+      `${what} Its answer broke off. Run the same command again: it does not pay twice.`,
+    ])
+  }
+}
+
 async function plan(buyer: Buyer, url: string, requestId: string, planId: string): Promise<Bought> {
   const { grant, cached } = await buyer.buy(url, { planId, requestId })
-  return { lines: [grant.accessToken], json: { ok: true, cached, ...grant } }
-}
-
-async function listShop(url: string): Promise<Report> {
-  const catalog = await readCatalog(url)
-  if (!catalog)
-    throw new ConfigError([
-      `${baseOf(url)} has no catalog; name the address of a paid call, or of a gateway.`,
-    ])
-  return describeShop(url, catalog)
-}
-
-const baseOf = (url: string): string => url.replace(/\/+$/, '')
-
-/** What a gateway at this address sells; undefined: there is none. */
-async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
-  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`).catch((cause: unknown) => {
-    throw unreachable(url, cause)
-  })
-  return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
-}
-
-const unreachable = (url: string, cause: unknown): ConfigError =>
-  new ConfigError([`${new URL(url).host} ${reasonOf(cause)}. Nothing was paid.`])
-
-/** Undefined: there is none, or it is no JSON. */
-async function readJson<T>(url: string): Promise<T | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) })
-  return response.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
-}
-
-async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
-  const base = baseOf(url)
-  const description = (await readJson<Description>(`${base}/openapi.json`).catch(() => undefined)) ?? {}
-  const lines = [
-    ...catalog.plans.map(
-      ({ planId, unitAmount }) =>
-        `${unitAmount}  npx paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
-    ),
-    ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
-      const how = method === 'GET' ? '' : ` --method ${method}`
-      const most = unitAmount ?? maxAmount
-      const address = routeUrl(base, path, description)
-      if (most === undefined) return `free  ${method} ${address}`
-      const price = unitAmount ?? `up to ${most}`
-      return `${price}  npx paystile buy ${address}${how} --max-amount '${most}'`
-    }),
-  ]
-  return {
-    lines: lines.length > 0 ? lines : ['Nothing is sold there.'],
-    json: { ok: true, plans: catalog.plans, routes: catalog.routes },
-  }
-}
-
-/** What was paid for is never lost on a terminal that cannot show it. */
-async function handOver({ output, errors }: Terminal, body: Uint8Array, flags: BuyFlags): Promise<void> {
-  if (flags.output !== undefined) {
-    writeFileSync(flags.output, body)
-    return write(errors, `${body.length} bytes are in ${printableLine(flags.output)}\n`)
-  }
-  if (flags.json === true) return
-  const text = new TextDecoder().decode(body)
-  // A seller's control characters would drive the terminal.
-  await write(output, output.isTTY ? printable(text) : text)
+  const json = { ok: true, cached, ...grant }
+  return { lines: [grant.accessToken], json, isDecided: true, isGateways: true }
 }
 
 function isJson(text: string): boolean {

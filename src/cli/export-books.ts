@@ -1,6 +1,7 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigError } from '../errors.ts'
+import { readTime } from '../protocol/read-time.ts'
 import { load } from './load.ts'
 import { linesOf, openBackstage } from './open-backstage.ts'
 import { type Report, type Terminal, write } from './terminal.ts'
@@ -64,10 +65,10 @@ function queryOf({ json, of, format, from, to, out }: ExportArgs): URLSearchPara
   if (of !== 'sales') query.set('of', of)
   for (const [name, text] of Object.entries({ from, to })) {
     if (text === undefined) continue
-    const time = Date.parse(text)
-    if (Number.isNaN(time)) {
+    const time = readTime(text)
+    if (time === undefined) {
       faults.push(
-        `--${name} is ${JSON.stringify(text)}; it must be a day or a time, for example --${name} 2030-01-31 or 2030-01-31T12:00:00Z.`,
+        `--${name} is ${JSON.stringify(text)}; it must be a day (UTC) or a time with its zone, for example --${name} 2030-01-31 or 2030-01-31T12:00:00Z.`,
       )
     } else query.set(name, new Date(time).toISOString())
   }

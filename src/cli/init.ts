@@ -12,8 +12,7 @@ import { type Configuration, readConfiguration } from '../config/read-configurat
 import { type Env, isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
 import { readText } from '../server/load-configuration.ts'
-import { recordsLeftBehind } from '../server/records-left-behind.ts'
-import { holdsRecords } from '../stores/holds-records.ts'
+import { inUse, mayHoldRecords, recordsLeftBehind } from '../server/records-left-behind.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import type { Report, Terminal } from './terminal.ts'
 
@@ -117,22 +116,14 @@ function generate(values: Values, env: Env): string[] {
 }
 
 async function refuseLoss(
-  { config: before }: Configuration,
+  saved: Configuration,
   after: NonNullable<Configuration['config']>,
   dataDir: string,
 ): Promise<void> {
-  const embedded = { kind: 'embedded' as const, dataDir }
-  const reasons = before
-    ? recordsLeftBehind(before, after)
-    : after.store.kind === 'embedded'
-      ? []
-      : [`The embedded store in ${dataDir} would no longer be used.`]
+  const before = inUse(saved, dataDir)
+  const reasons = recordsLeftBehind(before, after)
   if (reasons.length === 0) return
-  // If a server is using the store, assume that it holds records.
-  const records = await holdsRecords(before?.store ?? embedded).catch(
-    (error: unknown) => error instanceof ConfigError,
-  )
-  if (records)
+  if (await mayHoldRecords(before.store))
     throw new ConfigError([...reasons, 'Nothing was written. Add --force if that is what you want.'])
 }
 

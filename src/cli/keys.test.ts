@@ -59,6 +59,30 @@ test('a saved RSA key is rotated in config.json: the new one signs, and of the o
   expect(now![1]).toBe(before![0])
 })
 
+test('a key in one line, with \\n for its line breaks, is read as the server reads it', async () => {
+  const pem = rsaPem()
+  const oneLine = pem.trim().replaceAll('\n', '\\n')
+  const ids = async (given: Record<string, string>) => {
+    const listed = await cli(given, 'keys', 'list', '--json')
+    expect(listed, listed.errors).toMatchObject({ code: 0 })
+    return JSON.parse(listed.output).keys[0].ids
+  }
+  const expected = await ids({ ...env, TOKEN_PRIVATE_KEY: pem })
+  expect(await ids({ ...env, TOKEN_PRIVATE_KEY: oneLine })).toEqual(expected)
+  const values = { TOKEN_PRIVATE_KEY: oneLine }
+  writeFileSync(join(env.DATA_DIR!, 'config.json'), JSON.stringify({ version: 1, values }))
+  expect(await ids(env)).toEqual(expected)
+  const rotated = await cli(env, 'keys', 'rotate', 'TOKEN_PRIVATE_KEY')
+  expect(rotated, rotated.errors).toMatchObject({ code: 0 })
+  expect((await ids(env))[1]).toBe(expected[0])
+})
+
+test('a key that cannot be read is named, and nothing is rotated', async () => {
+  const given = { ...env, TOKEN_PRIVATE_KEY: rsaPem().replace('M', '*') }
+  const { errors } = await cli(given, 'keys', 'rotate', 'TOKEN_PRIVATE_KEY', '--print')
+  expect(errors).toMatch(/^TOKEN_PRIVATE_KEY \(key 1\) cannot be read as a PEM key/)
+})
+
 test('what comes from the environment is written to a file or shown, only if asked', async () => {
   const given = { ...env, SVC_SECRET_KEY: OLD }
   const refused = await cli(given, 'keys', 'rotate', 'SVC_SECRET_KEY')

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path'
 import { configFilePath, isSavedName, readConfigFile, writeConfigFile } from '../config/config-file.ts'
 import { didYouMean } from '../config/did-you-mean.ts'
+import { VARIABLES, withLineBreaks } from '../config/from-env.ts'
 import { isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
 import { readText } from '../server/load-configuration.ts'
@@ -48,6 +49,8 @@ export async function rotateKey({ env }: Terminal, { name, print, out }: RotateA
   if (print && out !== undefined) throw new ConfigError(['--print and --out are both given; keep one.'])
   const found = find(name, env)
   if (!found) throw new ConfigError([`${name} is not set, so there is nothing to rotate.`])
+  // Names a value that cannot be read.
+  kind.idsOf(found.value, name)
   const value = kind.next(found.value, name)
   const ids = kind.idsOf(value, name)
   const json = { ok: true, name, ids, rotation: kind.means }
@@ -85,7 +88,13 @@ function unknownName(name: string): string {
   return `${name} cannot be rotated${didYouMean(name, names) || `; what can: ${names.join(', ')}.`}`
 }
 
+/** The secret as the server reads it. */
 function find(name: string, env: Terminal['env']): Found | undefined {
+  const found = findText(name, env)
+  return found && VARIABLES[name]?.kind === 'PEM' ? { ...found, value: withLineBreaks(found.value) } : found
+}
+
+function findText(name: string, env: Terminal['env']): Found | undefined {
   const folder = readVariable('DATA_DIR', env, readText)
   const dataDir = folder && 'text' in folder ? folder.text : './data'
   if (isSet(name, env)) {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { askHealth } from '../checks/ask-health.ts'
 import type { ServerSettings } from '../config/server-variables.ts'
@@ -148,7 +149,10 @@ async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
 
 /** The records of a gateway that runs elsewhere, read and never changed. */
 async function overBooks(choice: StoreChoice, networks: readonly Network[] = []): Promise<OpenBackstage> {
-  const { backstage, close } = await openBooks(choice, networks)
+  const noRoom = `${tmpdir()} has no room for a copy of ${placeOf(choice)}, from which this command would read: give your server and this command the same ADMIN_TOKEN, so that the server is asked, or set TMPDIR to a folder with more room.`
+  const { backstage, close } = await openBooks(choice, networks).catch((error: unknown) => {
+    throw isFull(error) ? new ConfigError([noRoom]) : error
+  })
   const known = networks.length > 0 ? networks : await networksIn(backstage.store)
   const refuse = async () => {
     throw new GatewayError('INVALID_REQUEST', ASK_IT)
@@ -159,6 +163,10 @@ async function overBooks(choice: StoreChoice, networks: readonly Network[] = [])
   }
   return inProcess(gateway, placeOf(choice), close)
 }
+
+/** Of the disk that the embedded store is copied to. */
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && /^ENOSPC|database or disk is full/.test(error.message)
 
 /** Where records may be, if nothing else is configured. */
 function recordsOf({ configuration, dataDir }: Loaded): StoreChoice | undefined {

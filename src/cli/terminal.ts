@@ -17,6 +17,8 @@ export interface Report {
   json: unknown
   /** Ends the command with exit code 1. */
   failed?: boolean
+  /** Called once all of it is written. */
+  written?(): void
 }
 
 /** A level is shown as a coloured word before the text. Control characters in the text are made harmless. */
@@ -45,9 +47,20 @@ export async function tell(
     return 1
   }
   if (!report) return 0
-  const text = json ? printable(JSON.stringify(report.json, null, 2)) : report.lines.map(shown).join('\n')
-  await write(terminal.output, `${terminal.output.isTTY ? text : stripVTControlCharacters(text)}\n`)
+  try {
+    await writeReport(terminal.output, json, report)
+  } catch (cause) {
+    for (const line of faultsOf(cause)) await write(terminal.errors, `cannot write: ${printable(line)}\n`)
+    return 1
+  }
+  report.written?.()
   return report.failed ? 1 : 0
+}
+
+async function writeReport(output: NodeJS.WriteStream, json: boolean, report: Report): Promise<void> {
+  if (!json && report.lines.length === 0) return
+  const text = json ? printable(JSON.stringify(report.json, null, 2)) : report.lines.map(shown).join('\n')
+  await write(output, `${output.isTTY ? text : stripVTControlCharacters(text)}\n`)
 }
 
 /** What an error says, as lines: every fault of a configuration, or the message. */
@@ -57,7 +70,7 @@ export function faultsOf(cause: unknown): readonly string[] {
 }
 
 /** Resolves when the stream has taken the text: a process that ends earlier would cut a pipe short. */
-export function write(stream: NodeJS.WritableStream, text: string): Promise<void> {
+export function write(stream: NodeJS.WritableStream, text: string | Uint8Array): Promise<void> {
   return new Promise((done, fail) => {
     stream.write(text, (error) => (error ? fail(error) : done()))
   })

@@ -32,7 +32,10 @@ export function webhooksCommand(terminal: Terminal, run: Run) {
       parked: { type: 'boolean', description: 'all that are parked' },
       from: optional('what happened from this day or time on, also before there was an endpoint', 'time'),
       to: optional('the end of that range, exclusive; default: now', 'time'),
-      undelivered: { type: 'boolean', description: 'of that range, only what did not arrive' },
+      undelivered: {
+        type: 'boolean',
+        description: 'of that range, only what did not arrive; 30 days back at most',
+      },
       endpoint: optional('only to this endpoint; default: to all', 'id'),
       json,
     },

@@ -20,7 +20,7 @@ test('a catalog without credits, or whose credits can be spent, gets no warning'
 })
 
 test('a route that costs more credits than any plan grants is told', () => {
-  expect(warningsOf([5, 50], [51, 50])).toEqual([
+  expect(warningsOf([50], [51, 50])).toEqual([
     'routes[0] (r0) costs 51 credits, and no plan grants more than 50: one purchase does not pay for a call. Lower it, or let a plan grant more.',
   ])
 })
@@ -29,6 +29,14 @@ test('a route that takes credits which nobody can have is told', () => {
   expect(warningsOf([undefined], [1])).toEqual([
     'routes[0] (r0) costs 1 credit, and no plan grants any: only those that were bought before can be spent. Give a plan credits, or take them out.',
   ])
+})
+
+test('a plan that grants fewer credits than any call costs is told, unless its routes are told already', () => {
+  expect(warningsOf([1, 10, 4], [5, undefined, 10])).toEqual([
+    'plans[0] (p0) grants 1 credit, and no route costs less than 5: one purchase does not pay for a call. Let it grant more, or lower a route.',
+    'plans[2] (p2) grants 4 credits, and no route costs less than 5: one purchase does not pay for a call. Let it grant more, or lower a route.',
+  ])
+  expect(warningsOf([1], [5])).toHaveLength(1)
 })
 
 test('a plan whose credits buy nothing is told', () => {

@@ -6,7 +6,8 @@ export function catalogWarnings(
   label: (list: 'plans' | 'routes') => string,
 ): string[] {
   const most = Math.max(0, ...plans.map(({ credits = 0 }) => credits))
-  const spends = routes.some(({ credits }) => credits !== undefined)
+  const costs = routes.flatMap(({ credits }) => credits ?? [])
+  const least = Math.min(...costs)
   const ofRoutes = routes.flatMap(({ routeId, credits }, index) => {
     if (credits === undefined || credits <= most) return []
     const where = `${label('routes')}[${index}] (${routeId}) costs ${count(credits)}`
@@ -19,9 +20,15 @@ export function catalogWarnings(
         ]
   })
   const ofPlans = plans.flatMap(({ planId, credits }, index) => {
-    if (credits === undefined || spends) return []
+    if (credits === undefined) return []
     const where = `${label('plans')}[${index}] (${planId}) grants ${count(credits)}`
-    return [`${where}, and no route takes any: they buy nothing. Give a route credits, or take them out.`]
+    if (costs.length === 0)
+      return [`${where}, and no route takes any: they buy nothing. Give a route credits, or take them out.`]
+    // Where no plan reaches any route, each route says so already.
+    if (credits >= least || most < least) return []
+    return [
+      `${where}, and no route costs less than ${least}: one purchase does not pay for a call. Let it grant more, or lower a route.`,
+    ]
   })
   return [...ofRoutes, ...ofPlans]
 }

@@ -211,6 +211,8 @@ describe('optionsFromEnv', () => {
     ],
     [{ ADMIN_TOKEN: 'hunter2' }, 'ADMIN_TOKEN has 7 characters; it needs at least 16'],
     [{ METRICS_TOKEN: 'hunter2' }, 'METRICS_TOKEN has 7 characters'],
+    [{ ADMIN_TOKEN: 'correct\thunter2-battery' }, 'ADMIN_TOKEN has a character that no'],
+    [{ METRICS_TOKEN: 'hunter2-of-the-café' }, 'METRICS_TOKEN has a character that no'],
     [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL is "loud"; it can be trace, debug, info, warn, error, fatal, silent'],
     [{ ALERT_WEBHOOK_URL: 'hooks' }, 'ALERT_WEBHOOK_URL is not a URL, for example'],
     [{ METRICS_PORT: 'x' }, 'METRICS_PORT is "x"; a port is a whole number'],

@@ -187,6 +187,9 @@ function goodValue(option: string, kind: Kind): string {
   }
 }
 
+/** A PEM key as its variable has it: in env files and container settings a value has one line, so line breaks are written as \n. */
+export const withLineBreaks = (pem: string): string => pem.replaceAll('\\n', '\n')
+
 /** `example`: how the variable could be set. */
 function parse(text: string, kind: Kind, example: string): { value: unknown } | { fault: string } {
   switch (kind) {
@@ -223,8 +226,7 @@ function parse(text: string, kind: Kind, example: string): { value: unknown } | 
       }
     }
     case 'PEM':
-      // In env files and container settings a value has one line, so line breaks are written as \n.
-      return { value: text.replaceAll('\\n', '\n') }
+      return { value: withLineBreaks(text) }
     case 'folder':
       return { value: { dataDir: text } }
   }

@@ -76,12 +76,17 @@ export function readServerSettings(
     return standard
   }
   const text = (value: string) => ({ value })
-  const token = (value: string) =>
-    value.length >= MIN_TOKEN_LENGTH
+  const token = (value: string) => {
+    const example = 'for example the output of: openssl rand -hex 32'
+    if (!/^[\x20-\x7e]+$/.test(value) || value !== value.trim()) {
+      return {
+        fault: `has a character that no Authorization header can carry; take another, ${example}`,
+      }
+    }
+    return value.length >= MIN_TOKEN_LENGTH
       ? { value }
-      : {
-          fault: `has ${value.length} characters; it needs at least ${MIN_TOKEN_LENGTH}, for example the output of: openssl rand -hex 32`,
-        }
+      : { fault: `has ${value.length} characters; it needs at least ${MIN_TOKEN_LENGTH}, ${example}` }
+  }
   const port = (name: string) => (value: string) =>
     /^\d{1,5}$/.test(value) && Number(value) <= 65_535
       ? { value: Number(value) }

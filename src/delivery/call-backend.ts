@@ -3,7 +3,7 @@ import type { Backend, Order, RouteCall } from '../ports.ts'
 import { decodeContent } from './backend-answer.ts'
 import type { BackendPool } from './backend-pool.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
-import { forwardedHeaders, paymentHeaders, signatureHeader } from './payment-headers.ts'
+import { forwardedHeaders, paymentHeaders, signatureHeader, unconditional } from './payment-headers.ts'
 import { type GivenHeaders, type PublicLocation, rawHeaders } from './response-headers.ts'
 import { OVERRIDES_HEADER } from './stated-charge.ts'
 import { letOut } from './stream-answer.ts'
@@ -69,10 +69,3 @@ const headerOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
 
 const encodingOf = (given: GivenHeaders): string => headerOf(given['content-encoding']) ?? ''
-
-/** Removes conditions from a paid GET: "304, not modified" would be a failed delivery and be refunded. */
-function unconditional(method: string, headers: Record<string, string>): Record<string, string> {
-  if (method !== 'GET') return headers
-  const { 'if-none-match': _tag, 'if-modified-since': _time, ...rest } = headers
-  return rest
-}

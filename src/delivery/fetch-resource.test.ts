@@ -1,3 +1,6 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { routeOrder } from '../../test/delivery/sample-orders.ts'
 import type { FetchResource, RouteCall } from '../ports.ts'
@@ -147,6 +150,45 @@ test('a function that hangs, or whose body does, is 504', async () => {
     const called = await createCallbackBackend(partsOf(hanging, 30)).call(order, call)
     expect(called.response.resource.status).toBe(504)
   }
+})
+
+test('a paid GET is never conditional: an answer 304 would be no delivery', async () => {
+  const conditions = { 'if-none-match': '"1"', 'if-modified-since': 'Tue, 18 Nov 2026 00:00:00 GMT' }
+  const seen: unknown[] = []
+  const parts = partsOf(({ headers }: { headers: unknown }) => {
+    seen.push(headers)
+    return new Response('x')
+  })
+  const conditional = { ...call, headers: { accept: 'x', ...conditions } }
+  const { call: callBackend } = createCallbackBackend(parts)
+  await callBackend(order, { ...conditional, method: 'GET' })
+  await callBackend(order, conditional)
+  await forwardToCallback(parts, 'free', { ...conditional, method: 'GET' })
+  const all = { accept: 'x', ...conditions }
+  expect(seen).toEqual([{ accept: 'x' }, all, all])
+})
+
+test('a free answer that the function fetched, and so decoded, no longer has the headers of its encoding', async () => {
+  const plain = 'plain '.repeat(100)
+  const upstream = createServer((_request, response) => {
+    const bytes = gzipSync(plain)
+    response.writeHead(200, {
+      'content-type': 'text/plain',
+      'content-encoding': 'gzip',
+      'content-length': bytes.length,
+      connection: 'x-hop',
+      'x-hop': '1',
+      'set-cookie': ['a=1', 'b=2'],
+    })
+    response.end(bytes)
+  }).listen(0)
+  const { port } = upstream.address() as AddressInfo
+  const parts = partsOf(() => fetch(`http://127.0.0.1:${port}`))
+  const answer = await forwardToCallback(parts, 'free', call).finally(() => upstream.close())
+  if (!(answer instanceof Response)) throw new Error('expected a response')
+  const names = ['content-type', 'content-encoding', 'content-length', 'connection', 'x-hop']
+  expect(names.filter((name) => answer.headers.has(name))).toEqual(['content-type'])
+  expect([answer.headers.getSetCookie(), await answer.text()]).toEqual([['a=1', 'b=2'], plain])
 })
 
 test('a call of a free route gets the function’s answer without a payment', async () => {

@@ -2,8 +2,9 @@ import type { Alerts, Backend, FetchResource, Forwarded, Order, ResourceAnswer, 
 import type { SvcPayment } from '../protocol/access.ts'
 import { bytesOf } from './backend-answer.ts'
 import { type BackendOptions, type CallResult, createBackend, noAnswer } from './create-backend.ts'
+import { connectionHeaders, HOP_BY_HOP } from './hop-by-hop.ts'
 import { inTime, tookTooLong } from './in-time.ts'
-import { forwardedHeaders } from './payment-headers.ts'
+import { forwardedHeaders, unconditional } from './payment-headers.ts'
 import { rawHeaders } from './response-headers.ts'
 import { OVERRIDES_HEADER } from './stated-charge.ts'
 import { letOut } from './stream-answer.ts'
@@ -48,8 +49,16 @@ export function forwardToCallback(
 ): Promise<Forwarded> {
   const failed = (status: 502 | 504, reason: string): Forwarded => ({ status, reason })
   return within(config, `route ${routeId}`, failed, async () =>
-    toResponse(await ask(config, routeId, call, null)),
+    withPlainBody(toResponse(await ask(config, routeId, call, null))),
   )
+}
+
+/** What `fetch` answers is decoded and still has the headers of the bytes that came, and of the connection that they came by. */
+function withPlainBody({ status, statusText, headers: given, body }: Response): Response {
+  const named = connectionHeaders(given.get('connection') ?? undefined)
+  const dropped = new Set([...HOP_BY_HOP, ...named, 'content-encoding', 'content-length'])
+  const headers = [...given].filter(([name]) => !dropped.has(name))
+  return new Response(body, { status, statusText, headers })
 }
 
 function ask(
@@ -58,11 +67,12 @@ function ask(
   { method, path, headers, body }: RouteCall,
   payment: SvcPayment | null,
 ) {
+  const passed = forwardedHeaders(headers, trustProxy)
   return fetchResource({
     routeId,
     method,
     path,
-    headers: forwardedHeaders(headers, trustProxy),
+    headers: payment ? unconditional(method, passed) : passed,
     body,
     payment,
   })

@@ -64,6 +64,13 @@ export function forwardedHeaders(
   return forwarded
 }
 
+/** Removes conditions from a paid GET: "304, not modified" would be a failed delivery and be refunded. */
+export function unconditional(method: string, headers: Record<string, string>): Record<string, string> {
+  if (method !== 'GET') return headers
+  const { 'if-none-match': _tag, 'if-modified-since': _time, ...rest } = headers
+  return rest
+}
+
 /** Tells the backend about the payment. */
 export function paymentHeaders(order: Order): Record<string, string> {
   const { prepaid } = order

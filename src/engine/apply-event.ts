@@ -63,9 +63,11 @@ export function claimedEntry(
   challengeId: string,
   { requestId, at, ...details }: ClaimFacts,
   payer: string,
+  /** A call may take long, and a payment may wait for a chain that cannot be reached. */
+  loggedAt: number,
 ): AuditEntry {
   const row = { key: challengeId, requestId, state: 'PENDING' as const }
-  return auditEntry(row, 'payment-claimed', { at, actor: 'buyer', details: { payer, ...details } })
+  return auditEntry(row, 'payment-claimed', { at, actor: 'buyer', details: { payer, ...details, loggedAt } })
 }
 
 export function putChallenge(row: ChallengeRow): Put {

@@ -53,7 +53,7 @@ test.each([
   await broadcast(core, rail, TRACKER, [claimed!])
   const [first] = await store.audit('http-1')
   expect(first).toMatchObject({ event: 'payment-claimed', actor: 'buyer' })
-  expect(first!.details).toEqual({ payer: PAYER, openedAt: 0, ...logged })
+  expect(first!.details).toEqual({ payer: PAYER, openedAt: 0, loggedAt: core.clock.now(), ...logged })
 })
 
 test('so does the log of a plain transfer', async () => {

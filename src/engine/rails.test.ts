@@ -134,3 +134,25 @@ test('a transaction is shown at the explorer of its network', () => {
   expect(rails.explorerTxUrl(MAINNET.id)).toBe(MAINNET.explorerTxUrl)
   expect(rails.explorerTxUrl('eip155:1')).toBe(TESTNET.explorerTxUrl)
 })
+
+test('offers of metered calls name the wallet that can pay for the gas now, in the same list while it is the same', () => {
+  const [first, second] = [`0x${'01'.repeat(20)}` as const, `0x${'02'.repeat(20)}` as const]
+  let funded: typeof first | typeof second = first
+  const metered = testRail({
+    scheme: {
+      name: 'upto',
+      metered: { charged: (signed) => signed },
+      offerExtra: (wallet = first) => ({ facilitatorAddress: wallet }),
+    },
+    settlement: { fundedWallet: () => funded },
+  })
+  const { core } = testCore({ rails: [testRail(), metered] })
+  const offer = () => core.rails.offered('10', true)
+  const before = offer()
+  expect(before).toMatchObject([{ extra: { facilitatorAddress: first } }])
+  expect(offer()).toBe(before)
+  funded = second
+  expect(offer()).toMatchObject([{ extra: { facilitatorAddress: second } }])
+  expect(offer()).toBe(offer())
+  expect(core.rails.offered('10')[0]).not.toHaveProperty('extra')
+})

@@ -81,7 +81,7 @@ export function openRails(
     missing.add(id)
     parts.alerts.raise(
       'rail-missing',
-      `payments or refunds on ${id} are not finished, and it is not configured: configure its network until they are`,
+      `payments or refunds on ${id} are not finished, and it is not configured: configure its network, with its token and gas wallet, until they are`,
     )
   }
 
@@ -99,7 +99,9 @@ export function openRails(
   // Clients would silently prefer one of two schemes, so an offer has rails of one kind only.
   function offered(amountMicro: string, isMetered = false): readonly OfferedRail[] {
     const priced = isMetered ? offers.metered : offers.fixed
-    const known = priced.get(amountMicro)
+    const wallets = isMetered ? metered.map(({ settlement }) => settlement.fundedWallet?.()).join() : ''
+    const before = priced.get(amountMicro)
+    const known = before?.wallets === wallets ? before : undefined
     if (known?.asOf === standing.changes) return known.list
     const some = standing.offerable(isMetered ? metered : fixed, amountMicro)
     if (known && isSameList(known.rails, some)) {
@@ -113,7 +115,7 @@ export function openRails(
     }))
     // The catalog has few prices; the limit keeps computed prices from growing the map without end.
     if (priced.size >= MAX_PRICES) priced.clear()
-    priced.set(amountMicro, { asOf: standing.changes, rails: some, list })
+    priced.set(amountMicro, { asOf: standing.changes, rails: some, wallets, list })
     return list
   }
 
@@ -168,6 +170,8 @@ export function namingNetwork(alerts: Alerts, network: Network): Alerts {
 interface PriceOffer {
   asOf: number
   rails: readonly OpenRail[]
+  /** The wallets that offers of metered calls name. */
+  wallets: string
   list: readonly OfferedRail[]
 }
 
@@ -175,11 +179,11 @@ function isSameList(one: readonly OpenRail[], other: readonly OpenRail[]): boole
   return one.length === other.length && one.every((rail, index) => rail === other[index])
 }
 
-const describe = ({ id, network, scheme }: Rail) => ({
+const describe = ({ id, network, scheme, settlement }: Rail) => ({
   id,
   network,
   scheme: scheme.name,
-  ...(scheme.offerExtra && { extra: scheme.offerExtra }),
+  ...(scheme.offerExtra && { extra: scheme.offerExtra(settlement.fundedWallet?.()) }),
 })
 
 /** What a challenge's row says of the rail that it is paid on. */

@@ -36,12 +36,25 @@ export function otherPayer(challenge: ChallengeRow): GatewayError {
   )
 }
 
-export function alreadyRedeemed(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+export function alreadyRedeemed({ key, state }: Pick<ChallengeRow, 'key' | 'state'>): GatewayError {
+  // For a challenge that nobody has paid yet, a new authorization is charged.
+  const orAnew =
+    state === 'PENDING' ? '' : ', or sign a new authorization for the same challenge: it is not charged'
   return new GatewayError(
     'TX_ALREADY_REDEEMED',
     'This authorization was used already and the request does not prove to be its buyer. To fetch a result again, ' +
-      'resend the original payload unchanged, or sign a new authorization for the same challenge: it is not charged.',
-    { challengeId: challenge.key },
+      `resend the original payload unchanged${orAnew}.`,
+    { challengeId: key },
+  )
+}
+
+/** It paid another challenge, or was used before it reached us, or the sale is lost with a part of the store. */
+export function usedWithoutSale({ key }: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'TX_ALREADY_REDEEMED',
+    `This payment was used already, and this gateway has no sale of challenge ${key} for it. A new authorization is a ` +
+      'new payment and is charged. If you got nothing for this one, ask the seller first, and name its transaction.',
+    { challengeId: key },
   )
 }
 
@@ -50,6 +63,15 @@ export function resultPruned(challenge: Pick<ChallengeRow, 'key'>): GatewayError
     'TX_ALREADY_REDEEMED',
     'This purchase was delivered, and its result is no longer kept: the time for which the seller keeps results is over. ' +
       'Nothing was charged now. To buy it again, ask for a new challenge.',
+    { challengeId: challenge.key },
+  )
+}
+
+/** An embedded handler gave it, and it is stored only if it was metered. */
+export function answerNotKept(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'TX_ALREADY_REDEEMED',
+    'This call was paid and answered, and its answer is not kept. Nothing was charged now. To call again, ask for a new challenge.',
     { challengeId: challenge.key },
   )
 }
@@ -85,14 +107,23 @@ export function deliveryFailed(challenge: ChallengeRow): GatewayError {
 export function challengeClosed(challenge: ChallengeRow): GatewayError {
   const { key, state, expiresAt } = challenge
   const how = state === 'CANCELLED' ? 'was cancelled' : `expired at ${new Date(expiresAt).toISOString()}`
-  const message = `Challenge ${key} ${how}; nothing was charged. Ask for a new challenge.`
-  return new GatewayError('CHALLENGE_EXPIRED', message, { challengeId: key })
+  return closed(challenge, `Challenge ${key} ${how}; nothing was charged`)
 }
 
 /** Its route was sold by maximum when the challenge was opened, and has another price now. */
-export function noLongerMetered({ key, itemId }: ChallengeRow): GatewayError {
-  const message = `Route ${itemId} is no longer metered, so challenge ${key} is closed; nothing was called or charged. Ask for a new challenge.`
-  return new GatewayError('CHALLENGE_EXPIRED', message, { challengeId: key })
+export function noLongerMetered(challenge: ChallengeRow): GatewayError {
+  const { key, itemId } = challenge
+  const why = `Route ${itemId} is no longer metered, so challenge ${key} is closed`
+  return closed(challenge, `${why}; nothing was called or charged`)
+}
+
+/** A restored or failed-over store may have lost the sale of a challenge for which it knows no payment. */
+function closed({ key, claimed }: ChallengeRow, message: string): GatewayError {
+  const next = claimed
+    ? '. Ask for a new challenge.'
+    : ' now. This gateway has no record of an earlier payment for it: if you have paid, do not pay again; ask the seller, ' +
+      'and name the transaction. Otherwise ask for a new challenge.'
+  return new GatewayError('CHALLENGE_EXPIRED', `${message}${next}`, { challengeId: key })
 }
 
 export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {

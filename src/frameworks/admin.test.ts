@@ -40,7 +40,7 @@ const startHono: Start = async (gateway) => {
   app.use('/shops/:shop/office/*', inHono.paystileAdmin(gateway, { token: TOKEN }))
   app.get('/shops/:shop/office/own', (c) => c.text('own'))
   app.post('/own', async (c) => c.json(await c.req.json()))
-  const server = serve({ fetch: app.fetch, port: 0, hostname: HOST }) as Server
+  const server = serve({ fetch: app.fetch, port: 0, hostname: HOST, overrideGlobalObjects: false }) as Server
   await once(server, 'listening')
   return { origin: originOf(server), close: async () => server.close().closeAllConnections() }
 }

@@ -5,8 +5,8 @@ import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressHandler } from './express-types.ts'
 import { faultResponse } from './fault-response.ts'
 import { holdAnswer } from './hold-answer.ts'
-import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
+import { withheld } from './withheld.ts'
 
 /**
  * Sells one call of a route: the handlers behind it run once the payment is settled, or its credits are set aside, and their
@@ -42,7 +42,7 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     for (const [name, value] of Object.entries(charged.headers)) res.setHeader(name, value)
     const finish = finisher(charged)
     if (charged.payment.credits) {
-      holdAnswer(res, { ...charged, finish, refusal: (error) => undebited(error, req.headers) })
+      holdAnswer(res, { ...charged, finish, refusal: (error) => withheld(error, charged, req.headers) })
     } else {
       addAtHead(res, charged.headersFor)
       watchHead(res, finish)

@@ -1,16 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addAtHead } from './add-at-head.ts'
 import { captureAnswer } from './capture-answer.ts'
 import { type EmbeddedGateway, finisher, type Paid, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, hookOf } from './fastify-hook.ts'
 import { holdAnswer } from './hold-answer.ts'
-import { undebited } from './undebited.ts'
 import { watchHead } from './watch-head.ts'
+import { withheld } from './withheld.ts'
 
 /** Brings `fastify.payPerRequest`. */
 export function decoratePayPerRequest(fastify: FastifyInstance, gateway: EmbeddedGateway): void {
-  /** Calls that are paid and not answered yet. */
-  const open = new WeakMap<FastifyRequest, Paid['finish']>()
+  const finishers = new WeakMap<FastifyRequest, Paid['finish']>()
   fastify.decorateRequest('svcPayment')
   fastify.decorateRequest('svcCharge')
 
@@ -26,23 +24,23 @@ export function decoratePayPerRequest(fastify: FastifyInstance, gateway: Embedde
         return undefined
       }
       const finish = finisher(charged)
-      open.set(request, finish)
-      // On the raw response: a handler that hijacks the reply never comes to onSend.
-      if (charged.payment.credits) {
-        const refusal = (error: unknown) => undebited(error, request.headers)
-        holdAnswer(reply.raw, { ...charged, finish, refusal })
-      } else {
-        addAtHead(reply.raw, charged.headersFor)
-        watchHead(reply.raw, finish)
-      }
+      finishers.set(request, finish)
+      // On the raw response: after `onSend` a stream may still fail, or a later hook change the status.
+      const refusal = (error: unknown) => withheld(error, charged, request.headers)
+      holdAnswer(reply.raw, { ...charged, finish, refusal })
+      // An answer that was withheld ends the lease of its payment, so that this can be sent again.
+      if (!charged.payment.credits) watchHead(reply.raw, finish)
       return undefined
     })
   })
 
-  // The head is decided and no byte of the body is out; whatever the payload is, it is left alone.
+  // The seller has answered, and a client that leaves before the head is written is not refunded.
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const finish = open.get(request)
-    open.delete(request)
-    await finish?.(payload instanceof Response ? payload.status : reply.statusCode)
+    const finish = finishers.get(request)
+    const status = payload instanceof Response ? payload.status : reply.statusCode
+    if (!finish) return
+    reply.raw.once('close', () => {
+      if (!reply.raw.headersSent) finish(status).catch(() => {})
+    })
   })
 }

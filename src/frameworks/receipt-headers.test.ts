@@ -106,9 +106,21 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
       return injected(app)
     },
   ],
+  [
+    'Fastify, where the handler hijacks the reply',
+    async (gateway, status) => {
+      const app = await fastifyWith(gateway)
+      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) => {
+        reply.hijack()
+        const head = { 'content-type': 'text/event-stream', 'cache-control': CACHEABLE }
+        reply.raw.writeHead(status, head).end('data: sun\n\n')
+      })
+      return injected(app)
+    },
+  ],
 ]
 
-// Their heads are out before the delivery is stored.
+// The head is out before the delivery is stored.
 const EARLY_HEADS: typeof APPS = [
   [
     'Express',
@@ -121,18 +133,6 @@ const EARLY_HEADS: typeof APPS = [
       await once(server, 'listening')
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/weather`
       return (await fetch(url, { headers: { 'payment-signature': header } })).headers
-    },
-  ],
-  [
-    'Fastify, where the handler hijacks the reply',
-    async (gateway, status) => {
-      const app = await fastifyWith(gateway)
-      app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) => {
-        reply.hijack()
-        const head = { 'content-type': 'text/event-stream', 'cache-control': CACHEABLE }
-        reply.raw.writeHead(status, head).end('data: sun\n\n')
-      })
-      return injected(app)
     },
   ],
 ]

@@ -115,8 +115,8 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'failed', code: 'DUPLICATE_NONCE' },
     mcp: 'error',
-    when: 'the payment was used already, for another challenge or before it reached us',
-    fix: 'sign a new authorization with a fresh nonce',
+    when: 'the payment was used already: for a purchase of which the request does not prove to be the buyer, for another challenge, on the chain before it reached us, or for a call whose answer is not kept',
+    fix: 'do what the message says; a new authorization is charged unless it says that it is not',
   },
   IDEMPOTENCY_CONFLICT: {
     httpStatus: 409,
@@ -131,8 +131,8 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'failed', code: 'CHALLENGE_EXPIRED' },
     mcp: 'error',
-    when: 'the challenge expired or was cancelled before it was paid',
-    fix: 'ask for a new challenge',
+    when: 'the challenge expired or was cancelled, and this gateway knows of no money for it',
+    fix: 'ask for a new challenge; if you have paid this one, ask the seller instead',
   },
   CHALLENGE_REFUNDED: {
     httpStatus: 410,

@@ -3,6 +3,7 @@ import type { Address, Hex } from '../protocol/hex.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { authorizationKey } from '../schemes/exact/authorization.ts'
 import { refundNonceOf } from '../schemes/exact/refund-nonce.ts'
+import { permitKey } from '../schemes/upto/permit.ts'
 import { findReturned } from './returned-payments.ts'
 import type { Movement } from './token-book.ts'
 
@@ -29,8 +30,23 @@ test('of payments that the ledger does not know, those that went back are found 
   ])
   const found = await findReturned({
     index: { byPlace: new Map(), receipts: new Map([[keyOf('3'), {} as never]]), unsettled: new Map() },
-    book: { nonceOf: async ({ logIndex }) => nonces.get(logIndex) },
+    book: { nonceOf: async ({ logIndex }) => nonces.get(logIndex), permitOf: async () => undefined },
     ...{ network, incoming, outgoing },
   })
   expect(found).toEqual([{ payment: incoming[1], refund: outgoing[0] }])
+})
+
+test('a metered payment that the ledger does not know and that went back is found in the same way', async () => {
+  const key = permitKey(network.chainId, buyer, '77')
+  const [payment, refund] = [movement(0, buyer, seller), movement(1, seller, buyer)]
+  const nonce = refundNonceOf(key, network.token.address)
+  const found = await findReturned({
+    index: { byPlace: new Map(), receipts: new Map(), unsettled: new Map() },
+    book: {
+      nonceOf: async ({ logIndex }) => (logIndex === 1 ? nonce : undefined),
+      permitOf: async () => key,
+    },
+    ...{ network, incoming: [payment], outgoing: [refund] },
+  })
+  expect(found).toEqual([{ payment, refund }])
 })

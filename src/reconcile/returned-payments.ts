@@ -18,7 +18,7 @@ interface Returned {
  */
 export async function findReturned(parts: {
   index: Pick<LedgerIndex, 'byPlace' | 'receipts' | 'unsettled'>
-  book: Pick<TokenBook, 'nonceOf'>
+  book: Pick<TokenBook, 'nonceOf' | 'permitOf'>
   network: Network
   incoming: readonly Movement[]
   outgoing: readonly Movement[]
@@ -28,7 +28,7 @@ export async function findReturned(parts: {
   for (const payment of incoming) {
     if (index.byPlace.has(placeKey(payment))) continue
     const nonce = await book.nonceOf(payment)
-    const key = nonce && authorizationKey(network, payment.from, nonce)
+    const key = nonce ? authorizationKey(network, payment.from, nonce) : await book.permitOf(payment)
     if (key === undefined || index.receipts.has(key) || index.unsettled.has(key)) continue
     unknown.set(refundNonceOf(key, network.token.address), payment)
   }

@@ -1,6 +1,10 @@
 import type { AuditEntry } from '../facts.ts'
+import { DAY_MS } from '../protocol/duration.ts'
 import type { EventType } from '../protocol/events.ts'
 import { sha256 } from './sha256.ts'
+
+/** How long it is known that an event was delivered. */
+export const DELIVERED_KEPT_MS = 30 * DAY_MS
 
 /**
  * Which events a log entry is told as. `once`: the state machine lets it happen to a challenge once at most, so that its id

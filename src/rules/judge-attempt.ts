@@ -1,6 +1,9 @@
 import type { Block, ChallengeRow, MinedTx, SignedFacts, Use, WalletTxRow } from '../facts.ts'
 import { sameHex } from '../protocol/hex.ts'
 
+/** The reason of a payment that no block can take any more. */
+export const EXPIRED = 'authorization_expired'
+
 export type TransferUse = Extract<Use, { kind: 'transfer' }>
 
 /** What the chain shows about an attempt that may have been sent. */
@@ -34,8 +37,7 @@ export function judgeAttempt(
     return { kind: 'failed', reason: 'spent_elsewhere' }
   }
   // Unused in every block up to `at`, and no later block can take it.
-  if (BigInt(seen.at.timestamp) >= BigInt(signed.validBefore))
-    return { kind: 'failed', reason: 'authorization_expired' }
+  if (BigInt(seen.at.timestamp) >= BigInt(signed.validBefore)) return { kind: 'failed', reason: EXPIRED }
   if (walletTx && mined && deep(mined.blockNumber)) {
     // One member can burn the gas of a whole batch. The others are not at fault, so they are tried again in smaller
     // batches.

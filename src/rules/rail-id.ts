@@ -12,5 +12,8 @@ export function railId(
 /** Whether payments on such a rail are maxima, whichever rails are configured now. */
 export const isMeteredRail = (id: string): boolean => id.endsWith(`/${UPTO_SCHEME}`)
 
+/** The address of the token of such a rail. */
+export const assetOfRail = (id: string): string => id.split('/')[1] ?? ''
+
 /** The CAIP-2 id of the network of such a rail. */
 export const networkOfRail = (id: string): string => id.slice(0, id.indexOf('/'))

@@ -67,7 +67,12 @@ export function countedBy(
 }
 
 /** What is known of the money that a sale should return. */
-export type RefundTrack = Pick<BookDue, 'refundSince' | 'surplus' | 'owed'>
+export type RefundTrack = Pick<BookDue, 'refundSince' | 'surplus' | 'openPayments' | 'owed'>
+
+/** In {@link BookDue.openPayments}: the refund of unspent credits, of which a sale has one. */
+const CREDITS = 'credits'
+/** What a row, or a log entry, of an earlier version speaks of: it names no payment. */
+const UNNAMED = ''
 
 /** Notes what an entry says about money that should be returned. */
 export function trackRefund(
@@ -75,6 +80,7 @@ export function trackRefund(
   { event, at, txHash, details }: AuditEntry,
   row: Pick<ChallengeRow, 'txHash'> | undefined,
 ): void {
+  const payment = typeof details?.payment === 'string' ? details.payment : UNNAMED
   switch (event) {
     case 'late-money':
       track.refundSince = at
@@ -84,29 +90,58 @@ export function trackRefund(
       track.refundSince ??= at
       return
     case 'surplus-received':
+      setOpen(track, { ...openOf(track), [payment]: 'waiting' })
+      return
     case 'surplus-refund-retried':
-    case 'credits-refund-retried':
-      track.surplus = 'waiting'
+      changeOpen(track, payment, 'waiting')
+      return
+    case 'surplus-refund-failed':
+      changeOpen(track, payment, 'failed')
+      return
+    case 'surplus-refunded':
+      changeOpen(track, payment, null)
       return
     case 'credits-closed':
       if (details?.value === '0') return
-      track.surplus = 'waiting'
       track.refundSince = at
       track.owed = String(details?.value)
+      setOpen(track, { ...openOf(track), [CREDITS]: 'waiting' })
       return
-    case 'surplus-refunded':
+    case 'credits-refund-retried':
+      changeOpen(track, CREDITS, 'waiting')
+      return
+    case 'credits-refund-failed':
+      changeOpen(track, CREDITS, 'failed')
+      return
     case 'credits-refunded':
     case 'credits-refund-proven':
-      track.surplus = null
-      return
-    case 'surplus-refund-failed':
-    case 'credits-refund-failed':
-      track.surplus = 'failed'
+      changeOpen(track, CREDITS, null)
       return
     case 'receipt-lost':
-      // The refund of its credits is void.
-      if (track.owed !== undefined && row?.txHash === txHash) track.surplus = null
+      // The refund of that payment is void, or that of its credits.
+      if (payment in openOf(track)) changeOpen(track, payment, null)
+      if (track.owed !== undefined && row?.txHash === txHash) changeOpen(track, CREDITS, null)
   }
+}
+
+type OpenPayments = NonNullable<BookDue['openPayments']>
+
+/** A row of an earlier version has one word for all of them. */
+function openOf({ openPayments, surplus }: RefundTrack): OpenPayments {
+  return openPayments ?? (surplus === null ? {} : { [UNNAMED]: surplus })
+}
+
+/** Null: it is refunded. A payment that is not known as open is the unnamed one. */
+function changeOpen(track: RefundTrack, payment: string, to: 'waiting' | 'failed' | null): void {
+  const open = openOf(track)
+  const { [payment in open ? payment : UNNAMED]: _, ...others } = open
+  setOpen(track, to === null ? others : { ...others, [payment]: to })
+}
+
+function setOpen(track: RefundTrack, open: OpenPayments): void {
+  const words = Object.values(open)
+  track.openPayments = open
+  track.surplus = words.includes('failed') ? 'failed' : (words[0] ?? null)
 }
 
 /** Whether money of this sale should be refunded and has not been yet. */

@@ -7,12 +7,14 @@ export const HOURS_KEPT_DAYS = 33
 export const HEAD_KEY = 'head'
 export const DAYS_REF = 'days'
 export const DUE_REF = 'due'
+export const NETWORKS_REF = 'networks'
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS)
 export const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 export const dayKey = (day: number): string => `day/${day}`
 export const spansKey = (day: number): string => `spans/${day}`
 export const hoursKey = (day: number): string => `hours/${day}`
 export const dueKey = (challengeId: string): string => `due/${challengeId}`
+export const networkKey = (networkId: string, token: string): string => `network/${networkId}/${token}`
 /** `term` is a payer or a transaction. */
 export const termKey = (term: string): string => `of/${term.toLowerCase()}`
 export const pageKey = (term: string, page: number): string => `${termKey(term)}/${page}`

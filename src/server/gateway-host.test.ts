@@ -22,9 +22,10 @@ let dataDir: string
 let opened: string[]
 let closed: string[]
 let warnings: string[]
+let beforeStart: () => Promise<void>
 /** What the next starts throw. */
 let failures: Error[]
-let records: boolean
+let records: boolean | 'unknown'
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'paystile-host-'))
   opened = []
@@ -32,8 +33,14 @@ beforeEach(async () => {
   warnings = []
   failures = []
   records = false
+  beforeStart = async () => {}
 })
 afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+async function readLog(): Promise<object[]> {
+  if (records === 'unknown') throw new UnavailableError('the store')
+  return records ? [{}] : []
+}
 
 /** A host whose gateways are fakes: only whether they start matters here. */
 async function build(env: Record<string, string> = {}, findHost = nowhere) {
@@ -45,13 +52,14 @@ async function build(env: Record<string, string> = {}, findHost = nowhere) {
     retryMs: 1,
     onChange: () => {},
     async start(configuration) {
+      await beforeStart()
       const failure = failures.shift()
       if (failure) throw failure
       const name = configuration.config!.agentName
       opened.push(name)
       return {
         configuration,
-        gateway: { backstage: { store: { log: async () => (records ? [{}] : []) } } },
+        gateway: { backstage: { store: { log: readLog } } },
         openDashboard: () => {},
         closeDashboard: () => {},
         answer: async () => new Response(name),
@@ -140,7 +148,7 @@ describe('save', () => {
     const stolen = {
       ...good,
       SVC_WALLET_ADDRESS: `0x${'66'.repeat(20)}`,
-      ADMIN_TOKEN: 'the thief’s own token',
+      ADMIN_TOKEN: 'the-thiefs-own-token',
     }
     expect(await host.save(stolen, true, refuse)).toEqual({
       kind: 'token-needed',
@@ -203,8 +211,10 @@ describe('save', () => {
       kind: 'faulty',
       missing: [{ name: 'SVC_WALLET_ADDRESS' }, { name: 'PLANS' }, { name: 'TOKEN_SECRET' }],
     })
-    await rm(dataDir, { recursive: true })
-    await writeFile(dataDir, '')
+    beforeStart = async () => {
+      await rm(dataDir, { recursive: true })
+      await writeFile(dataDir, '')
+    }
     expect(await host.save({ ...good, AGENT_NAME: 'three' }, false, hasToken)).toMatchObject({
       kind: 'failed',
     })
@@ -230,6 +240,82 @@ describe('save', () => {
     expect(await host.save(mainnet, true, hasToken)).toMatchObject({ kind: 'saved' })
     records = false
     expect(await host.save(good, false, hasToken), 'nothing to leave').toMatchObject({ kind: 'saved' })
+  })
+
+  describe('with a store in trouble, so that no gateway runs', () => {
+    const fault = 'DATABASE_URL: postgres://u@127.0.0.1:1/shop refuses: password authentication failed'
+    const inPostgres = { ...shared, DATABASE_URL: 'postgres://u:old@127.0.0.1:1/shop' }
+    const inRedis = { ...shared, REDIS_URL: 'redis://127.0.0.1:1/0' }
+    const asked = (where: RegExp) => ({
+      kind: 'unconfirmed',
+      reasons: [expect.stringMatching(where)],
+    })
+
+    test.each([
+      ['Postgres', inPostgres, good, /in postgres:\/\/u@127.0.0.1:1\/shop; with the embedded store/],
+      ['Redis', inRedis, inPostgres, /in redis at 127.0.0.1:1, database 0; with postgres/],
+    ])('%s that cannot be asked counts as one with records', async (_store, before, after, where) => {
+      writeConfigFile(dataDir, before)
+      failures = [new ConfigError([fault.replace('DATABASE_URL', Object.keys(before).at(-1)!)])]
+      const host = await build()
+      await host.start()
+      expect(host.phase()).toBe('setup')
+      expect(await host.save(after, false, hasToken)).toEqual(asked(where))
+      expect(readConfigFile(dataDir).values).toEqual(before)
+      expect(await host.save(after, true, hasToken)).toMatchObject({ kind: 'saved' })
+    })
+
+    test('a store that is waited for counts too, and so does one whose configuration is incomplete', async () => {
+      writeConfigFile(dataDir, inPostgres)
+      failures = Array.from({ length: 60 }, () => new UnavailableError('the database'))
+      const waiting = await build()
+      const started = waiting.start().catch(() => {})
+      expect(waiting.phase()).toBe('starting')
+      expect(await waiting.save(good, false, hasToken)).toEqual(asked(/in postgres:/))
+      await started
+      const { SVC_SECRET_KEY: _key, ...incomplete } = inPostgres
+      writeConfigFile(dataDir, incomplete)
+      const host = await build()
+      await host.start()
+      expect(host.phase()).toBe('setup')
+      expect(await host.save(good, false, hasToken)).toEqual(asked(/in postgres:/))
+    })
+
+    test('another password is no other store, and nothing was ever kept at an address that cannot be read', async () => {
+      writeConfigFile(dataDir, inPostgres)
+      failures = [new ConfigError([fault])]
+      const host = await build()
+      await host.start()
+      const renewed = { ...inPostgres, DATABASE_URL: 'postgres://u:new@127.0.0.1:1/shop' }
+      expect(await host.save(renewed, false, hasToken)).toMatchObject({ kind: 'saved' })
+      writeConfigFile(dataDir, { ...shared, DATABASE_URL: 'postgres://127.0.0.1/shop' })
+      failures = [new ConfigError(['DATABASE_URL: The Postgres URL names no user'])]
+      const unread = await build()
+      await unread.start()
+      expect(await unread.save(renewed, false, hasToken)).toMatchObject({ kind: 'saved' })
+    })
+
+    test('the store of a running gateway that stops answering counts as one with records', async () => {
+      const host = await build()
+      await host.save(good, false, hasToken)
+      records = 'unknown'
+      expect(await host.save(inPostgres, false, hasToken)).toEqual(asked(/in the embedded store/))
+    })
+  })
+
+  test('what a command wrote since the file was read is not undone, and no token is used up', async () => {
+    const host = await build()
+    await host.save({ ...good, ADMIN_TOKEN: 'the-token-that-leaked' }, false, hasToken)
+    const rotated = { ...good, ADMIN_TOKEN: 'the-token-that-replaces-it' }
+    writeConfigFile(dataDir, rotated)
+    const refuse = () => ({ error: 'asked for the token' })
+    const next = { ...good, ADMIN_TOKEN: 'a-third-token-of-the-page' }
+    expect(await host.save(next, true, refuse)).toEqual({
+      kind: 'failed',
+      error: expect.stringMatching(/config\.json was changed .*Restart the server/),
+    })
+    expect(readConfigFile(dataDir).values).toEqual(rotated)
+    expect(opened).toHaveLength(1)
   })
 
   test('saves are carried out one after the other', async () => {

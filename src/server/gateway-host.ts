@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { configFilePath, type SavedValues, writeConfigFile } from '../config/config-file.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { configFilePath, readConfigFile, type SavedValues, writeConfigFile } from '../config/config-file.ts'
 import type { Configuration } from '../config/read-configuration.ts'
 import { isSet } from '../config/read-variable.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
 import { variableFault, variableWarnings } from '../config/variable-fault.ts'
 import { ConfigError, UnavailableError } from '../errors.ts'
-import { holdsRecords } from '../stores/holds-records.ts'
 import type { TokenRefusal } from './auth/create-auth.ts'
 import { createGatewaySwap, type GatewaySwap } from './gateway-swap.ts'
 import type { Loaded } from './load-configuration.ts'
 import { rememberManagedInfra } from './managed-infra.ts'
-import { recordsLeftBehind } from './records-left-behind.ts'
+import { inUse, mayHoldRecords, recordsLeftBehind } from './records-left-behind.ts'
 import type { SaveResult } from './setup/create-setup-api.ts'
 import { guardedChanges } from './setup/guarded-changes.ts'
 import type { RunningGateway } from './start-gateway.ts'
@@ -101,13 +101,19 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
   /** Reasons to ask the operator before saving: records of payments that the new configuration would not find. */
   async function reasonsToConfirm(after: ResolvedConfig): Promise<string[]> {
     const running = swap.current()
-    const before = running?.configuration.config
-    if (running && before) {
-      const reasons = recordsLeftBehind(before, after)
-      if (reasons.length === 0) return []
-      return (await running.gateway.backstage.store.log(0, 1)).length > 0 ? reasons : []
+    const before = inUse(configuration, dataDir)
+    const reasons = recordsLeftBehind(before, after)
+    if (running) {
+      const hasRecords = () =>
+        running.gateway.backstage.store.log(0, 1).then(
+          (entries) => entries.length > 0,
+          () => true,
+        )
+      return reasons.length > 0 && (await hasRecords()) ? reasons : []
     }
-    if (after.store.kind === 'embedded' || !(await holdsRecords({ kind: 'embedded', dataDir }))) return []
+    if (reasons.length > 0 && (await mayHoldRecords(before.store))) return reasons
+    // The configured store may never have run: the records may still be in the embedded one.
+    if (after.store.kind === 'embedded' || !(await mayHoldRecords({ kind: 'embedded', dataDir }))) return []
     return [`The embedded store in ${dataDir} holds records of payments, which another store does not know.`]
   }
 
@@ -122,6 +128,14 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
         kind: 'faulty',
         faults: next.faults.map(variableFault),
         missing: next.missing.map(variableFault),
+      }
+    }
+    const path = configFilePath(dataDir)
+    // What a command wrote meanwhile, such as a rotated secret, would be undone.
+    if (!isDeepStrictEqual(readConfigFile(dataDir).values, configuration.saved)) {
+      return {
+        kind: 'failed',
+        error: `${path} was changed since this server read it, for example by a command. Restart the server, then change it here. Nothing was saved.`,
       }
     }
     const reasons = confirmed ? [] : await reasonsToConfirm(next.config)
@@ -144,7 +158,6 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
       writeConfigFile(dataDir, values)
     } catch (error) {
       await running.close()
-      const path = configFilePath(dataDir)
       return { kind: 'failed', error: `${path} cannot be written: ${messageOf(error)}. Nothing has changed.` }
     }
     swapTo(running)

@@ -6,6 +6,7 @@ import { type Env, isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
 import { holdsRecords } from '../stores/holds-records.ts'
 import { type FindHost, findManagedInfra, type InfraAnswer } from './managed-infra.ts'
+import { mayHoldRecords } from './records-left-behind.ts'
 
 /** What the server has read when it starts. */
 export interface Loaded {
@@ -46,7 +47,8 @@ export async function loadConfiguration(
         settings: alone.settings,
         dataDir,
         warn,
-        embeddedHoldsRecords: () => holdsRecords({ kind: 'embedded', dataDir }),
+        // Also while a server has it open: a command beside it must not look for the records elsewhere.
+        embeddedHoldsRecords: () => mayHoldRecords({ kind: 'embedded', dataDir }),
         ...(findHost && { findHost }),
       })
   const read = (values: SavedValues): Configuration => {

@@ -1,7 +1,7 @@
 import type { Peer } from '../transports/http/safeguards.ts'
 import { apiReply } from './api-reply.ts'
 import { sameSecret } from './auth/admin-token.ts'
-import type { Auth } from './auth/create-auth.ts'
+import { type Auth, bearerOf } from './auth/create-auth.ts'
 
 const HEADERS = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
 
@@ -17,7 +17,7 @@ export function createMetricsRoute(parts: MetricsParts): (request: Request, peer
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return apiReply(405, { error: 'Only GET is possible here.' }, { allow: 'GET, HEAD' })
     }
-    const bearer = /^Bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+    const bearer = bearerOf(request)
     const token = parts.token()
     const allowed = bearer !== undefined && token !== null && sameSecret(bearer, token)
     return (allowed ? undefined : parts.auth.refuse(request, peer)) ?? metricsReply(parts.text)

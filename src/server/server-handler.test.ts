@@ -77,6 +77,29 @@ describe('who answers what', () => {
     expect(await get('/x402/access', '*/*', 'POST'), 'a buyer does').toBe('200 gateway')
   })
 
+  test('a payment that is sent again before it is live is never told that nothing was charged', async () => {
+    const send = async (headers: Record<string, string>) => {
+      const url = 'http://localhost/x402/access'
+      const answer = await together(new Request(url, { method: 'POST', headers }))
+      const body = (await answer.json()) as Record<string, string>
+      const { code, message: text = body.detail } = body
+      return { status: answer.status, type: answer.headers.get('content-type'), code, text }
+    }
+    const pending = {
+      status: 503,
+      code: 'SETTLEMENT_PENDING',
+      text: expect.stringMatching(/charged once\.$/),
+    }
+    const json = { ...pending, type: 'application/json' }
+    const problem = { ...pending, type: 'application/problem+json' }
+    for (phase of ['starting', 'setup'] as const) {
+      expect(await send({}), 'over MCP and A2A the payment is in the body').toEqual(json)
+      expect(await send({ 'payment-signature': 'x' })).toEqual(json)
+      expect(await send({ authorization: 'Payment x' })).toEqual(problem)
+      expect(await send({ 'payment-authorization': 'Payment x' })).toEqual(problem)
+    }
+  })
+
   test('attack 36: once live, the pages are 401 without a login, and show the login', async () => {
     expect(await get('/setup')).toBe('401 page /setup')
     expect(await get('/admin')).toBe('401 page /admin')

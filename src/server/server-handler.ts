@@ -1,5 +1,6 @@
 import { GatewayError } from '../errors.ts'
 import { UNPAID_HEADERS } from '../transports/http/headers.ts'
+import { bodyFor } from '../transports/http/problem-body.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
 import { belowBasePath, requestPath, requestTarget } from '../transports/http/request-target.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
@@ -75,15 +76,23 @@ function wantsPage({ method, headers }: Request): boolean {
 }
 
 function notServing(request: Request, unconfigured: boolean): Response {
-  const message = unconfigured
-    ? 'This gateway is not configured yet: its operator opens /setup. Nothing was charged.'
-    : 'This gateway is starting and sells in a moment. Nothing was charged.'
+  const why = unconfigured
+    ? 'This gateway is not configured yet: its operator opens /setup.'
+    : 'This gateway is starting and sells in a moment.'
   const retryAfterSeconds = unconfigured ? 60 : 2
+  // Before a restart the payment of this request may have been sent to the chain.
+  const message = `${why} Send the same request again, with the same payment if it has one: it is charged once.`
   const error = new GatewayError('SETTLEMENT_PENDING', message, {
     retryAfterSeconds,
     hint: 'send the same request again later',
   })
-  const headers = { ...UNPAID_HEADERS, 'retry-after': String(retryAfterSeconds), 'x-svc-code': error.code }
-  const reply = jsonReply(error.httpStatus, headers, error.toBody())
-  return toResponse(request.method === 'HEAD' ? { ...reply, body: null } : reply, request)
+  const { contentType, text } = bodyFor(error.toBody(), Object.fromEntries(request.headers))
+  const headers = {
+    ...UNPAID_HEADERS,
+    'content-type': contentType,
+    'retry-after': String(retryAfterSeconds),
+    'x-svc-code': error.code,
+  }
+  const body = request.method === 'HEAD' ? null : text
+  return toResponse({ status: error.httpStatus, headers, body }, request)
 }

@@ -32,6 +32,7 @@ function setUp() {
     chain,
     store,
     clock,
+    alerts: { raise() {} },
     lanes: [lane],
     settings,
   })

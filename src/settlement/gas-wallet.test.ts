@@ -52,6 +52,7 @@ function setUp({
   const store = createMemoryStore()
   const clock = createFakeClock()
   const alerts: string[] = []
+  const messages: string[] = []
   /** Another instance over the same store and chain. */
   const instance = () =>
     createGasWallet({
@@ -59,11 +60,16 @@ function setUp({
       chain,
       store,
       clock,
-      alerts: { raise: (kind) => alerts.push(kind) },
+      alerts: {
+        raise(kind, message) {
+          alerts.push(kind)
+          messages.push(message)
+        },
+      },
       signers: signers.map(fakeSigner),
       ...options,
     })
-  return { fake, store, clock, alerts, instance, wallet: instance() }
+  return { fake, store, clock, alerts, messages, instance, wallet: instance() }
 }
 
 /** Like the engine: what is refused goes into another batch. */
@@ -191,4 +197,48 @@ test('an empty wallet is alerted once, its end too, and again after it was fille
   await clock.advance(5_000)
   expect(await wallet.unavailable()).toMatch(/cannot be reached/)
   await expect(wallet.makeBatches([sendable('a')])).rejects.toThrow()
+})
+
+test('what only one wallet may send is left out while that wallet cannot pay for it, and the rest is sent', async () => {
+  const { wallet, fake, clock } = setUp({ signers: [A, B] })
+  const list = [
+    sendable('any'),
+    sendable('of A', { alone: true, sender: A }),
+    sendable('of B', { alone: true, sender: B }),
+    sendable('of another', { alone: true, sender: `0x${'c'.repeat(40)}` }),
+  ]
+  fake.walletOf(A).balanceWei = 0n
+  const keys = async () => (await wallet.makeBatches(list)).flatMap((batch) => batch.keys).sort()
+  expect(await keys()).toEqual(['any', 'of B'])
+  // Too little for a full transaction, and enough for this one: the call was made, so its charge is sent.
+  fake.walletOf(A).balanceWei = 300_000n * 3n * GWEI
+  await clock.advance(5_000)
+  expect(await keys()).toEqual(['any', 'of A', 'of B'])
+  fake.walletOf(A).balanceWei = 0n
+  fake.walletOf(B).balanceWei = 0n
+  await clock.advance(5_000)
+  expect(await keys(), 'with no funded wallet, too').toEqual(['any'])
+})
+
+test('each wallet that is low is alerted by itself, and the first that is not is named', async () => {
+  const { wallet, fake, alerts, messages, clock } = setUp({ signers: [A, B] })
+  expect(wallet.fundedWallet?.()).toBe(A)
+  fake.walletOf(A).balanceWei = 0n
+  expect(await wallet.unavailable()).toBeUndefined()
+  expect(alerts).toEqual(['gas-wallet-empty'])
+  expect(messages[0]).toContain(`${A} holds 0.000000 ETH`)
+  expect(messages[0]).not.toContain(B)
+  expect(wallet.fundedWallet?.()).toBe(B)
+  expect(await wallet.unavailable(B)).toBeUndefined()
+  expect(await wallet.unavailable(A)).toContain(`${A} holds 0.000000 ETH`)
+  expect(await wallet.unavailable(`0x${'c'.repeat(40)}`)).toContain('cannot be read')
+  fake.walletOf(B).balanceWei = 0n
+  await clock.advance(5_000)
+  expect(await wallet.unavailable()).toMatch(new RegExp(`${A} holds .*; ${B} holds `))
+  expect(wallet.fundedWallet?.(), 'with none, the first').toBe(A)
+  fake.walletOf(A).balanceWei = 10n ** 18n
+  await clock.advance(5_000)
+  expect(await wallet.unavailable()).toBeUndefined()
+  expect(alerts).toEqual(['gas-wallet-empty', 'gas-wallet-empty', 'gas-wallet-refilled'])
+  expect(messages[2]).toContain(A)
 })

@@ -1,5 +1,5 @@
 import { firstFees } from '../chain/gas-fees.ts'
-import { ALONE_GAS } from '../chain/gas-limits.ts'
+import { ALONE_GAS, GAS_PER_CALL, MAX_CALLS_PER_TX, MAX_TX_GAS, OVERHEAD_GAS } from '../chain/gas-limits.ts'
 import { UnavailableError } from '../errors.ts'
 import type {
   Alerts,
@@ -14,14 +14,10 @@ import type {
   TxSigner,
   WalletTxRow,
 } from '../ports.ts'
+import type { Address } from '../protocol/hex.ts'
 import { createLane, type Lane, walletRef, walletTxKey } from './gas-lane.ts'
 import { groupCalls } from './group-calls.ts'
 import { createTransactionKeeper, type GasSettings } from './transaction-keeper.ts'
-
-/** The fixed gas of a transaction, of Multicall3 and of the calldata; enough for a whole transfer of nothing. */
-const OVERHEAD_GAS = 40_000
-/** Below 2^24, the limit of most networks for one transaction. */
-const MAX_TX_GAS = 15_000_000
 
 /**
  * Settlement by the seller's own gas wallets: payments are put into as few transactions as their members allow,
@@ -36,8 +32,8 @@ export function createGasWallet({
   alerts,
   signers,
   turns,
-  gasPerCall = 120_000,
-  maxCallsPerTx = 100,
+  gasPerCall = GAS_PER_CALL,
+  maxCallsPerTx = MAX_CALLS_PER_TX,
   maxFeePerGasWei = 5_000_000_000n,
   bumpAfterMs = 12_000,
   maxTxGas = MAX_TX_GAS,
@@ -74,10 +70,13 @@ export function createGasWallet({
     chain,
     store,
     clock,
+    alerts,
     lanes: [...lanes, ...alsoKeeps],
     settings,
   })
-  let alerted = false
+  /** Wallets that the operator was told are empty. */
+  const alerted = new Set<Address>()
+  let fundedWallet = signers[0]?.address
 
   /** The lanes that can be read, each with the highest cost of a full transaction. */
   async function survey() {
@@ -85,27 +84,69 @@ export function createGasWallet({
       lanes.map(async (lane) => {
         const state = await lane.state().catch(() => undefined)
         if (!state) return []
-        const needWei = firstFees(state, maxFeePerGasWei).maxFeePerGas * BigInt(gasOf(maxCalls))
-        return [{ lane, balanceWei: state.balanceWei, needWei, funded: state.balanceWei >= needWei }]
+        const { balanceWei } = state
+        const { maxFeePerGas } = firstFees(state, maxFeePerGasWei)
+        const needWei = maxFeePerGas * BigInt(gasOf(maxCalls))
+        return [{ lane, balanceWei, maxFeePerGas, needWei, funded: balanceWei >= needWei }]
       }),
     )
-    return surveyed.flat()
+    const entries = surveyed.flat()
+    fundedWallet = (entries.find(({ funded }) => funded)?.lane ?? signers[0])?.address
+    return entries
   }
 
-  /** Gives each group to the lane with the fewest transactions under way. */
+  type Surveyed = Awaited<ReturnType<typeof survey>>[number]
+
+  const holdings = ({ lane, balanceWei, needWei }: Surveyed): string =>
+    `${lane.address} holds ${coins(balanceWei)} ${symbol}, a transaction may cost ${coins(needWei)}`
+
+  function emptyWords(entries: readonly Surveyed[]): string {
+    const free = faucet === undefined ? '' : `. Test ${symbol} is free at ${faucet}`
+    return `the gas wallet is empty: ${entries.map(holdings).join('; ')}${free}`
+  }
+
+  /** One wallet may be empty while others settle, so each is told of by itself. */
+  function tellChanges(entries: readonly Surveyed[]): void {
+    for (const entry of entries) {
+      const { lane, balanceWei, funded } = entry
+      if (funded && alerted.delete(lane.address))
+        alerts.raise(
+          'gas-wallet-refilled',
+          `${lane.address} holds ${coins(balanceWei)} ${symbol}: it settles payments again`,
+        )
+      if (funded || alerted.has(lane.address)) continue
+      alerted.add(lane.address)
+      alerts.raise('gas-wallet-empty', emptyWords([entry]))
+    }
+  }
+
+  const gasOfGroup = (group: readonly Sendable[]): number =>
+    group.some(({ alone }) => alone) ? (group[0]!.gas ?? ALONE_GAS) : gasOf(group.length)
+
+  /**
+   * Gives each group to the lane with the fewest transactions under way. A group that only one wallet may send is left
+   * out while that wallet cannot pay for it: its payments stay as they are, and are tried again.
+   */
   async function assign(groups: readonly Sendable[][]): Promise<Map<Lane, Sendable[][]>> {
     const surveyed = await survey()
     const funded = surveyed.filter((entry) => entry.funded)
-    const usable = (funded.length > 0 ? funded : surveyed).map(({ lane }) => ({ lane, load: lane.load() }))
-    if (usable.length === 0) throw new UnavailableError('every gas wallet')
+    if (surveyed.length === 0) throw new UnavailableError('every gas wallet')
+    const usable = funded.length > 0 ? funded : surveyed
+    const loads = new Map(surveyed.map(({ lane }) => [lane, lane.load()]))
     const assigned = new Map<Lane, Sendable[][]>()
     for (const group of groups) {
       const sender = group[0]?.sender
-      const allowed = sender === undefined ? usable : usable.filter(({ lane }) => lane.address === sender)
-      if (allowed.length === 0) throw new UnavailableError(`the gas wallet ${sender}`)
-      const idlest = allowed.reduce((best, next) => (next.load < best.load ? next : best))
-      idlest.load += 1
-      assigned.set(idlest.lane, [...(assigned.get(idlest.lane) ?? []), group])
+      const gas = BigInt(gasOfGroup(group))
+      const able =
+        sender === undefined
+          ? usable
+          : surveyed.filter((one) => one.lane.address === sender && one.balanceWei >= one.maxFeePerGas * gas)
+      if (able.length === 0) continue
+      const { lane } = able.reduce((best, next) =>
+        loads.get(next.lane)! < loads.get(best.lane)! ? next : best,
+      )
+      loads.set(lane, loads.get(lane)! + 1)
+      assigned.set(lane, [...(assigned.get(lane) ?? []), group])
     }
     return assigned
   }
@@ -113,7 +154,7 @@ export function createGasWallet({
   async function makeBatch(lane: Lane, group: readonly Sendable[], nonce: number): Promise<Batch> {
     const calls = group.map(({ signed }) => signed)
     const members = group.map(({ member }) => member)
-    const gas = group.some(({ alone }) => alone) ? (group[0]!.gas ?? ALONE_GAS) : gasOf(calls.length)
+    const gas = gasOfGroup(group)
     const fees = firstFees(await lane.state(), maxFeePerGasWei)
     const { raw, hash } = await lane.signer.sign({ nonce, calls, gas, ...fees })
     const nowMs = clock.now()
@@ -170,28 +211,14 @@ export function createGasWallet({
     lanes,
     batchSize: maxCalls,
     gasWallet: signers[0]?.address,
-    async unavailable() {
+    fundedWallet: () => fundedWallet,
+    async unavailable(sender) {
       const surveyed = await survey()
-      const able = surveyed.find(({ funded }) => funded)
-      if (able) {
-        const { lane, balanceWei } = able
-        if (alerted)
-          alerts.raise(
-            'gas-wallet-refilled',
-            `${lane.address} holds ${coins(balanceWei)} ${symbol}: payments are settled again`,
-          )
-        alerted = false
-        return undefined
-      }
+      tellChanges(surveyed)
       if (surveyed.length === 0) return 'the chain cannot be reached'
-      const wallets = surveyed.map(({ lane, balanceWei, needWei }) => {
-        return `${lane.address} holds ${coins(balanceWei)} ${symbol}, a transaction may cost ${coins(needWei)}`
-      })
-      const free = faucet === undefined ? '' : `. Test ${symbol} is free at ${faucet}`
-      const message = `the gas wallet is empty: ${wallets.join('; ')}${free}`
-      if (!alerted) alerts.raise('gas-wallet-empty', message)
-      alerted = true
-      return message
+      const asked = surveyed.filter(({ lane }) => sender === undefined || lane.address === sender)
+      if (asked.some(({ funded }) => funded)) return undefined
+      return asked.length > 0 ? emptyWords(asked) : `the gas wallet ${sender} cannot be read`
     },
 
     async gasPriceWei() {

@@ -39,7 +39,9 @@ export function createSubmitters(
           maxCallsPerTx: REFUNDS_PER_TX,
           // No alert about its balance: gas in the refund wallet is optional, and the other submitters report if none
           // is left.
-          alerts: { raise() {} },
+          alerts: {
+            raise: (kind, message) => void (kind === 'job-failed' && shared.alerts.raise(kind, message)),
+          },
         })
       : undefined
   if (way.kind === 'gas-wallet') {

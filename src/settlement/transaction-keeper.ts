@@ -1,6 +1,7 @@
-import { firstFees, raisedFees } from '../chain/gas-fees.ts'
-import type { Chain, Clock, Signed, Store, Submitted, WalletState, WalletTxRow } from '../ports.ts'
+import { type Fees, firstFees, raisedFees } from '../chain/gas-fees.ts'
+import type { Alerts, Chain, Clock, Signed, Store, Submitted, WalletState, WalletTxRow } from '../ports.ts'
 import type { Address } from '../protocol/hex.ts'
+import { areMembersDecided } from './decided-members.ts'
 import { earlierWalletTxKey, type Lane, openTransactions, walletRef, walletTxKey } from './gas-lane.ts'
 
 export interface GasSettings {
@@ -23,12 +24,16 @@ const MAX_FILLS = 32
  */
 const STRANDED = 1_000
 
+/** A node that has refused a transaction for so long will not take it later. */
+const REFUSED_MS = 180_000
+
 /** Sends stored transactions again, and raises their fees, until they are mined or replaced. */
 export function createTransactionKeeper({
   chainId,
   chain,
   store,
   clock,
+  alerts,
   lanes,
   settings,
 }: {
@@ -36,12 +41,15 @@ export function createTransactionKeeper({
   chain: Chain
   store: Store
   clock: Clock
+  alerts: Alerts
   lanes: readonly Lane[]
   settings: GasSettings
 }) {
   const { maxFeePerGasWei, bumpAfterMs, fillGas } = settings
   /** The chain's next nonce of each wallet, as it was last read here. */
   const nonces = new Map<Address, number>()
+  /** Refused transactions that the operator was told of. */
+  const told = new Set<string>()
 
   async function put(row: WalletTxRow): Promise<WalletTxRow | undefined> {
     const { kind } = await store.commit({ puts: [{ table: 'walletTxs', row }] })
@@ -56,12 +64,12 @@ export function createTransactionKeeper({
     }
     const fees = raisedFees(old, state, maxFeePerGasWei)
     if (!fees || row.hashes.length >= MAX_HASHES) return undefined
-    const { raw, hash } = await lane.signer.sign({
-      nonce: row.nonce,
-      calls: row.calls,
-      gas: row.gas,
-      ...fees,
-    })
+    return signAgain(lane, row, fees)
+  }
+
+  async function signAgain(lane: Lane, row: WalletTxRow, fees: Fees): Promise<WalletTxRow | undefined> {
+    const { nonce, calls, gas } = row
+    const { raw, hash } = await lane.signer.sign({ nonce, calls, gas, ...fees })
     return put({
       ...row,
       dueAt: clock.now() + bumpAfterMs,
@@ -70,6 +78,35 @@ export function createTransactionKeeper({
       raw,
       hashes: [...row.hashes, hash],
     })
+  }
+
+  /**
+   * No later transaction of its wallet can be mined before this one. The operator is told, and once it can pay for
+   * nothing any more, a transfer of nothing takes its nonce.
+   */
+  async function freeNonce(
+    lane: Lane | undefined,
+    row: WalletTxRow,
+    state: WalletState,
+    words: string,
+  ): Promise<void> {
+    const { key, nonce, wallet } = row
+    if (nonce !== state.nonce || clock.now() - row.createdAt < REFUSED_MS) return
+    if (!told.has(key))
+      alerts.raise(
+        'job-failed',
+        `the gas wallet ${wallet} is held up: the RPC refuses its transaction of nonce ${nonce}: ${words}. Its nonce is freed once its payments are decided`,
+      )
+    told.add(key)
+    if (!lane || row.members.length === 0 || !(await areMembersDecided(store, row))) return
+    const empty = { ...row, calls: [], members: [], gas: fillGas }
+    const old = {
+      maxFeePerGas: BigInt(row.maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(row.maxPriorityFeePerGas),
+    }
+    const fees = raisedFees(old, state, maxFeePerGasWei) ?? firstFees(state, maxFeePerGasWei)
+    const freed = await signAgain(lane, empty, fees)
+    if (freed) await submit(freed.raw)
   }
 
   /** Sends unmined transactions again in the order of nonces, and raises the fee of those that hold up the others. */
@@ -81,6 +118,10 @@ export function createTransactionKeeper({
     const answers = await Promise.all(rows.map(({ raw }) => submit(raw)))
     for (const [index, row] of rows.entries()) {
       const answer = answers[index]!
+      if (typeof answer === 'object') {
+        await freeNonce(lane, row, state, answer.refused)
+        continue
+      }
       // If the node accepts it as new, it did not have it, so this fee has not been tried yet. Some nodes always
       // answer this way, hence the check of its age.
       const old = clock.now() - row.createdAt >= 2 * bumpAfterMs

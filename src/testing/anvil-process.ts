@@ -37,22 +37,48 @@ export async function spawnAnvil(args: string[]): Promise<AnvilProcess> {
     forget()
     rmSync(folder, { recursive: true, force: true })
   })
+  const said: string[] = []
   try {
-    const port = await listeningPort(child)
+    const port = await listeningPort(child, said)
+    child.once('close', tellUnexpectedEnd)
     // A forgotten stop() must not keep the parent alive; the exit hook then ends the child.
     child.unref()
-    return { port, pid: child.pid!, folder, stop: () => stopChild(child, ended) }
+    return { port, pid: child.pid!, folder, stop }
   } catch (error) {
-    await stopChild(child, ended)
+    await stop()
     throw error
+  }
+
+  // Whoever used the chain sees only broken connections, which do not say why.
+  function tellUnexpectedEnd(code: number | null, signal: NodeJS.Signals | null): void {
+    process.stderr.write(
+      `The local chain ended by itself (${howItEnded(code, signal)}). ${lastWords(said)}\n`,
+    )
+  }
+
+  async function stop(): Promise<void> {
+    child.off('close', tellUnexpectedEnd)
+    child.ref()
+    child.kill('SIGKILL')
+    await ended
   }
 }
 
+function howItEnded(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal ?? `exit code ${code}`
+}
+
+function lastWords(said: readonly string[]): string {
+  return said.join(' ').slice(-500)
+}
+
 // With --port 0 the kernel picks the port and anvil prints it: no race for a free one.
-function listeningPort(child: ChildProcess): Promise<number> {
+function listeningPort(child: ChildProcess, said: string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    const said: string[] = []
-    createInterface({ input: child.stderr! }).on('line', (line) => said.push(line))
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      said.push(line)
+      if (said.length > 20) said.shift()
+    })
     // Reads as long as anvil runs: a full pipe would block it.
     createInterface({ input: child.stdout! }).on('line', (line) => {
       const match = /^Listening on .*:(\d+)$/.exec(line)
@@ -64,17 +90,9 @@ function listeningPort(child: ChildProcess): Promise<number> {
     })
     child.once('error', (cause) => reject(new Error(`anvil did not start: ${cause.message}`, { cause })))
     child.once('close', (code, signal) =>
-      reject(
-        new Error(`anvil did not start (${signal ?? `exit code ${code}`}): ${said.join(' ').slice(0, 500)}`),
-      ),
+      reject(new Error(`anvil did not start (${howItEnded(code, signal)}): ${lastWords(said)}`)),
     )
   })
-}
-
-async function stopChild(child: ChildProcess, ended: Promise<void>): Promise<void> {
-  child.ref()
-  child.kill('SIGKILL')
-  await ended
 }
 
 const living = new Set<ChildProcess>()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { encodeFunctionData, type Hex, keccak256, parseEther } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { spawnAnvil } from './anvil-process.ts'
 import { type DevChain, startDevChain } from './dev-chain.ts'
 import { MULTICALL3_ADDRESS } from './dev-client.ts'
@@ -155,6 +155,21 @@ test('stop leaves no process and no folder, and does not wait for a client that 
   await brief.stop()
   expect([alive(brief.pid), existsSync(brief.folder)]).toEqual([false, false])
   client.destroy()
+})
+
+test('a chain that ends by itself says so, and one that is stopped does not', async () => {
+  const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  try {
+    await (await spawnAnvil(['--port', '0'])).stop()
+    const crashing = await spawnAnvil(['--port', '0'])
+    process.kill(crashing.pid, 'SIGKILL')
+    await expect
+      .poll(() => told.mock.calls.flat().join(''), { timeout: 30_000 })
+      .toMatch(/^The local chain ended by itself \(SIGKILL\)/)
+    expect(existsSync(crashing.folder)).toBe(false)
+  } finally {
+    told.mockRestore()
+  }
 })
 
 test('a port in use is reported in one line', async () => {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, test } from 'vitest'
-import { startPostgres } from './postgres-server.ts'
+import { findPostgres, startPostgres } from './postgres-server.ts'
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -74,6 +76,21 @@ test.each(['kill', 'freeze'])('it ends with its parent and leaves no data behind
   await expect.poll(() => answers(port), { timeout: 60_000 }).toBe(false)
   await expect.poll(() => existsSync(folder), { timeout: 60_000 }).toBe(false)
   await expect.poll(() => processesIn(folder), { timeout: 60_000 }).toEqual([])
+})
+
+test('where PATH has links to some programs, the folder with all of them is found', () => {
+  const { PATH } = process.env
+  const programs = findPostgres()
+  const folder = mkdtempSync(join(tmpdir(), 'paystile-links-'))
+  try {
+    for (const name of ['initdb', 'postgres']) symlinkSync(join(programs, name), join(folder, name))
+    process.env.PATH = folder
+    expect(findPostgres('/nowhere/at-all')).toBe(programs)
+    expect(existsSync(join(programs, 'pg_basebackup'))).toBe(true)
+  } finally {
+    process.env.PATH = PATH
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('without PostgreSQL one line says what to install', async () => {

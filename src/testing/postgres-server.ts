@@ -1,8 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { accessSync, chownSync, constants, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import {
+  accessSync,
+  chownSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+} from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
@@ -208,6 +217,7 @@ function endWithParent(server: ChildProcess, folder: string): ChildProcess | und
   return runAtParentsEnd(command, String(server.pid), folder)
 }
 
+/** The folder that has all of PostgreSQL's programs. */
 export function findPostgres(debian = '/usr/lib/postgresql'): string {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : []
   const folders = [
@@ -220,7 +230,8 @@ export function findPostgres(debian = '/usr/lib/postgresql'): string {
   if (found === undefined) {
     throw new Error('PostgreSQL is missing: cannot find initdb. On Debian: apt-get install postgresql')
   }
-  return found
+  // PATH may hold links to a few of the programs; all of them are where the links lead.
+  return dirname(realpathSync(join(found, 'initdb')))
 }
 
 function isProgram(path: string): boolean {

@@ -1,4 +1,5 @@
 import { type ChainClient, createChainClient } from '../chain/chain-client.ts'
+import { meteredFaults, multicallFaults } from '../chain/check-contracts.ts'
 import { createDomainCheck } from '../chain/check-domain.ts'
 import { settlerFaults } from '../chain/check-settler.ts'
 import { gasPolicyOf } from '../chain/gas-fees.ts'
@@ -10,7 +11,6 @@ import type { NetworkConfig, SettlementConfig } from '../config/resolved-config.
 import type { Alerts, Clock, Rail, RefundSigner, Store, Turns } from '../ports.ts'
 import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
-import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from '../protocol/permit2.ts'
 import { railId } from '../rules/rail-id.ts'
 import { createExactScheme } from '../schemes/exact/create-exact-scheme.ts'
 import type { BatchContract } from '../schemes/exact/encode-transfers.ts'
@@ -18,6 +18,7 @@ import { createTransferSearch } from '../schemes/exact/find-transfers.ts'
 import { createSignatures } from '../schemes/exact/signatures.ts'
 import { createUptoScheme } from '../schemes/upto/create-upto-scheme.ts'
 import { createSubmitters } from '../settlement/submitters.ts'
+import { createWalletCode, type WalletCode } from './contract-faults.ts'
 
 export interface BuiltRail {
   rail: Rail
@@ -46,31 +47,29 @@ const CONNECT_MS = 2_000
  * cannot be asked now is asked again before anything is settled.
  */
 export async function connectChain(
-  { network, walletAddress, settlement, labels }: NetworkConfig,
+  on: NetworkConfig,
   { alerts, clock }: Pick<Parts, 'alerts' | 'clock'>,
-  isMetered = false,
+  { isMetered = false, wallets = createWalletCode([on]) }: { isMetered?: boolean; wallets?: WalletCode } = {},
 ) {
+  const { network, walletAddress, settlement, labels } = on
   const rpc = createRpcPool(network, undefined, {
     now: clock.now,
     onLeftOut: (host, reason) =>
       alerts.raise('chain-inconsistent', `${host} of ${network.name} is left out: it ${reason}`),
   })
   const client = createChainClient({ rpc, network, now: clock.now })
-  const domain = createDomainCheck(network, labels.rpcUrl, rpc, async (node) =>
-    usesSettler(settlement) ? settlerFaults(node, network, labels.settlerContract) : [],
-  )
-  const look = async () => {
-    const checked = await domain.check()
-    if (checked.kind !== 'good') return checked
-    const lacking = isMetered ? await meteredFaults(checked.node, network) : []
-    if (lacking.length > 0) return { kind: 'mismatch', faults: lacking } as const
-    return {
-      kind: 'good',
-      hasCode: await hasCode(checked.node, walletAddress).catch(() => undefined),
-    } as const
+  const lacks = async (node: Rpc) => {
+    wallets.note(on, await hasCode(node, walletAddress))
+    const lacking = await Promise.all([
+      multicallFaults(node, network),
+      usesSettler(settlement) ? settlerFaults(node, network, labels.settlerContract) : [],
+      isMetered ? meteredFaults(node, network) : [],
+    ])
+    return lacking.flat()
   }
+  const domain = createDomainCheck(network, labels.rpcUrl, rpc, lacks, () => wallets.faultsOf(on))
   const late = clock.sleep(CONNECT_MS).then(() => ({ kind: 'unreachable' }) as const)
-  const atBoot = await Promise.race([look(), late])
+  const atBoot = await Promise.race([domain.check(), late])
   if (atBoot.kind === 'unreachable') {
     // Only the hosts: RPC URLs often contain an API key.
     const hosts = rpc.nodes.map(({ host }) => host).join(', ')
@@ -80,29 +79,11 @@ export async function connectChain(
     client,
     domain,
     faults: atBoot.kind === 'mismatch' ? atBoot.faults : [],
-    /** Whether the seller's wallet is a contract there; undefined: not known. */
-    hasCode: atBoot.kind === 'good' ? atBoot.hasCode : undefined,
     isSilent: atBoot.kind === 'unreachable',
   }
 }
 
 const usesSettler = (way: SettlementConfig): boolean => way.kind === 'gas-wallet' && way.settler === true
-
-/** Metered calls are settled by two contracts, which not every chain has. What cannot be asked now is no fault. */
-async function meteredFaults(node: Rpc, network: Network): Promise<string[]> {
-  const contracts = { Permit2: PERMIT2_ADDRESS, 'the proxy of scheme upto': UPTO_PROXY_ADDRESS }
-  const found = await Promise.all(
-    Object.entries(contracts).map(async ([name, address]) => {
-      const isThere = await hasCode(node, address).catch(() => true)
-      return isThere
-        ? []
-        : [
-            `${name} (${address}) is not on ${network.name}, so no route with scheme "upto" can be sold there: give the routes a fixed price, or leave that network out.`,
-          ]
-    }),
-  )
-  return found.flat()
-}
 
 /** The token of a network by scheme `exact`. Modules that hold keys or use HTTP are loaded only if needed. */
 export async function buildRail(
@@ -147,14 +128,19 @@ export async function buildRail(
     gasWallets: built.gasWallets,
     chainReady: domain.ready,
     settlementReady: built.ready,
-    meteredRail: () => meteredRailOf(rail, client, built.gasWallets),
+    meteredRail: () => meteredRailOf(rail, client, built.gasWallets, allowedWalletFactories),
   }
 }
 
 /** Metered calls share everything with the exact rail of their network except the scheme; refunds are its own. */
-function meteredRailOf(exact: Rail, client: ChainClient, gasWallets: readonly Address[]): Rail | undefined {
+function meteredRailOf(
+  exact: Rail,
+  client: ChainClient,
+  gasWallets: readonly Address[],
+  allowedWalletFactories: readonly Address[],
+): Rail | undefined {
   if (gasWallets.length === 0) return undefined
-  const scheme = createUptoScheme(client, gasWallets)
+  const scheme = createUptoScheme(client, gasWallets, allowedWalletFactories)
   return {
     ...exact,
     id: railId(exact.network, scheme.name),

@@ -2,11 +2,14 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { encodeAbiParameters } from 'viem'
 import { afterEach, expect, test } from 'vitest'
+import { MULTICALL3 } from '../chain/multicall.ts'
 import { SETTLER, SETTLER_CODE } from '../chain/settler.ts'
 import type { NetworkConfig } from '../config/resolved-config.ts'
 import { findNetwork } from '../protocol/networks.ts'
+import { PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS } from '../protocol/permit2.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
 import { connectChain } from './build-rail.ts'
+import { createWalletCode } from './contract-faults.ts'
 
 const network = findNetwork('polygon')!
 const servers: Server[] = []
@@ -18,28 +21,48 @@ afterEach(() => {
 })
 
 const text = (value: string) => encodeAbiParameters([{ type: 'string' }], [value])
-const RIGHT = { chainId: '0x89', name: 'USD Coin', version: '2', decimals: 6, code: '0x' }
+interface Failing {
+  calls: readonly string[]
+  error: { code: number; message: string; data?: string }
+}
+const NAME = '0x06fdde03'
+const VERSION = '0x54fd4d50'
+const DECIMALS = '0x313ce567'
+const RIGHT = {
+  chainId: '0x89',
+  name: 'USD Coin',
+  version: '2',
+  decimals: 6,
+  /** What is at every address but those of `codes`. */
+  code: '0x',
+  codes: { [MULTICALL3]: '0x6080' } as Record<string, string>,
+}
 
-/** A node with this token; without one, it never answers. */
-async function startNode(token?: typeof RIGHT): Promise<string> {
+/** A node with this token; without one, it never answers. `failing`: the error that it answers to these calls. */
+async function startNode(token?: typeof RIGHT, failing?: Failing): Promise<string> {
   const block = { number: '0x9', hash: `0x${'cc'.repeat(32)}`, timestamp: '0x1' }
   const server = createServer(async (request, response) => {
     let sent = ''
     for await (const chunk of request) sent += chunk
     if (!token) return
+    const codeAt = (address: string) => token.codes[address] ?? token.code
     const results: Record<string, unknown> = {
       eth_chainId: token.chainId,
-      eth_getCode: token.code,
       eth_getBlockByNumber: block,
-      '0x06fdde03': text(token.name),
-      '0x54fd4d50': text(token.version),
-      '0x313ce567': encodeAbiParameters([{ type: 'uint8' }], [token.decimals]),
+      [NAME]: text(token.name),
+      [VERSION]: text(token.version),
+      [DECIMALS]: encodeAbiParameters([{ type: 'uint8' }], [token.decimals]),
     }
     const calls = [JSON.parse(sent)].flat()
-    const answers = calls.map(({ id, method, params }) => ({
-      id,
-      result: results[method] ?? results[params[0].data],
-    }))
+    const answers = calls.map(({ id, method, params }) =>
+      failing?.calls.includes(params[0]?.data ?? params[0])
+        ? { id, error: failing.error }
+        : {
+            id,
+            result:
+              method === 'eth_getCode' ? codeAt(params[0]) : (results[method] ?? results[params[0].data]),
+          },
+    )
     response.end(JSON.stringify(calls.length === 1 ? answers[0] : answers))
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -49,7 +72,7 @@ async function startNode(token?: typeof RIGHT): Promise<string> {
 
 const hostOf = (url: string) => new URL(url).host
 
-function connect(rpcUrls: string[], settler = false) {
+function connect(rpcUrls: string[], settler = false, isMetered = false) {
   const alerts: Array<[kind: string, message: string]> = []
   const clock = createFakeClock()
   const on: NetworkConfig = {
@@ -67,8 +90,17 @@ function connect(rpcUrls: string[], settler = false) {
       settlerContract: 'SETTLER_CONTRACT',
     },
   }
+  const base = { ...on, network: findNetwork('base')! }
+  const wallets = createWalletCode([base, on])
+  /** The same wallet is a contract on Base. */
+  const findOnBase = () => wallets.note(base, true)
   const raise = (kind: string, message: string) => void alerts.push([kind, message])
-  return { connected: connectChain(on, { alerts: { raise }, clock }), alerts, clock }
+  return {
+    findOnBase,
+    connected: connectChain(on, { alerts: { raise }, clock }, { isMetered, wallets }),
+    alerts,
+    clock,
+  }
 }
 
 test.each([
@@ -91,9 +123,33 @@ test('a chain that never answers holds the boot up for three seconds at most, an
   const urls = [await startNode(), await startNode()]
   const { connected, alerts, clock } = connect(urls)
   await clock.advance(3_000)
-  expect(await connected).toMatchObject({ faults: [], hasCode: undefined })
+  expect(await connected).toMatchObject({ faults: [], isSilent: true })
   expect(alerts).toEqual([
     ['chain-unreachable', `Polygon (${urls.map(hostOf).join(', ')}) does not answer; payments on it wait`],
+  ])
+})
+
+test.each([
+  ['header not found', -32000],
+  ['missing trie node 5f1e', -32000],
+  ['Internal error', -32603],
+])('a node that answers "%s" was not asked: no fault, and it is asked again', async (message, code) => {
+  for (const call of [NAME, VERSION, DECIMALS]) {
+    const failing = { calls: [call], error: { code, message } }
+    const { connected, alerts } = connect([await startNode(RIGHT, failing)])
+    const { faults, domain } = await connected
+    expect(faults).toEqual([])
+    expect(alerts.map(([kind]) => kind)).toEqual(['chain-unreachable'])
+    await expect(domain.ready()).rejects.toThrow('the chain cannot be reached')
+    failing.calls = []
+    await domain.ready()
+  }
+})
+
+test('a token that reverts when it is asked for its version has none', async () => {
+  const failing = { calls: [VERSION], error: { code: 3, message: 'execution reverted', data: '0x' } }
+  expect((await connect([await startNode(RIGHT, failing)]).connected).faults).toEqual([
+    'RPC_URL_137 answers version ; eip155:137 has 2. Use an RPC of eip155:137.',
   ])
 })
 
@@ -121,9 +177,25 @@ test.each([
   ['a plain account', '0x', false],
   ['a contract', '0x6080', true],
   ['an account that delegates (EIP-7702)', `0xef0100${'ab'.repeat(20)}`, false],
-])('whether the wallet is a contract: %s', async (_, code, expected) => {
-  const { connected } = connect([await startNode({ ...RIGHT, code })])
-  expect((await connected).hasCode).toBe(expected)
+])('a wallet that is a contract on another network must be one here: %s', async (_, code, isContract) => {
+  const { connected, findOnBase } = connect([await startNode({ ...RIGHT, code })])
+  const { domain } = await connected
+  await domain.ready()
+  // Base answers later than this network.
+  findOnBase()
+  const fault = await domain.ready().catch(String)
+  if (isContract) expect(fault).toBeUndefined()
+  else expect(fault).toContain('is a contract on Base and has no code on Polygon')
+})
+
+test('the wallet of a network that was silent at the start is looked at before anything is settled', async () => {
+  const failing = { calls: [NAME], error: { code: -32000, message: 'header not found' } }
+  const { connected, findOnBase } = connect([await startNode(RIGHT, failing)])
+  findOnBase()
+  const { domain, isSilent } = await connected
+  expect(isSilent).toBe(true)
+  failing.calls = []
+  await expect(domain.ready()).rejects.toThrow('has no code on Polygon: money sent to it there')
 })
 
 test.each([
@@ -151,4 +223,42 @@ test('the settler contract may be missing at one node that is behind, and is ask
   await domain.ready()
   const late = (await connect([await startNode(missing)], true).connected).domain
   await expect(late.ready()).rejects.toThrow('paystile deploy-settler --network polygon')
+})
+
+const busy = { code: -32603, message: 'Internal error' }
+const lackingMetered = [
+  `Permit2 (${PERMIT2_ADDRESS}) is not on Polygon, so no route with scheme "upto" can be sold there: give the routes a fixed price, or leave that network out.`,
+  `the proxy of scheme upto (${UPTO_PROXY_ADDRESS}) is not on Polygon, so no route with scheme "upto" can be sold there: give the routes a fixed price, or leave that network out.`,
+]
+
+test.each([
+  ['the token', [NAME]],
+  ['the contracts', [PERMIT2_ADDRESS, UPTO_PROXY_ADDRESS]],
+])(
+  'contracts of metered calls that could not be asked for (%s) are asked for before anything is settled',
+  async (_, calls) => {
+    const failing: Failing = { calls, error: busy }
+    const { faults, domain } = await connect([await startNode(RIGHT, failing)], false, true).connected
+    expect(faults).toEqual([])
+    await expect(domain.ready()).rejects.toThrow('the chain cannot be reached')
+    failing.calls = []
+    await expect(domain.ready()).rejects.toThrow(lackingMetered.join(' '))
+  },
+)
+
+test('a chain without the contracts of metered calls stops the boot if a route is metered', async () => {
+  const url = await startNode(RIGHT)
+  expect((await connect([url], false, true).connected).faults).toEqual(lackingMetered)
+  expect((await connect([url]).connected).faults).toEqual([])
+})
+
+test('a chain without Multicall3 is a fault with that name, at the start or as soon as it can be asked', async () => {
+  const fault = `Multicall3 (${MULTICALL3}) is not on Polygon (eip155:137), and every payment is looked at by it before it is taken: deploy it there, or leave that network out.`
+  const bare = { ...RIGHT, codes: {} }
+  expect((await connect([await startNode(bare)]).connected).faults).toEqual([fault])
+  const failing: Failing = { calls: [MULTICALL3], error: busy }
+  const { faults, domain } = await connect([await startNode(bare, failing)]).connected
+  expect(faults).toEqual([])
+  failing.calls = []
+  await expect(domain.ready()).rejects.toThrow(fault)
 })

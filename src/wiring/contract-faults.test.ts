@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { findNetwork } from '../protocol/networks.ts'
-import { contractFaults } from './contract-faults.ts'
+import { createWalletCode } from './contract-faults.ts'
 
 const WALLET = `0x${'5a'.repeat(20)}` as const
 const OTHER = `0x${'07'.repeat(20)}` as const
@@ -12,8 +12,14 @@ const on = (word: string, hasCode: boolean | undefined, walletAddress: `0x${stri
   return { on: { network, walletAddress, labels }, hasCode }
 }
 
+function faultsOf(found: ReadonlyArray<ReturnType<typeof on>>): string[] {
+  const wallets = createWalletCode(found.map((one) => one.on))
+  for (const one of found) if (one.hasCode !== undefined) wallets.note(one.on, one.hasCode)
+  return found.flatMap((one) => wallets.faultsOf(one.on))
+}
+
 test('an address that is a contract on one chain and nothing on another is a fault there', () => {
-  expect(contractFaults([on('base', true), on('polygon', false), on('celo', true)])).toEqual([
+  expect(faultsOf([on('base', true), on('polygon', false), on('celo', true)])).toEqual([
     `SVC_WALLET_ADDRESS is ${WALLET}, which is a contract on Base and has no code on Polygon: money sent to it there could not be moved. Give Polygon a wallet of its own, or deploy this one there first.`,
   ])
 })
@@ -25,5 +31,5 @@ test.each([
   ['each has its own', [on('base', true), on('polygon', false, OTHER)]],
   ['one network', [on('base', true)]],
 ])('no fault: %s', (_, found) => {
-  expect(contractFaults(found)).toEqual([])
+  expect(faultsOf(found)).toEqual([])
 })

@@ -1,63 +1,87 @@
 import type { NetworkConfig } from '../config/resolved-config.ts'
 import { type UnfinishedRail, unfinishedRails } from '../engine/jobs/unfinished-rails.ts'
 import { ConfigError } from '../errors.ts'
-import type { Rail, Store } from '../ports.ts'
+import type { Alerts, Rail, Store } from '../ports.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { isMeteredRail } from '../rules/rail-id.ts'
 import type { BuiltRail } from './build-rail.ts'
 
 interface Seller {
   networks: readonly NetworkConfig[]
-  /** Some route is metered. */
-  isMetered: boolean
   /** What the seller calls the list of networks. */
   label: string
 }
 
 /**
- * The rails of the configured networks. Those of metered calls are among them while such a route is sold, and after that
- * until the payments that were made by them are finished. Throws if a rail that cannot be opened has payments or
- * refunds that are not finished: nobody would finish them.
+ * The rails of the configured networks. Those of metered calls are among them wherever a gas wallet can settle them, even
+ * if none is sold here: another instance may still sell some, and whoever paid for one fetches its answer by them.
+ * Throws if a rail that cannot be opened has payments or refunds that are not finished: nobody would finish them. Refunds that
+ * failed may be such as nobody can ever pay, so for them alone there is an alert.
  */
 export async function railsToOpen(
   store: Store,
   built: readonly Pick<BuiltRail, 'rail' | 'meteredRail'>[],
   seller: Seller,
+  alerts: Alerts,
 ): Promise<Rail[]> {
-  const metered = built.flatMap(({ meteredRail }) => meteredRail() ?? [])
-  const sold = [...built.map(({ rail }) => rail), ...(seller.isMetered ? metered : [])]
-  const left = await unfinishedRails(store, new Set(sold.map(({ id }) => id)))
-  const toFinish = metered.filter(({ id }) => !sold.some((rail) => rail.id === id) && isOf(left, id))
-  const lost = left.filter(({ rail }) => !toFinish.some(({ id }) => id === rail))
-  if (lost.length > 0) throw new ConfigError(lost.map((rail) => describe(rail, seller)))
-  return [...sold, ...toFinish]
+  const rails = [...built.map(({ rail }) => rail), ...built.flatMap(({ meteredRail }) => meteredRail() ?? [])]
+  const lost = await unfinishedRails(store, new Set(rails.map(({ id }) => id)))
+  const refusing = lost.filter((rail) => openParts(rail).length > 0)
+  if (refusing.length > 0) throw new ConfigError(refusing.map((rail) => describe(rail, seller)))
+  for (const rail of lost) alerts.raise('rail-missing', describeFailed(rail, seller))
+  return rails
 }
 
-const isOf = (left: readonly UnfinishedRail[], id: string): boolean => left.some(({ rail }) => rail === id)
-
-function describe(unfinished: UnfinishedRail, { networks, label }: Seller): string {
-  const { rail, network, payments, receipts, refunds, failedRefunds, transactions, sales } = unfinished
-  const name = findNetwork(network)?.name
-  const place = `${network}${name ? ` (${name})` : ''}`
-  const parts = [
+/** What jobs would finish if the rail were open. */
+function openParts({ payments, receipts, refunds, transactions, sales }: UnfinishedRail): string[] {
+  return [
     plural(payments, 'payment'),
     plural(receipts, 'receipt'),
     plural(refunds, 'refund'),
-    plural(failedRefunds, 'failed refund'),
     plural(transactions, 'transaction'),
     plural(sales, 'sale'),
   ].filter((part) => part !== undefined)
-  const open = `${parts.join(', ')} in the store are not finished.`
-  const byHand =
-    failedRefunds > 0
-      ? ' Failed refunds wait for you: paystile refunds retry, or paystile refunds resolve.'
-      : ''
-  const named = networks.find((on) => on.network.id === network)
-  if (named && isMeteredRail(rail)) {
+}
+
+function describe(unfinished: UnfinishedRail, seller: Seller): string {
+  const { rail, network, failedRefunds } = unfinished
+  const place = placeOf(network)
+  const open = `${openParts(unfinished).join(', ')} in the store are not finished.`
+  const byHand = failedRefunds.length > 0 ? ` ${waiting(failedRefunds)} ${BY_HAND}` : ''
+  const named = seller.networks.find((on) => on.network.id === network)
+  if (named && named.settlement.kind !== 'gas-wallet' && isMeteredRail(rail)) {
     return `${named.labels.gasWalletPrivateKey} is not set, and on ${place} ${open} They are of metered calls, which only the gas wallet settles: start with it once more, until they are.${byHand}`
   }
-  const lacks = named ? `names ${place} with another token than before` : `does not name ${place}`
-  return `${label} ${lacks}, where ${open} Start with it once more, as the last of the list, until they are; or give the new networks a store of their own.${byHand}`
+  return `${lacks(network, seller)}, where ${open} Start with it once more, as the last of the list, until they are; or give the new networks a store of their own.${byHand}`
+}
+
+/** How many of them are named in a message. */
+const MAX_NAMED = 10
+
+const BY_HAND =
+  'paystile refunds retry tries one again; paystile refunds resolve ends one that you paid by hand, unless it is of a surplus.'
+
+function waiting(failedRefunds: readonly string[]): string {
+  const ids = [...new Set(failedRefunds)]
+  const named = ids.slice(0, MAX_NAMED).join(', ')
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : ''
+  const wait = failedRefunds.length === 1 ? 'waits' : 'wait'
+  return `${plural(failedRefunds.length, 'failed refund')} ${wait} for you (${named}${more}).`
+}
+
+function describeFailed({ network, failedRefunds }: UnfinishedRail, seller: Seller): string {
+  return `${lacks(network, seller)}, where ${waiting(failedRefunds)} Start with it once more to end them: ${BY_HAND}`
+}
+
+function lacks(network: string, { networks, label }: Seller): string {
+  const place = placeOf(network)
+  const named = networks.some((on) => on.network.id === network)
+  return `${label} ${named ? `names ${place} with another token than before` : `does not name ${place}`}`
+}
+
+function placeOf(network: string): string {
+  const name = findNetwork(network)?.name
+  return `${network}${name ? ` (${name})` : ''}`
 }
 
 const plural = (count: number, what: string): string | undefined =>

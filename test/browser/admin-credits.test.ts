@@ -14,7 +14,7 @@ import {
 } from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
-const ADMIN_TOKEN = 'the operator token of this test'
+const ADMIN_TOKEN = 'the-operator-token-of-this-test'
 /** A folder for pictures of what the test sees. */
 const { PICTURES } = process.env
 

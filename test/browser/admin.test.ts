@@ -17,7 +17,7 @@ import {
 } from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
-const ADMIN_TOKEN = 'the operator token of this test'
+const ADMIN_TOKEN = 'the-operator-token-of-this-test'
 
 let chain: DevChain
 let browser: Browser

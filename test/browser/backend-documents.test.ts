@@ -6,7 +6,7 @@ import { freePort } from '../e2e/world.ts'
 import { launchBrowser, openVisitor } from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
-const ADMIN_TOKEN = 'the operator token of this test'
+const ADMIN_TOKEN = 'the-operator-token-of-this-test'
 const OURS = `0x${'11'.repeat(20)}`
 const THIEF = `0x${'66'.repeat(20)}`
 

@@ -4,7 +4,8 @@ import { delimiter, join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-const PROGRAMS = ['chromium', 'chromium-browser', 'google-chrome']
+/** As in scripts/prepare.mjs. */
+const PROGRAMS = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 export const DESKTOP = { width: 1280, height: 860 }
@@ -14,7 +15,8 @@ export const PHONE = { width: 360, height: 760 }
 export async function launchBrowser(): Promise<Browser> {
   const places = (process.env.PATH ?? '').split(delimiter)
   const executablePath = PROGRAMS.flatMap((name) => places.map((place) => join(place, name))).find(existsSync)
-  if (!executablePath) throw new Error('Chromium is not installed; on Debian: apt-get install chromium')
+  if (!executablePath)
+    throw new Error('Chromium is not installed; on Debian: apt-get install chromium-headless-shell')
   return await chromium.launch({
     executablePath,
     args: [

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { openPostgresStore } from '../../src/stores/sql/postgres.ts'
 import { type PostgresServer, startPostgres } from '../../src/testing/postgres-server.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
+import { repetitions } from '../at-length.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
+const runs = repetitions({ few: 300, many: 2000 })
 
 let server: PostgresServer
 beforeAll(async () => {

@@ -211,7 +211,7 @@ describe('Sentinel', () => {
       store = await openRedisStore({ url, timeoutMs: 2_000 })
       expect(await store.commit({ puts: [samplePut('seen', { key: 'before' })] })).toEqual(applied)
       // A write reaches the replica a moment after it is answered.
-      await sleep(200)
+      await set.replicated()
       await set.master.kill()
       await expect(store.commit({ puts: [samplePut('seen', { key: 'lost' })] })).rejects.toThrow(
         UnavailableError,

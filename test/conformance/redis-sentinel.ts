@@ -9,6 +9,8 @@ export interface SentinelSet {
   master: RedisServer
   replica: RedisServer
   sentinelPort: number
+  /** Waits until the replica has all that the master has now. */
+  replicated(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -40,12 +42,23 @@ export async function startSentinelSet(sentinelPort: number, password: string): 
     master,
     replica,
     sentinelPort,
+    async replicated() {
+      const wanted = await offsetOf(master, password, 'master_repl_offset')
+      while ((await offsetOf(replica, password, 'slave_repl_offset')) < wanted) await sleep(20)
+    },
     async stop() {
       await sentinel.end('SIGKILL')
       rmSync(folder, { recursive: true, force: true })
       await Promise.all([master.stop(), replica.stop()])
     },
   }
+}
+
+async function offsetOf({ port }: RedisServer, password: string, field: string): Promise<number> {
+  const admin = await connectRedis({ url: `redis://:${password}@127.0.0.1:${port}` })
+  const info = String(await admin.call('info', 'replication'))
+  admin.close()
+  return Number(new RegExp(`${field}:(\\d+)`).exec(info)![1])
 }
 
 async function untilSynchronised(replica: RedisServer, password: string): Promise<void> {

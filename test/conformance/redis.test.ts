@@ -5,8 +5,9 @@ import { openRedisStore } from '../../src/stores/redis/redis-store.ts'
 import { type RedisServer, startRedis } from '../../src/testing/redis-server.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
 import { sampleAudit, samplePut, sampleRow } from '../../src/testing/store-rows.ts'
+import { repetitions } from '../at-length.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
+const runs = repetitions({ few: 300, many: 2000 })
 
 let redis: RedisServer
 beforeAll(async () => {

@@ -5,8 +5,9 @@ import { describe, test } from 'vitest'
 import { createMemoryStore } from '../../src/stores/memory.ts'
 import { openSqliteStore } from '../../src/stores/sql/sqlite.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/index.ts'
+import { repetitions } from '../at-length.ts'
 
-const runs = Number(process.env.CONFORMANCE_RUNS ?? 2000)
+const runs = repetitions({ few: 300, many: 2000 })
 
 const stores: Array<{ name: string; open: () => Promise<OpenStore> }> = [
   { name: 'memory', open: openMemory },

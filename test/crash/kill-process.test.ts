@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as turn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import {
@@ -129,6 +130,7 @@ async function resend(header: string): Promise<Answer> {
   for (;;) {
     const answer = await access(header)
     if (answer.status !== 503) return answer
+    await turn(100)
   }
 }
 
@@ -161,7 +163,7 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
     for (;;) {
       const pending = await chain.client.request({ method: 'txpool_status' } as never)
       if (Number((pending as { pending: string }).pending) > 0) break
-      await new Promise((turn) => setTimeout(turn, 20))
+      await turn(20)
     }
     await killAndRestart()
     await lost

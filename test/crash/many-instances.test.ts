@@ -124,7 +124,7 @@ describe.each([
     return first
   }
 
-  test('200 buyers are each charged once and served, while an instance is killed every second', async () => {
+  test(`${BUYERS} buyers are each charged once and served, while an instance is killed every second`, async () => {
     const buyers: DevAccount[] = []
     for (let index = 0; index < BUYERS; index++) buyers.push(await chain.newBuyer({ micro: 2n * PRICE }))
     await chain.setIntervalMining(1)
@@ -143,8 +143,8 @@ describe.each([
     )
     const kills = await killing
     expect(kills).toBeGreaterThanOrEqual(KILLS)
-    const left = await Promise.all(buyers.map(({ address }) => chain.balanceOf(address)))
-    expect(left.filter((balance) => balance !== PRICE)).toEqual([])
+    // One after another: two hundred connections at once are too many for the local chain.
+    for (const { address } of buyers) expect(await chain.balanceOf(address)).toBe(PRICE)
     expect(await chain.balanceOf(chain.account(0).address)).toBe(BigInt(BUYERS) * PRICE)
   }, 240_000)
 })

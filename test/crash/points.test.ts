@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { repetitions } from '../at-length.ts'
 import { type Lane, openLane } from './lane.ts'
 import { drawPoints, idOf, parseId, type Spot, STORES } from './points.ts'
 import { type StoreServers, startStoreServers } from './site.ts'
@@ -36,9 +37,10 @@ describe('killed, started again, settled', () => {
     await servers.stop()
   })
 
-  // Every spot on the embedded store, and on one of the two servers in turn; `npm run crash` has all on all.
-  const isTurnOf = (store: string, index: number) =>
-    store === 'embedded' || store === (index % 2 === 0 ? 'redis' : 'postgres')
+  // Every spot on one store, or on two of them; `npm run crash` has all on all.
+  const stores = repetitions({ few: 1, many: 2 })
+  const isTurnOf = (store: (typeof STORES)[number], index: number) =>
+    (STORES.indexOf(store) + index) % STORES.length < stores
   describe.each(STORES)('%s', (store) => {
     test.each(SPOTS.filter((_, index) => isTurnOf(store, index)))(
       '%s: charged once, and delivered or refunded (%s)',

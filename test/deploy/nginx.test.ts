@@ -17,6 +17,7 @@ const ROUTES = [
   { routeId: 'stream', method: 'GET', path: '/stream', free: true },
   { routeId: 'big', method: 'GET', path: '/big', free: true },
 ]
+const ADMIN_TOKEN = 'the-token-of-the-operator'
 const BIG = 'x'.repeat(9000)
 
 let chain: DevChain
@@ -55,6 +56,7 @@ beforeAll(async () => {
       PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
       TOKEN_SECRET,
       METRICS_TOKEN: 'a-token-for-Prometheus',
+      ADMIN_TOKEN,
     },
     { print: () => {} },
   )
@@ -151,6 +153,21 @@ test('the operator’s pages are for the allowed network, and tries to log in ar
     )
   }
   expect(statuses).toContain(429)
+})
+
+test('a description as large as the setup page allows is imported, from the allowed network only', async () => {
+  const text = JSON.stringify({
+    openapi: '3.1.0',
+    info: { title: 'Large', version: '1', description: 'x'.repeat(1_800_000) },
+    servers: [{ url: 'https://api.example.com' }],
+    paths: { '/large': { get: { responses: { 200: { description: 'it' } } } } },
+  })
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${ADMIN_TOKEN}` }
+  const upload = { method: 'POST', headers, body: JSON.stringify({ text }) }
+  const taken = await nginx.call('/setup/api/import', { ...upload, from: '127.0.0.2' })
+  expect(taken.status, taken.text.slice(0, 200)).toBe(200)
+  expect(JSON.parse(taken.text)).toMatchObject({ title: 'Large' })
+  expect((await nginx.call('/setup/api/import', { ...upload, from: '127.0.0.9' })).status).toBe(403)
 })
 
 test('Prometheus reads the figures with its token', async () => {

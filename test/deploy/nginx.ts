@@ -50,8 +50,7 @@ export async function startNginx(tlsPort: number, backendPort: number): Promise<
     .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
     .replace('127.0.0.1:3000', `127.0.0.1:${backendPort}`)
     // The operator's pages for some addresses only, as the example offers it.
-    .replace('# location ~', 'location ~')
-    .replace('allow 10.0.0.0/8', 'allow 127.0.0.0/30')
+    .replace('# allow 10.0.0.0/8', 'allow 127.0.0.0/30')
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path ${join(folder, name)};`,
   )

@@ -129,7 +129,8 @@ describe('the operator’s API', () => {
     ])
     const none = await fetch(`${world.baseUrl}/admin/api/export?format=jsonl&from=2100-01-01T00:00:00Z`)
     expect(await none.text()).toBe('')
-    expect((await ask('/export?from=yesterday')).status).toBe(400)
+    for (const from of ['yesterday', '01.02.2026', '2026-02-01T00:00'])
+      expect((await ask(`/export?from=${from}`)).status, from).toBe(400)
 
     const metrics = await observer.metrics()
     expect(metrics).toContain(

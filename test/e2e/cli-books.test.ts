@@ -157,7 +157,7 @@ test('a running server is asked through its API: refunds, export and reconcile',
 })
 
 test('a server without the token cannot be asked, and its embedded store says so', async () => {
-  const stranger = { ...env, ADMIN_TOKEN: 'a token of somebody else' }
+  const stranger = { ...env, ADMIN_TOKEN: 'a-token-of-somebody-else' }
   const wrong = await cliProcess(stranger, 'refunds', 'list')
   expect(wrong).toMatchObject({ code: 1, errors: expect.stringMatching(/has another ADMIN_TOKEN, or none/) })
   const lost = await cliProcess({ ...stranger, BASE_URL: 'http://127.0.0.1:9', PORT: '9' }, 'refunds', 'list')

@@ -47,7 +47,7 @@ beforeAll(async () => {
     TOKEN_SECRET,
     RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
     MCP_ENABLED: 'true',
-    ADMIN_TOKEN: 'an admin token of doctor',
+    ADMIN_TOKEN: 'an-admin-token-of-doctor',
     LOG_LEVEL: 'silent',
     DATA_DIR: dataDir,
   }

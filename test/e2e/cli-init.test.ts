@@ -215,6 +215,10 @@ test('help, version and mistakes of the command line', async () => {
       ['export', '--format', 'xlsx', '--from', 'may'],
       /^--format is "xlsx"; it can be csv or jsonl\.\n--from is "may"; /,
     ],
+    [
+      ['export', '--to', '01.03.2026'],
+      /^--to is "01\.03\.2026"; it must be a day \(UTC\) or a time with its zone/,
+    ],
     [['refunds', 'retry'], /CHALLENGE/],
     [['refunds', 'resolve', 'http-1'], /--tx/],
     [['doctor', '--json=yes'], /^--json takes no value\.\n$/],

@@ -2,6 +2,7 @@ import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeJson } from '../../src/protocol/base64.ts'
 import type { Route } from '../../src/protocol/catalog.ts'
+import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
 import type { DevAccount } from '../../src/testing/index.ts'
 import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
@@ -16,32 +17,46 @@ beforeAll(async () => {
 })
 afterAll(() => shop.stop())
 
-const init = { method: 'POST' }
+const init = { method: 'POST', body: '{"ask": "weather" }' }
+
+async function signMaximum(buyer: DevAccount, { accepts }: PaymentRequired): Promise<string> {
+  const { payload } = await new UptoEvmScheme(buyer.account).createPaymentPayload(2, accepts[0] as never)
+  return encodeJson({ x402Version: 2, accepted: accepts[0], payload })
+}
 
 /** A metered call that is answered, and whose charge cannot be settled, because its payer took the allowance back. */
-async function leaveCharged(): Promise<{ buyer: DevAccount; challengeId: string }> {
+async function leaveCharged(): Promise<{ buyer: DevAccount; challengeId: string; header: string }> {
   const buyer = await shop.world.chain.newBuyer({ micro: 100_000n })
   await approvePermit2(shop.world.chain, buyer)
   shop.backend.answer = async (_call, response) => {
     await approvePermit2(shop.world.chain, buyer, 0n)
-    response.writeHead(200, { 'settlement-overrides': '{"amount":"1858"}' }).end('{}')
+    const headers = { 'content-type': 'application/json', 'settlement-overrides': '{"amount":"1858"}' }
+    response.writeHead(200, headers).end('{"sky":"clear"}')
   }
-  const { accepts, challengeId } = await shop.termsOf('/chat', init)
-  const { payload } = await new UptoEvmScheme(buyer.account).createPaymentPayload(2, accepts[0] as never)
-  const header = encodeJson({ x402Version: 2, accepted: accepts[0], payload })
+  const required = await shop.termsOf('/chat', init)
+  const header = await signMaximum(buyer, required)
   expect(await shop.call('/chat', init, header)).toMatchObject({ status: 503 })
-  return { buyer, challengeId }
+  return { buyer, challengeId: required.challengeId!, header }
 }
 
-test('the last metered route may go while a charge is open: it is settled, and no such route is sold', async () => {
+test('the last metered route may go while a charge is open: it is settled, its buyer gets the answer, and no such route is sold', async () => {
   const { world } = shop
-  const { buyer, challengeId } = await leaveCharged()
+  const unsent = await signMaximum(await world.chain.newBuyer(), await shop.termsOf('/chat', init))
+  const { buyer, challengeId, header } = await leaveCharged()
   await world.restart({ routes: [FIXED] })
   expect(await shop.call('/chat', init)).toMatchObject({ status: 404 })
+  expect(await shop.call('/chat', init, unsent)).toMatchObject({ status: 404 })
+  expect(await shop.call('/chat', init, header)).toMatchObject({
+    status: 503,
+    body: { code: 'SETTLEMENT_PENDING' },
+  })
   expect((await shop.termsOf('/fixed')).accepts.map(({ scheme }) => scheme)).toEqual(['exact'])
   await approvePermit2(world.chain, buyer, 100_000n)
   await eventually(async () => (await world.gateway.status(challengeId))?.state === 'DELIVERED')
   expect(await world.chain.balanceOf(buyer.address)).toBe(100_000n - 1858n)
+  await expectAnswer()
+  const elsewhere = { ...init, body: '{}' }
+  expect(await shop.call('/chat', elsewhere, header)).toMatchObject({ status: 409 })
 
   // Its receipt is not final yet, so the rail is opened at the next start too.
   await world.restart({ routes: [FIXED] })
@@ -51,4 +66,16 @@ test('the last metered route may go while a charge is open: it is settled, and n
     return receipts.every(({ finalized }) => finalized)
   })
   expect(world.alerts.filter(({ kind }) => kind === 'rail-missing')).toEqual([])
+  // Nothing is left to finish, and the answer is still its buyer's.
+  await world.restart({ routes: [FIXED] })
+  await expectAnswer()
+  expect(await world.chain.balanceOf(buyer.address)).toBe(100_000n - 1858n)
+
+  async function expectAnswer(): Promise<void> {
+    expect(await shop.call('/chat', init, header)).toMatchObject({
+      status: 200,
+      body: { challengeId, resource: { status: 200, body: { sky: 'clear' } } },
+      receipt: { success: true, amount: '1858' },
+    })
+  }
 }, 60_000)

@@ -43,6 +43,7 @@ beforeAll(async () => {
     TOKEN_SECRET,
     ADMIN_TOKEN: 'the-token-of-the-operator',
     POLL_INTERVAL_MS: '50',
+    SETTLE_WAIT_SECONDS: '3',
   }
   // So that there is a final block: what is searched for is above it.
   await chain.mine(100)
@@ -112,7 +113,7 @@ test('a charge that was settled after the backup is found on the chain after the
   expect(backend.seen).toHaveLength(1)
 }, 60_000)
 
-test('a nonce that its payer gave up after the call moved no money, and says so', async () => {
+test('a nonce that its payer gave up after the call moved no money, and says so once that is final', async () => {
   const buyer = await chain.newBuyer({ micro: HELD })
   await approvePermit2(chain, buyer)
   const offered = decodeJsonObject((await call()).headers.get('payment-required')!)
@@ -139,8 +140,11 @@ test('a nonce that its payer gave up after the call moved no money, and says so'
     response.writeHead(200, { 'settlement-overrides': `{"amount":"${CHARGE}"}` }).end('{}')
   }
   const header = encodeJson({ x402Version: 2, accepted: accepts[0], payload })
-  const refused = await payUntilDecided(header)
-  expect(refused.status).not.toBe(200)
-  const again = await payUntilDecided(header)
-  expect(again).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
+  expect(await call(header)).toMatchObject({ status: 503, body: { code: 'SETTLEMENT_PENDING' } })
+  // The next search begins at once after a start, and finds a final block past the deadline.
+  await stop()
+  await chain.increaseTime(3600)
+  await chain.mine(100)
+  await start()
+  expect(await payUntilDecided(header)).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
 }, 60_000)

@@ -21,12 +21,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The system's Python, for which the packages were installed; another one on the PATH may lack them. */
+/** `npm test` names the Python that has the packages. */
+const PYTHON = process.env.PAYSTILE_TEST_PYTHON ?? '/usr/bin/python3'
+
 function buy(key: string, most: string): Promise<{ code: number; output: string; errors: string }> {
   const args = [join(folder, 'buy.py'), `${shop.world.baseUrl}/weather/oslo`, most]
   return new Promise((done) => {
     const env = { BUYER_PRIVATE_KEY: key }
-    const child = execFile('/usr/bin/python3', args, { env }, (_, output, errors) =>
+    const child = execFile(PYTHON, args, { env }, (_, output, errors) =>
       done({ code: child.exitCode ?? -1, output, errors }),
     )
   })

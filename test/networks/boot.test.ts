@@ -68,6 +68,9 @@ describe('a gateway with six networks', () => {
       expect(ready.status).toBe(200)
       const told = await ready.text()
       for (const { id } of dead) expect(told).toContain(id)
+      // Their sales are exported for years, whatever is configured then.
+      const described = await gateway.backstage.store.list('books', 'networks')
+      expect(described).toMatchObject(dead.map(({ id, name, testnet }) => ({ id, name, testnet })))
     } finally {
       await gateway.close()
     }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevAccount, DevChain } from '../../src/testing/index.ts'
 import { startPostgres } from '../../src/testing/postgres-server.ts'
 import { startRedis } from '../../src/testing/redis-server.ts'
+import { repetitions } from '../at-length.ts'
 import { eventually } from '../e2e/world.ts'
 import {
   askUntil,
@@ -16,10 +17,10 @@ import {
   termsOf,
 } from './shop.ts'
 
-const PURCHASES = 100
+const PURCHASES = repetitions({ few: 30, many: 100 })
 const AT_ONCE = 10
 /** Spread over the purchases, so that each meets others in flight. By the clock, a slow machine would do little but start. */
-const KILLS = 7
+const KILLS = repetitions({ few: 3, many: 7 })
 
 const stores = [
   ['embedded', undefined, undefined],

@@ -128,6 +128,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     ask: (intent) => overTheNetwork(world, cluster.pick, (instance) => instance.ask(intent)),
     spend: (call) => overTheNetwork(world, cluster.pick, (instance) => instance.spend(call)),
     downFor: outside.outages.downFor,
+    sentAt: new Map(),
     async judge(payment, sentAgoMs, reply) {
       checkAnswer(outside, payment, sentAgoMs, reply)
       await checkRefusal(outside, recorded, payment, reply)

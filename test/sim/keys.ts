@@ -4,8 +4,10 @@ import type { Address, Hex } from '../../src/protocol/hex.ts'
 import type { Network } from '../../src/protocol/network.ts'
 import { sha256 as hash } from '../../src/rules/sha256.ts'
 import { authorizationKey, type SignedAuthorization } from '../../src/schemes/exact/authorization.ts'
+import { refundNonceOf } from '../../src/schemes/exact/refund-nonce.ts'
 import type { SignedPermit } from '../../src/schemes/upto/permit.ts'
 import { isPermit } from '../../src/schemes/upto/settle-call.ts'
+import { COUPON_KEYS } from '../schemes/coupon/coupon.ts'
 
 const MOST_REMEMBERED = 2_000
 const remembered = new Map<string, string>()
@@ -85,8 +87,10 @@ export function createSimTxSigner(address: Address): TxSigner {
   }
 }
 
-export function simRefundNonce(receiptKey: string): Hex {
-  return `0x${sha256(`refund of ${receiptKey}`)}`
+/** As the real signer makes it; a coupon's key is of the tests alone, and no receipt of a token. */
+export function simRefundNonce(receiptKey: string, { token }: Pick<Network, 'token'>): Hex {
+  if (receiptKey.startsWith(COUPON_KEYS)) return `0x${sha256(`refund of ${receiptKey}`)}`
+  return refundNonceOf(receiptKey, token.address)
 }
 
 const REFUND_VALIDITY_SECONDS = 900
@@ -94,7 +98,7 @@ const REFUND_VALIDITY_SECONDS = 900
 export function createSimRefundSigner(address: Address, network: Network): RefundSigner {
   return {
     address,
-    keyOf: (receiptKey) => authorizationKey(network, address, simRefundNonce(receiptKey)),
+    keyOf: (receiptKey) => authorizationKey(network, address, simRefundNonce(receiptKey, network)),
     async sign({ receiptKey, recipient, value }, chainTime) {
       const auth: Authorization = {
         from: address,
@@ -102,7 +106,7 @@ export function createSimRefundSigner(address: Address, network: Network): Refun
         value,
         validAfter: '0',
         validBefore: String(chainTime + REFUND_VALIDITY_SECONDS),
-        nonce: simRefundNonce(receiptKey),
+        nonce: simRefundNonce(receiptKey, network),
       }
       return { ...auth, signature: signAuthorization(auth, network) }
     },

@@ -1,13 +1,13 @@
 import type { NamedStorm, Storm } from './weather.ts'
 
+/** Metered routes, settled by our own gas wallets. */
+const METERED = { strategy: 'gas-wallet', metered: 1, rush: false, team: false } as const satisfies Storm
+
 /** Metered routes whose answers may go out before they are paid, on one chain with a quick finality. */
 const STREAMED: Storm = {
-  strategy: 'gas-wallet',
-  metered: 1,
+  ...METERED,
   streams: true,
   chains: 1,
-  rush: false,
-  team: false,
   maxSkewMs: 0,
   outages: 0,
   finalityBlocks: 4,
@@ -32,10 +32,7 @@ export const METERED_STORMS: readonly NamedStorm[] = [
         'tampers-permit',
         'shows-settled',
       ],
-      strategy: 'gas-wallet',
-      metered: 1,
-      rush: false,
-      team: false,
+      ...METERED,
       buyers: 4,
       deliveryFails: 0.2,
       horizonMs: 300_000,
@@ -47,10 +44,7 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     counts: 'permits settled',
     weather: {
       cast: ['meters', 'replays', 'meters-many', 'drops'],
-      strategy: 'gas-wallet',
-      metered: 1,
-      rush: false,
-      team: false,
+      ...METERED,
       buyers: 4,
       deliveryFails: 0,
       outages: 0,
@@ -91,11 +85,8 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     counts: 'failed metered calls',
     weather: {
       cast: ['meters-many', 'meters-many', 'drops'],
-      strategy: 'gas-wallet',
-      metered: 1,
+      ...METERED,
       chains: 1,
-      rush: false,
-      team: false,
       buyers: 3,
       deliveryFails: 0.9,
       crash: 0,
@@ -117,11 +108,8 @@ export const METERED_STORMS: readonly NamedStorm[] = [
     counts: 'gas lost to a payer',
     weather: {
       cast: ['drops-many'],
-      strategy: 'gas-wallet',
-      metered: 1,
+      ...METERED,
       chains: 1,
-      rush: false,
-      team: false,
       buyers: 4,
       deliveryFails: 0,
       outages: 0,
@@ -154,6 +142,29 @@ export const LATER_METERED_STORMS: readonly NamedStorm[] = [
       maxReorgDepth: 20,
       finalityBlocks: 20,
       horizonMs: 300_000,
+    },
+  },
+  {
+    name: 'metered calls on a store that loses its last second',
+    counts: 'lost settlements found',
+    weather: {
+      cast: ['meters', 'meters', 'replays', 'meters-many'],
+      ...METERED,
+      chains: 1,
+      buyers: 4,
+      deliveryFails: 0,
+      outages: 0,
+      stale: 0.4,
+      maxStaleBlocks: 5,
+      losses: 20,
+      crash: 0.002,
+      stops: 0,
+      maxLatencyMs: 200,
+      maxSkewMs: 0,
+      blockMs: 1_000,
+      finalityBlocks: 15,
+      horizonMs: 300_000,
+      config: { challengeTtlMs: 300_000, deliveryLeaseMs: 20_000, settleWaitMs: 4_000, jobIntervalMs: 4_000 },
     },
   },
 ]

@@ -8,6 +8,8 @@ import type { Mutation } from './outside.ts'
 export interface Mutant {
   name: string
   mutation: Partial<Mutation>
+  /** Seen in few histories only. */
+  rare?: true
 }
 
 /** Money bugs, one at a time. Each stands for something that an engine could forget. */
@@ -16,13 +18,17 @@ export const MUTANTS: readonly Mutant[] = [
   { name: 'the mark that something was sent is not durable', mutation: { store: forgettingBroadcasts } },
   { name: 'a payment is sent before it is stored', mutation: { settlement: sendingEarly() } },
   { name: 'an authorization used before the claim is taken', mutation: { chain: lookingAway } },
-  { name: 'a cancelled authorization counts as paid', mutation: { chain: takingCancelled } },
+  { name: 'a cancelled authorization counts as paid', mutation: { chain: takingCancelled }, rare: true },
   { name: 'what was sent counts as paid', mutation: { chain: takingSent } },
   { name: 'the latest block counts as final', mutation: { chain: believingLatest } },
   { name: 'a refund has a nonce of its own', mutation: { refundSigner: randomRefundNonce() } },
   { name: 'the salt of a 402 can be guessed', mutation: { random: guessableSalt } },
   { name: 'a delivery has no event', mutation: { store: droppingEvents } },
-  { name: 'an unknown outcome is a new 402 for those who pay by MPP', mutation: { answer: offeringAnew } },
+  {
+    name: 'an unknown outcome is a new 402 for those who pay by MPP',
+    mutation: { answer: offeringAnew },
+    rare: true,
+  },
 ]
 
 /** MPP's clients sign whatever 402 they are answered. */
@@ -157,9 +163,11 @@ function randomRefundNonce(): Mutation['refundSigner'] {
   return (signer) => ({
     ...signer,
     sign: ({ recipient, value }, chainTime) =>
-      signer.sign({ receiptKey: `made up ${++made}`, recipient, value }, chainTime),
+      signer.sign({ receiptKey: madeUpKey(++made), recipient, value }, chainTime),
   })
 }
+
+const madeUpKey = (serial: number): string => `1:0x${'0'.repeat(64)}:plain-${serial}`
 
 function guessableSalt(random: Random): Random {
   return { bytes: (length) => (length === 16 ? new Uint8Array(16) : random.bytes(length)) }

@@ -90,7 +90,7 @@ function createMeteredRail(outside: Outside, chain: SimChain, host: Host, exact:
       findSettlement: (permit, from) =>
         call('settlement of a permit', () => direct.findSettlement(permit, from)),
     },
-    offerExtra: { assetTransferMethod: 'permit2', facilitatorAddress: wallets[0]! },
+    offerExtra: (wallet = wallets[0]!) => ({ assetTransferMethod: 'permit2', facilitatorAddress: wallet }),
     async verify(signed) {
       if (!host.alive) return never()
       const named = signed.spender === UPTO_PROXY_ADDRESS && wallets.includes(signed.facilitator)
@@ -136,8 +136,10 @@ function createSimRail(outside: Outside, chain: SimChain, host: Host, parts: Par
     refundSubmitters: submitters.refundSubmitters.map(mutation.settlement),
     ...(signer && { refundSigner: signer }),
     transfers: port.transfers,
-    async hasSigned(account, text, signature) {
-      return host.alive ? signature === signText(account, text) : never()
+    async hasSigned(account, text, signature, mayAskCode = () => true) {
+      if (!host.alive) return never()
+      const hasKey = ['none', 'turns'].includes(chain.token.codes.get(account) ?? 'none')
+      return signature === signText(account, text) && (hasKey || mayAskCode())
     },
   }
 }

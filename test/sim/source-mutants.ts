@@ -30,8 +30,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a plain transfer is known by its log index, which a reorganisation changes',
     file: 'engine/settle/redeem-transfer',
-    from: 'own.map(({ ordinal }) =>',
-    to: 'own.map(({ logIndex: ordinal }) =>',
+    from: 'transfers.map(({ ordinal }) =>',
+    to: 'transfers.map(({ logIndex: ordinal }) =>',
     storm: 'transfers as proof, and thieves who watch for them',
   },
   {
@@ -223,8 +223,8 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: "the log keeps the payer's signature",
     file: 'engine/settle/broadcast',
-    from: 'return claim && sends === 0 ? [claimedEntry(challengeId, claim, payer)] : []',
-    to: 'return claim && sends === 0 ? [claimedEntry(challengeId, claim, arguments[0].auth.signature)] : []',
+    from: 'return claim && sends === 0 ? [claimedEntry(challengeId, claim, payer, loggedAt)] : []',
+    to: 'return claim && sends === 0 ? [claimedEntry(challengeId, claim, arguments[0].auth.signature, loggedAt)] : []',
   },
   {
     name: 'a challenge that ends unpaid leaves no line in the log',

@@ -3,6 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { addressOf } from '../shared/api.ts'
 import { Icon } from '../shared/icons.tsx'
 
+/** When this day is over: the API leaves out what happens at `to` or later. */
+function dayAfter(day: string): Date {
+  const end = new Date(`${day}T00:00:00`)
+  end.setDate(end.getDate() + 1)
+  return end
+}
+
 /** Downloads every sale as a file; days are in the time zone of the browser. */
 export function ExportMenu(): JSX.Element {
   const [from, setFrom] = useState('')
@@ -24,7 +31,7 @@ export function ExportMenu(): JSX.Element {
   const href = (format: string, of = 'sales'): string => {
     const query = new URLSearchParams({ of, format })
     if (from !== '') query.set('from', new Date(`${from}T00:00:00`).toISOString())
-    if (to !== '') query.set('to', new Date(`${to}T23:59:59.999`).toISOString())
+    if (to !== '') query.set('to', dayAfter(to).toISOString())
     return addressOf(`/admin/api/export?${query}`)
   }
   return (
@@ -34,7 +41,10 @@ export function ExportMenu(): JSX.Element {
         Export
       </summary>
       <div class="menu-body card">
-        <p class="hint">All challenges with payer, amount and hashes. Empty dates mean everything.</p>
+        <p class="hint">
+          Every paid sale with payer, amount and hashes. Days are those of your time zone; empty dates mean
+          everything.
+        </p>
         <div class="date-range">
           <div class="field">
             <label for="export-from">From</label>

@@ -96,14 +96,21 @@ function Unpaid(props: {
           you cannot pay twice.
         </p>
       )}
+      {isOver && isRefused && (
+        <p>
+          Your signature has expired, and the seller does not say what became of the payment. It may have been
+          taken: send it again to find out. If you start over, you could pay twice.
+        </p>
+      )}
       <p class="row">
-        {isOver ? (
-          <button type="button" class="main" onClick={onOver}>
-            Start over
-          </button>
-        ) : (
+        {(!isOver || isRefused) && (
           <button type="button" class="main" onClick={onAgain}>
             Send the same payment again
+          </button>
+        )}
+        {isOver && (
+          <button type="button" class={isRefused ? '' : 'main'} onClick={onOver}>
+            Start over
           </button>
         )}
       </p>

@@ -35,8 +35,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
 }
 
-export async function readAnswer(response: Response, url: string): Promise<Answer> {
-  const blob = await response.blob()
+export async function readAnswer(response: Response, blob: Blob, url: string): Promise<Answer> {
   const type = (response.headers.get('content-type') ?? '').split(';')[0]!.trim().toLowerCase()
   const value = type === 'application/json' ? parsed(await blob.text()) : undefined
   const wrapped = value && unwrap(value)

@@ -1,8 +1,8 @@
 import { decodeBase64Json } from './authorization.ts'
 
 export type Sent =
-  /** What was bought; `txHash` is empty where the answer does not name it. */
-  | { kind: 'answered'; response: Response; txHash: string }
+  /** What was bought, whole; `txHash` is empty where the answer does not name it. */
+  | { kind: 'answered'; response: Response; body: Blob; txHash: string }
   /** Paid, and no delivery: the same payment calls again, or goes back. */
   | { kind: 'undelivered'; response: Response; txHash: string }
   /** Paid, not delivered, and the payment is on its way back or is back. */
@@ -12,7 +12,10 @@ export type Sent =
   /** Anything else that sending again will not change. */
   | { kind: 'refused'; reason: string }
 
-const UNDECIDED = new Set([202, 408, 425, 429, 500, 502, 503, 504])
+/** Proxies have statuses of their own, such as 520, for a seller whose answer they lost. */
+const isUndecided = (status: number): boolean => status >= 500 || [202, 408, 425, 429].includes(status)
+
+const BROKEN_OFF = 'The answer broke off; this page asks for it again, and you do not pay twice.'
 
 /**
  * Sends the same payment until the answer is a decision. A lost answer and a 5xx mean that the money may have moved: signing
@@ -29,9 +32,9 @@ export async function sendPayment(
       cache: 'no-store',
       redirect: 'manual',
     }).catch(() => undefined)
-    const sent = response && (await decide(response))
-    if (sent) return sent
-    onPending(await pendingWords(response))
+    const sent = response && (await decide(response).catch(() => 'broken off' as const))
+    if (sent && sent !== 'broken off') return sent
+    onPending(sent ? BROKEN_OFF : await pendingWords(response))
     const seconds = Number(response?.headers.get('retry-after'))
     const delayMs = seconds > 0 ? seconds * 1000 : Math.min(8000, 500 * 2 ** attempt)
     await new Promise((resolve) => setTimeout(resolve, delayMs))
@@ -46,7 +49,7 @@ async function pendingWords(response: Response | undefined): Promise<string> {
   return `${await reasonOf(response)} This page keeps trying.`
 }
 
-/** undefined: not decided yet. */
+/** undefined: not decided yet. Rejects when what was bought breaks off. */
 async function decide(response: Response): Promise<Sent | undefined> {
   const receipt = decodeBase64Json(response.headers.get('payment-response') ?? '')
   const code = response.headers.get('x-svc-code')
@@ -54,10 +57,10 @@ async function decide(response: Response): Promise<Sent | undefined> {
   if (code === 'CHALLENGE_REFUNDED') return { kind: 'refunded', statusUrl: await statusUrlOf(response) }
   if (code === 'DELIVERY_FAILED') return { kind: 'undelivered', response, txHash }
   if (receipt?.success === true || (response.ok && response.status !== 202))
-    return { kind: 'answered', response, txHash }
+    return { kind: 'answered', response, body: await response.blob(), txHash }
   if (response.status === 402 || response.status === 410)
     return { kind: 'unpaid', reason: await reasonOf(response) }
-  if (UNDECIDED.has(response.status)) return undefined
+  if (isUndecided(response.status)) return undefined
   if (response.type === 'opaqueredirect') {
     return { kind: 'refused', reason: 'The seller answered with a redirect, which this page cannot follow.' }
   }

@@ -46,15 +46,17 @@ export function usePayment({ terms: shown }: PayOffer): PaymentFlow {
     const { network } = kept
     switch (sent.kind) {
       case 'answered': {
-        const answer = await readAnswer(sent.response, URL_HERE)
+        const answer = await readAnswer(sent.response, sent.body, URL_HERE)
         // What a plan gave is shown once: whoever uses this browser later must not find it.
         if (answer.grant) forget(URL_HERE)
         else markAnswered(URL_HERE, kept)
         return setPhase({ at: 'answered', answer, txHash: sent.txHash, network })
       }
       case 'undelivered': {
-        const { headers, status } = sent.response
-        const answer = await readAnswer(sent.response, URL_HERE).catch(() => undefined)
+        const { response } = sent
+        const { headers, status } = response
+        const body = await response.blob().catch(() => undefined)
+        const answer = body && (await readAnswer(response, body, URL_HERE).catch(() => undefined))
         const undelivered: Undelivered = {
           status: answer?.status ?? status,
           when: headers.get('x-svc-refund-when'),

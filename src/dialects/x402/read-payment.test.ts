@@ -292,3 +292,17 @@ describe('the header', () => {
     expect(error).toHaveProperty('message', expect.stringMatching(/^the payment-signature header /))
   })
 })
+
+test('a payload of another scheme than it names is read as what it is, and its name is the disagreement', () => {
+  const parse = () => ({ fault: 'permit2Authorization is missing' })
+  const upto = { ...testRail(), id: 'upto', scheme: { ...testRail().scheme, name: 'upto', parse } }
+  const readBoth = createPaymentReader([preferred, upto])
+  const named = { ...whole, accepted: { ...accepted, scheme: 'upto' } }
+  expect(readBoth(named)).toMatchObject({
+    rail: preferred.id,
+    claims: expect.arrayContaining([expect.objectContaining({ value: 'upto' })]),
+  })
+  expect(readBoth({ ...named, payload: {} })).toEqual({
+    fault: 'is malformed: permit2Authorization is missing',
+  })
+})

@@ -25,12 +25,12 @@ export function createPaymentReader(rails: readonly ReadableRail[]): (value: unk
     const parsed = PaymentEnvelopeSchema.safeParse(value)
     if (!parsed.success) return { fault: `is malformed: ${nameFault(parsed.error)}` }
     const { accepted = {}, network, scheme, payload, extensions } = parsed.data
-    const rail = railOf(rails, {
+    const named = railOf(rails, {
       network: accepted.network ?? network,
       scheme: accepted.scheme ?? scheme,
       asset: accepted.asset,
     })
-    const read = rail.scheme.parse(payload)
+    const { rail, read } = parseFor(rails, named, payload)
     if ('fault' in read) return { fault: `is malformed: ${read.fault}` }
     const { key, payer, signature } = rail.scheme.factsOf(read.signed)
     return {
@@ -45,6 +45,21 @@ export function createPaymentReader(rails: readonly ReadableRail[]): (value: unk
       paymentId: extensions?.[PAYMENT_IDENTIFIER]?.info?.id ?? undefined,
     }
   }
+}
+
+/**
+ * A payload of another scheme than it names is read as what it is: that it names the wrong one is then reported as a
+ * disagreement with the terms, which says more than that it is malformed.
+ */
+function parseFor(rails: readonly ReadableRail[], named: ReadableRail, payload: unknown) {
+  const read = named.scheme.parse(payload)
+  if (!('fault' in read)) return { rail: named, read }
+  for (const rail of rails) {
+    if (rail.network.id !== named.network.id || rail.scheme.name === named.scheme.name) continue
+    const other = rail.scheme.parse(payload)
+    if (!('fault' in other)) return { rail, read: other }
+  }
+  return { rail: named, read }
 }
 
 /** The terms of an offer that a buyer repeats without paying. */

@@ -111,12 +111,19 @@ function termsOf(entry: Entry): string[] {
   return [...(typeof payer === 'string' ? [payer] : []), ...(entry.txHash ? [entry.txHash] : [])]
 }
 
-/** Sales that ended well at once have nothing to return: their rows are not looked for. */
-function mayBeDue(entry: Entry, row: ChallengeRow | undefined): boolean {
-  return (
-    row !== undefined &&
-    (row.state !== 'DELIVERED' || !['payment-claimed', 'paid', 'delivered'].includes(entry.event))
-  )
+/**
+ * Sales that ended well at once have nothing to return: their rows are not looked for. One that was paid in an earlier page
+ * may have a row since then, which its delivery ends.
+ */
+function mayBeDue(
+  { event, challengeId }: Entry,
+  row: ChallengeRow | undefined,
+  paidHere: ReadonlySet<string>,
+): boolean {
+  if (row === undefined) return false
+  if (row.state !== 'DELIVERED') return true
+  if (event === 'delivered') return !paidHere.has(challengeId)
+  return event !== 'payment-claimed' && event !== 'paid'
 }
 
 function keysOf(
@@ -126,7 +133,10 @@ function keysOf(
   now: number,
 ): string[] {
   const days = [...new Set(entries.map(({ at }) => dayOf(at)))]
-  const due = sales.filter((entry) => mayBeDue(entry, rowOf.get(entry.challengeId)))
+  const paidHere = new Set(
+    sales.filter(({ event }) => event === 'paid').map(({ challengeId }) => challengeId),
+  )
+  const due = sales.filter((entry) => mayBeDue(entry, rowOf.get(entry.challengeId), paidHere))
   return [
     ...days.map(dayKey),
     ...days.map(spansKey),

@@ -1,3 +1,4 @@
+import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, RouteCall, SignedReceipt } from '../../ports.ts'
 import type { RefundNotice } from '../../protocol/access.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
@@ -36,6 +37,7 @@ export async function deliverRoute(
   challenge: ChallengeRow,
   responder: RouteResponder,
 ): Promise<Outcome | undefined> {
+  if (responder.kind === 'backend' && !core.backend) return nobodyAnswers(core, challenge)
   const leased = await leaseRoute(core, challenge)
   return leased && deliverLeasedRoute(core, leased, responder)
 }
@@ -69,6 +71,19 @@ export async function deliverLeasedRoute(
   const settled = settledPayment(finished)
   const response = called.ok ? called.response : { ...called.response, ...notice }
   return { kind: 'resource', response, ...(called.raw && { raw: called.raw }), settled, cached: false }
+}
+
+/** The seller's own handler answered this route, and it is no longer sold. */
+function nobodyAnswers(core: Core, challenge: ChallengeRow): Outcome {
+  const { refund } = refundNotice(core, challenge)
+  const message = `The payment is confirmed, and nobody answers this call any more. The payment goes back after ${refund.when}, once its block is final.`
+  const { key: challengeId, txHash } = challenge
+  const error = new GatewayError('DELIVERY_FAILED', message, {
+    challengeId,
+    ...(txHash !== null && { txHash }),
+    refund,
+  })
+  return { kind: 'failed', error, settled: settledPayment(challenge) }
 }
 
 async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {

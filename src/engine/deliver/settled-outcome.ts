@@ -7,7 +7,7 @@ import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.
 import type { Outcome } from '../outcome.ts'
 import {
   ALLOWANCE_REQUIRED,
-  alreadyRedeemed,
+  answerNotKept,
   challengeClosed,
   deliveryFailed,
   otherPayer,
@@ -147,8 +147,7 @@ async function decide(
       const order = orderOf(challenge)
       const result = resultOf(core, challenge)
       if (result === null) {
-        // The answer of an embedded handler is stored only if it was metered.
-        const gone = challenge.prunedAt === undefined ? alreadyRedeemed : resultPruned
+        const gone = challenge.prunedAt === undefined ? answerNotKept : resultPruned
         return failed(core, gone(challenge))
       }
       const shared = { settled: settledPayment(challenge), cached: first }
@@ -157,7 +156,7 @@ async function decide(
       }
       // Both open what either of them has sealed.
       const opened = await (core.backend ?? core.handlers)?.open(order, result)
-      return opened ? { kind: 'resource', ...opened, ...shared } : failed(core, alreadyRedeemed(challenge))
+      return opened ? { kind: 'resource', ...opened, ...shared } : failed(core, answerNotKept(challenge))
     }
     case 'PAID':
       return challenge.kind === 'plan'

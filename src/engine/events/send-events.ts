@@ -1,6 +1,6 @@
 import type { Put, WebhookAnswer, WebhookEndpoint, WebhookRow, Webhooks } from '../../ports.ts'
 import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
-import { eventsOf } from '../../rules/events.ts'
+import { DELIVERED_KEPT_MS, eventsOf } from '../../rules/events.ts'
 import { nextTry, TRIED_MS } from '../../rules/webhook-backoff.ts'
 import { alertOnce, type Core, getOne } from '../core.ts'
 import { eventBody } from './event-body.ts'
@@ -15,8 +15,7 @@ const LEASE_MS = MINUTE_MS
 const LONGEST_TRY_MS = 15_000
 const LONGEST_DELAY_MS = 10 * MINUTE_MS
 const ANSWERS_KEPT = 5
-/** How long the row of an event is kept, for the operator to look at. */
-const DELIVERED_KEPT_MS = 30 * DAY_MS
+/** How long the row of an event that could not be delivered is kept, for the operator to look at. */
 const PARKED_KEPT_MS = 90 * DAY_MS
 export const PARKED_REF = 'parked'
 

@@ -41,7 +41,7 @@ async function storeWith(rail: string, chainId: number) {
 
 test('a rail that is not configured is named with what it has left to do, and nothing is changed', async () => {
   const store = await storeWith(gone.id, MAINNET.chainId)
-  const left = { payments: 3, receipts: 1, refunds: 1, failedRefunds: 0, transactions: 1, sales: 1 }
+  const left = { payments: 3, receipts: 1, refunds: 1, failedRefunds: [], transactions: 1, sales: 1 }
   const found = [{ rail: gone.id, network: MAINNET.id, ...left }]
   expect(await unfinishedRails(store, new Set([here.id]))).toEqual(found)
   expect(await unfinishedRails(store, new Set([here.id]))).toEqual(found)
@@ -90,7 +90,7 @@ test('a refund that failed is not finished, whether the sales book has it yet or
     audit: [failed('logged'), failed('resolved')],
   })
   expect(await unfinishedRails(store, new Set([here.id]))).toMatchObject([
-    { rail: gone.id, network: MAINNET.id, refunds: 0, failedRefunds: 2 },
+    { rail: gone.id, network: MAINNET.id, refunds: 0, failedRefunds: ['booked', 'logged'] },
   ])
   expect(await unfinishedRails(store, new Set([gone.id]))).toEqual([])
 })

@@ -13,15 +13,15 @@ export interface UnfinishedRail {
   /** Receipts that are not final. */
   receipts: number
   refunds: number
-  /** Refunds that failed, and wait for the operator. */
-  failedRefunds: number
+  /** Refunds that failed, and wait for the operator: the challenge of each. */
+  failedRefunds: string[]
   /** Transactions of our wallets that are not mined. */
   transactions: number
   /** Sales that are paid, and neither delivered nor refunded. */
   sales: number
 }
 
-type Kind = Exclude<keyof UnfinishedRail, 'rail' | 'network'>
+type Kind = Exclude<keyof UnfinishedRail, 'rail' | 'network' | 'failedRefunds'>
 
 const PAGE = 500
 /** Unfinished rows are due soon, so they are among the first. */
@@ -38,12 +38,25 @@ export async function unfinishedRails(
   const found = new Map<string, UnfinishedRail>()
   const networks = new Set([...configured].map(networkOfRail))
 
-  function count(rail: string, network: string, kind: Kind): void {
+  function open(rail: string, network: string): UnfinishedRail {
     const known = found.get(rail) ?? {
-      ...{ rail, network, payments: 0, receipts: 0, refunds: 0, failedRefunds: 0, transactions: 0, sales: 0 },
+      ...{
+        rail,
+        network,
+        payments: 0,
+        receipts: 0,
+        refunds: 0,
+        failedRefunds: [],
+        transactions: 0,
+        sales: 0,
+      },
     }
-    known[kind]++
     found.set(rail, known)
+    return known
+  }
+
+  function count(rail: string, network: string, kind: Kind): void {
+    open(rail, network)[kind]++
   }
 
   async function search<N extends 'authorizations' | 'receipts' | 'refunds' | 'challenges'>(
@@ -59,8 +72,8 @@ export async function unfinishedRails(
   await search('authorizations', 'payments', ({ phase }) => IN_FLIGHT.includes(phase))
   await search('receipts', 'receipts', ({ finalized, lost }) => !finalized && !lost)
   await search('refunds', 'refunds', ({ phase }) => phase === 'WAITING' || phase === 'BROADCAST')
-  for (const { rail } of await failedRefunds(store)) {
-    if (!configured.has(rail)) count(rail, networkOfRail(rail), 'failedRefunds')
+  for (const { rail, challengeId } of await failedRefunds(store)) {
+    if (!configured.has(rail)) open(rail, networkOfRail(rail)).failedRefunds.push(challengeId)
   }
   await search('challenges', 'sales', ({ state }) => state === 'PAID')
   for await (const { chainId, phase } of dueRows(store, 'walletTxs')) {

@@ -99,7 +99,7 @@ function tooShort(
   const least = Math.ceil((config.callTimeoutMs ?? CALL_TIMEOUT_MS) / 1000) + SETTLED_WITHIN_SECONDS
   const { validBefore } = scheme.factsOf(attempt.auth)
   if (BigInt(validBefore) >= BigInt(chainTime + least)) return undefined
-  const reason = `deadline ${validBefore} is less than ${least} s ahead of chain time ${chainTime}, and the call may take that long`
+  const reason = `its deadline is less than ${least} s ahead of chain time ${chainTime}, and the call may take that long`
   return paymentFailed({ key: attempt.challengeId }, reason)
 }
 

@@ -80,7 +80,7 @@ async function deliverFree(
   const facts = { at, actor: 'gateway' as const, details: { value: '0', payer } }
   const { undelivered: _, ...counted } = challenge
   const paid = applyEvent(
-    { row: counted, audit: claim ? [claimedEntry(challenge.key, claim, payer)] : [] },
+    { row: counted, audit: claim ? [claimedEntry(challenge.key, claim, payer, at)] : [] },
     'paid',
     facts,
     { ...railTermsOf(rail), payer, paidAt: at, liveAuth: null, charged: '0', chargedUnits: '0' },

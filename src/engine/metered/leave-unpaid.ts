@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../errors.ts'
-import type { AuthorizationRow, SimResult } from '../../ports.ts'
+import type { AuthorizationRow } from '../../ports.ts'
 import { auditEntry, claimedEntry, putChallenge } from '../apply-event.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
@@ -12,21 +12,19 @@ const RETRY_MS = 5_000
 
 /**
  * A call was answered, and its charge cannot be settled: the payer's money or allowance is gone, or it gave the nonce
- * up. The answer is kept back. While the payment is valid the charge is tried again, and until then the payer gets no
- * further metered call.
+ * up. The answer is kept back. While the payment is valid the charge is tried again, and the payer gets no further
+ * metered call. `isOver`: it is not valid any more, or its nonce is used.
  */
 export async function leaveUnpaid(
   core: Core,
   rail: OpenRail,
   attempt: AuthorizationRow,
-  result: SimResult,
+  isOver: boolean,
   refusal: GatewayError,
-  chainTime: number,
   outcomes: Map<string, ClaimOutcome>,
 ): Promise<void> {
-  const isOver = result.kind === 'used' || rail.scheme.validityFault(attempt.auth, chainTime) !== undefined
   const applied = isOver
-    ? await end(core, rail, attempt, refusal.message)
+    ? await endUnpaid(core, rail, attempt, refusal.message)
     : await wait(core, attempt, refusal.message)
   if (applied) outcomes.set(attempt.key, { kind: 'unpaid', error: refusal })
 }
@@ -39,7 +37,12 @@ async function wait(core: Core, attempt: AuthorizationRow, reason: string): Prom
 }
 
 /** Only we could have settled it, and never did: it can pay nothing any more. */
-async function end(core: Core, rail: OpenRail, attempt: AuthorizationRow, reason: string): Promise<boolean> {
+export async function endUnpaid(
+  core: Core,
+  rail: OpenRail,
+  attempt: AuthorizationRow,
+  reason: string,
+): Promise<boolean> {
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return false
   const { answer: _, streamed: _held, undelivered, exposure, gasHolds = [], claim, ...rest } = attempt
@@ -48,7 +51,7 @@ async function end(core: Core, rail: OpenRail, attempt: AuthorizationRow, reason
   const applied = await commit(core, {
     puts: [{ table: 'authorizations', row }, putChallenge(withoutLive(challenge, attempt.key))],
     audit: [
-      ...(claim && attempt.sends === 0 ? [claimedEntry(challenge.key, claim, attempt.payer)] : []),
+      ...(claim && attempt.sends === 0 ? [claimedEntry(challenge.key, claim, attempt.payer, facts.at)] : []),
       auditEntry(challenge, 'payment-abandoned', facts),
     ],
   })

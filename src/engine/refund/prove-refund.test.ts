@@ -24,6 +24,8 @@ async function open(found: {
   finalized?: number
   /** It returns unspent credits. */
   credits?: boolean
+  /** The signer knows no such receipt. */
+  unsignable?: boolean
 }) {
   const finalized = block(found.finalized ?? 90)
   const asked: string[][] = []
@@ -42,7 +44,10 @@ async function open(found: {
         transfers: async () => ({ at: block(100), found: found.tx }),
         refundSigner: {
           address: SELLER,
-          keyOf: () => refundKey,
+          keyOf() {
+            if (found.unsignable) throw new Error('no receipt')
+            return refundKey
+          },
           sign: () => Promise.reject(new Error('no')),
         },
       }),
@@ -129,6 +134,12 @@ test('a proof is refused if the signed refund landed or may still land, but not 
   expect(unsigned.asked, 'an installation before a lost store would have used the same key').toEqual([
     [refundKey],
   ])
+})
+
+test('a refund that can never be signed is resolved by hand', async () => {
+  const { asked, prove } = await open({ tx: pays(), signed: false, unsignable: true })
+  expect(await prove()).toMatchObject({ state: 'REFUNDED' })
+  expect(asked).toEqual([])
 })
 
 test('no other transaction is accepted as the refund', async () => {

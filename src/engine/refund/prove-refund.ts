@@ -55,7 +55,7 @@ export async function proveRefund(
 async function refundThatMayLand(core: Core, rail: OpenRail, refund: RefundRow): Promise<string | undefined> {
   const signed = refund.auth && rail.scheme.factsOf(refund.auth)
   // Not signed according to this store. An earlier installation whose store was lost would have used the same key.
-  const key = signed?.key ?? rail.refundSigner?.keyOf(refund.key)
+  const key = signed?.key ?? unsignedKey(rail, refund)
   if (key === undefined) return undefined
   const { found, finalized } = await finalUses(core, rail, [key], refund.fromHeight)
   const use = found[0]
@@ -71,6 +71,15 @@ async function refundThatMayLand(core: Core, rail: OpenRail, refund: RefundRow):
     return 'The nonce of the gateway’s own refund was cancelled, but its block is not final yet; try again later.'
   }
   return undefined
+}
+
+/** Undefined: the signer cannot sign a refund of this receipt, so none was ever sent. */
+function unsignedKey({ refundSigner }: OpenRail, { key }: RefundRow): string | undefined {
+  try {
+    return refundSigner?.keyOf(key)
+  } catch {
+    return undefined
+  }
 }
 
 /** The key of a plain transfer in this transaction that pays exactly this refund and has not proven another one. */

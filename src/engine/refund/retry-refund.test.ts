@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testCore } from '../../../test/engine/test-core.ts'
+import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import type { ChallengeRow, RefundRow } from '../../ports.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
@@ -45,6 +46,15 @@ test('a surplus whose refund failed is tried again, and its challenge does not c
   expect(await store.get('challenges', ['http-1'])).toMatchObject([{ version: 1 }])
   expect(await store.audit('http-1')).toMatchObject([{ event: 'surplus-refund-retried', actor: 'operator' }])
   expect(await retry(), 'nothing failed any more').toMatchObject({ code: 'INVALID_REQUEST' })
+})
+
+test('a refund on a network that is not configured is not retried: nobody would send it', async () => {
+  const { store, retry } = await open('REFUND_FAILED', [{ rail: testRail({ network: MAINNET }).id }])
+  expect(await retry()).toMatchObject({
+    code: 'INVALID_REQUEST',
+    message: expect.stringContaining(MAINNET.id),
+  })
+  expect(await store.list('refunds', 'http-1')).toMatchObject([{ phase: 'FAILED' }])
 })
 
 test('all failed refunds are retried in one step; paid ones stay as they are', async () => {

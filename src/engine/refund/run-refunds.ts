@@ -1,4 +1,4 @@
-import type { Put, RefundRow, Signed, SignedFacts, Use } from '../../ports.ts'
+import type { Put, RefundRow, RefundSigner, Signed, SignedFacts, Use } from '../../ports.ts'
 import { matchesTransfer } from '../../rules/judge-attempt.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne } from '../core.ts'
@@ -45,12 +45,8 @@ async function sendRefunds(core: Core, rail: OpenRail, waiting: readonly RefundR
   }
   const { latest } = await rail.chain.head()
   await refuseDoubtful(core, rail, latest)
-  const signed = await Promise.all(
-    ready.map(async (row) => {
-      const { key: receiptKey, recipient, value } = row
-      return { row, auth: await signer.sign({ receiptKey, recipient, value }, latest.timestamp) }
-    }),
-  )
+  const signed = await signAll(core, signer, ready, latest.timestamp)
+  if (signed.length === 0) return
   const { results } = await rail.scheme.simulate(signed.map(({ auth }) => auth))
   const sendable: SendableRefund[] = []
   await Promise.all(
@@ -64,6 +60,28 @@ async function sendRefunds(core: Core, rail: OpenRail, waiting: readonly RefundR
     }),
   )
   await submitRefunds(core, rail, sendable)
+}
+
+/** One that cannot be signed fails by itself: it must not keep back the others. */
+async function signAll(
+  core: Core,
+  signer: RefundSigner,
+  rows: readonly RefundRow[],
+  chainTime: number,
+): Promise<Array<{ row: RefundRow; auth: Signed }>> {
+  const signed = await Promise.all(
+    rows.map(async (row) => {
+      const { key: receiptKey, recipient, value } = row
+      try {
+        return [{ row, auth: await signer.sign({ receiptKey, recipient, value }, chainTime) }]
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message.split('\n')[0] : 'unknown'
+        await failAttempt(core, row, `it cannot be signed: ${why}`)
+        return []
+      }
+    }),
+  )
+  return signed.flat()
 }
 
 async function resolveRefunds(core: Core, rail: OpenRail, rows: readonly RefundRow[]): Promise<void> {

@@ -97,6 +97,20 @@ test.each<[string, SimResult, string]>([
   )
 })
 
+test('a payment that was used before its claim is refused without a promise about a new one: that is charged', async () => {
+  const { run, look } = await setUp()
+  look.resolve([{ kind: 'used' }, OK])
+  expect((await run()).get('a')).toMatchObject({
+    kind: 'released',
+    error: {
+      code: 'TX_ALREADY_REDEEMED',
+      message: expect.stringMatching(
+        /has no sale of challenge c-a for it\. A new authorization is .* charged\./,
+      ),
+    },
+  })
+})
+
 test('a claim that was never sent is deleted after 20 to 60 minutes', async () => {
   const { core, run, look } = await setUp()
   look.resolve([POOR, POOR])

@@ -8,13 +8,14 @@ import type { OverBudget } from '../budgets/over-budget.ts'
 import { refuseUndelivered } from '../budgets/refund-cap.ts'
 import { afterCommit, type Core, commit } from '../core.ts'
 import { carriedBy } from '../metered/carriers.ts'
-import { followFound } from '../metered/follow-found.ts'
+import { followFound, maySearch } from '../metered/follow-found.ts'
 import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
-import { ALLOWANCE_REQUIRED, allowanceRequired, alreadyRedeemed, paymentFailed } from '../refusals.ts'
+import { ALLOWANCE_REQUIRED, allowanceRequired, paymentFailed, usedWithoutSale } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
 import type { AttemptTracker } from './attempt-tracker.ts'
+import { batchAhead, dropAll, sendableOf } from './batch-ahead.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
 import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
@@ -139,14 +140,27 @@ export async function broadcast(
     return outcomes
   }
   const sound: Item[] = []
-  const cancelled = await findCancelled(rail, attempts, look)
+  const used: AuthorizationRow[] = []
+  const searched: AuthorizationRow[] = []
   await Promise.all(
     attempts.map(async (attempt, index) => {
-      const result = cancelled.has(attempt) ? CANCELLED : look.results[index]!
+      const result = look.results[index]!
+      if (result.kind === 'used' && attempt.phase === 'CLAIMED') return void used.push(attempt)
       const refusal = refusalOf(rail, attempt, result, look.at.timestamp)
-      if (result.kind === 'used' && (await followFound(core, rail, tracker, attempt, look, outcomes))) return
+      if (result.kind === 'used' && maySearch(rail, attempt)) {
+        outcomes.set(attempt.key, { kind: 'searched' })
+        searched.push(attempt)
+        return
+      }
       if (refusal && attempt.phase === 'CHARGED') {
-        return leaveUnpaid(core, rail, attempt, result, refusal, look.at.timestamp, outcomes)
+        const isOver =
+          result.kind === 'used' || rail.scheme.validityFault(attempt.auth, look.at.timestamp) !== undefined
+        if (!isOver || !maySearch(rail, attempt))
+          return leaveUnpaid(core, rail, attempt, isOver, refusal, outcomes)
+        // A transaction that the store lost may have settled it before it ran out.
+        outcomes.set(attempt.key, { kind: 'unpaid', error: refusal })
+        searched.push(attempt)
+        return
       }
       if (refusal && attempt.phase === 'CLAIMED') return release(core, attempt, refusal, outcomes)
       if (refusal) {
@@ -181,6 +195,15 @@ export async function broadcast(
   const asPrepared = good.length === attempts.length && good.every(({ alone }) => !alone)
   if (!asPrepared) dropAll(prepared)
   await sendAll(core, rail, tracker, good, outcomes, asPrepared ? prepared : undefined)
+  // Nothing waits for a search: it may take long.
+  for (const attempt of searched) void followFound(core, rail, tracker, attempt)
+  const cancelled = await findCancelled(rail, used, look)
+  await Promise.all(
+    used.map((attempt) => {
+      const result: SimResult = cancelled.has(attempt) ? CANCELLED : { kind: 'used' }
+      return release(core, attempt, refusalOf(rail, attempt, result, look.at.timestamp)!, outcomes)
+    }),
+  )
   return outcomes
 }
 
@@ -188,10 +211,6 @@ const CANCELLED: SimResult = { kind: 'fails', reason: 'canceled' }
 
 /** A claim that may be sent. */
 type Item = Sendable & Risk
-
-function sendableOf({ key, auth: signed, batchLimit }: AuthorizationRow): Sendable {
-  return { member: { kind: 'payment', key }, signed, alone: false, batchLimit }
-}
 
 /**
  * Returns the payments whose gas may be risked. The others are released, or abandoned if an earlier transaction of
@@ -220,24 +239,6 @@ async function withinGasBudget(
   return held.filter(({ row }) => !over.has(row.key))
 }
 
-/**
- * Makes batches of all attempts, on the assumption that the look refuses none. Undefined: that failed, and batches
- * are made after the look.
- */
-async function batchAhead(
-  core: Core,
-  rail: OpenRail,
-  attempts: readonly AuthorizationRow[],
-): Promise<Batch[] | undefined> {
-  // The look's requests leave first, so that preparing batches does not delay them.
-  await core.clock.requestsSent()
-  return rail.settlement.makeBatches(attempts.map(sendableOf)).catch(() => undefined)
-}
-
-function dropAll(batches: readonly Batch[] = []): void {
-  for (const batch of batches) batch.drop()
-}
-
 /** Why a payment that was looked at may not be sent; undefined if it may. */
 export function refusalOf(
   { scheme, network }: OpenRail,
@@ -246,7 +247,7 @@ export function refusalOf(
   chainTime: number,
 ): GatewayError | undefined {
   const challenge = { key: attempt.challengeId }
-  if (result.kind === 'used') return alreadyRedeemed(challenge)
+  if (result.kind === 'used') return usedWithoutSale(challenge)
   const fault = scheme.validityFault(attempt.auth, chainTime)
   if (fault) return paymentFailed(challenge, fault)
   if (result.kind === 'fails' && result.reason === ALLOWANCE_REQUIRED)
@@ -282,7 +283,7 @@ async function sendAll(
         const rows = members.map((member) => broadcastRow(core, rail, member.row, batch))
         const result = await core.store.commit({
           puts: [...rows.map((row) => ({ table: 'authorizations' as const, row })), ...batch.puts],
-          audit: members.flatMap(({ row }) => claimEntry(row)),
+          audit: members.flatMap(({ row }) => claimEntry(row, core.clock.now())),
         })
         if (result.kind === 'applied') {
           for (const row of rows) outcomes.set(row.key, { kind: 'broadcast' })
@@ -309,8 +310,8 @@ async function sendAll(
  * The claim is logged with its first send. Challenges and claims that are never sent may be many, and must not grow
  * the log.
  */
-function claimEntry({ challengeId, claim, payer, sends }: AuthorizationRow): AuditEntry[] {
-  return claim && sends === 0 ? [claimedEntry(challengeId, claim, payer)] : []
+function claimEntry({ challengeId, claim, payer, sends }: AuthorizationRow, loggedAt: number): AuditEntry[] {
+  return claim && sends === 0 ? [claimedEntry(challengeId, claim, payer, loggedAt)] : []
 }
 
 async function backOff(core: Core, race: number): Promise<void> {

@@ -111,7 +111,7 @@ export async function recordReceipt(
   const plain = origin.source.kind === 'transfer'
   const { requestId, createdAt: openedAt, clientAgentId } = challenge
   const claim = { requestId, at, openedAt, ...(clientAgentId !== null && { clientAgentId }) }
-  const first = plain ? [claimedEntry(challenge.key, claim, use.from)] : []
+  const first = plain ? [claimedEntry(challenge.key, claim, use.from, at)] : []
   const role = receiptRole(challenge, origin.key)
   const receipt = receiptAt(core, rail, origin, use, role === 'pays' ? 'pays' : 'surplus')
   const puts: Put[] = [

@@ -58,18 +58,21 @@ async function open() {
     ]
     return { receipt: stored!, refund: refund! }
   }
-  return {
-    alerts,
-    rows,
-    /** One look, `afterMs` after the one before. */
-    async look(next: Shown, afterMs = MINUTE) {
-      await clock.advance(afterMs)
-      shown = next
-      await followTransfer(core, openRail, (await rows()).receipt)
-      const { receipt: stored, refund } = await rows()
-      return { lost: stored.lost, refund: refund.phase, inMs: stored.dueAt && stored.dueAt - clock.now() }
-    },
+  /** One look, `afterMs` after the one before. */
+  async function look(next: Shown, afterMs = MINUTE) {
+    await clock.advance(afterMs)
+    shown = next
+    await followTransfer(core, openRail, (await rows()).receipt)
+    const { receipt: stored, refund } = await rows()
+    return { lost: stored.lost, refund: refund.phase, inMs: stored.dueAt && stored.dueAt - clock.now() }
   }
+  /** A look every minute, for so long. */
+  async function lookFor(forMs: number, next: Shown) {
+    for (let left = forMs; left > 0; left -= MINUTE) {
+      expect(await look(next, Math.min(left, MINUTE))).toEqual(WAITS)
+    }
+  }
+  return { alerts, rows, look, lookFor }
 }
 
 const WAITS = { lost: false, refund: 'WAITING', inMs: MINUTE }
@@ -86,11 +89,20 @@ test('a transfer for a purchase of hours ago is not lost because one node does n
 })
 
 test('it is lost once it was missed for an hour, up to a final block past its own', async () => {
-  const { look, alerts } = await open()
+  const { look, lookFor, alerts } = await open()
   expect(await look({ at: 22, finalized: 10 })).toEqual(WAITS)
-  expect(await look({ at: 2000, finalized: 1500 }, HOUR - 1)).toEqual(WAITS)
+  await lookFor(HOUR - 1, { at: 2000, finalized: 1500 })
   expect(await look({ at: 2001, finalized: 1501 }, 1)).toEqual(LOST)
   expect(alerts).toMatchObject([{ kind: 'receipt-lost' }])
+})
+
+test('it is not lost by two looks an hour apart: those in between failed, or the gateway was down', async () => {
+  const { look, lookFor, alerts } = await open()
+  expect(await look({ at: 22, finalized: 10 })).toEqual(WAITS)
+  expect(await look({ at: 2000, finalized: 1500 }, HOUR)).toEqual(WAITS)
+  await lookFor(HOUR - MINUTE, { at: 2000, finalized: 1500 })
+  expect(alerts).toEqual([])
+  expect(await look({ at: 2000, finalized: 1500 })).toEqual(LOST)
 })
 
 test('a node that does not have its block says nothing of it', async () => {
@@ -101,24 +113,25 @@ test('a node that does not have its block says nothing of it', async () => {
 })
 
 test('while finality stalls it is not lost, however long it is missed', async () => {
-  const { look } = await open()
-  for (let turn = 0; turn < 3; turn++) expect(await look({ at: 2000, finalized: 20 }, HOUR)).toEqual(WAITS)
+  const { look, lookFor } = await open()
+  await lookFor(3 * HOUR, { at: 2000, finalized: 20 })
   expect(await look({ at: 2001, finalized: 21 })).toEqual(LOST)
 })
 
 test('a transaction that was mined again without the transfer is lost only when that block is final', async () => {
-  const { look } = await open()
+  const { look, lookFor } = await open()
   const found = minedIn(90, '9')
   expect(await look({ at: 95, finalized: 30, found })).toEqual(WAITS)
-  expect(await look({ at: 96, finalized: 90, found }, HOUR)).toEqual(WAITS)
+  await lookFor(HOUR, { at: 96, finalized: 90, found })
   expect(await look({ at: 97, finalized: 91, found })).toEqual(LOST)
 })
 
 test('a transfer that was found in between is missed anew', async () => {
-  const { look, rows } = await open()
+  const { look, lookFor, rows } = await open()
   expect(await look({ at: 22, finalized: 10 })).toEqual(WAITS)
   expect(await look({ at: 23, finalized: 10, found: minedIn(20) })).toMatchObject({ lost: false })
   expect((await rows()).receipt).not.toHaveProperty('missedAt')
-  expect(await look({ at: 2000, finalized: 1500 }, HOUR)).toEqual(WAITS)
-  expect(await look({ at: 4000, finalized: 3500 }, HOUR)).toEqual(LOST)
+  expect((await rows()).receipt).not.toHaveProperty('lastMissedAt')
+  await lookFor(HOUR, { at: 2000, finalized: 1500 })
+  expect(await look({ at: 4000, finalized: 3500 })).toEqual(LOST)
 })

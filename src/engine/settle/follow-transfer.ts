@@ -12,6 +12,8 @@ import { lackingMs, loseReceipt, untilNextLook } from './lose-receipt.ts'
 const PATIENCE_MS = 3_600_000
 /** When a transfer that was missed is looked for again. */
 const NEXT_LOOK_MS = 60_000
+/** If no look has missed it for longer than this, some failed or were not made: the time begins anew. */
+const LONGEST_GAP_MS = 5 * NEXT_LOOK_MS
 
 /**
  * Follows the receipt of a plain transfer until its block is final. We did not send the transfer, so we cannot send
@@ -36,7 +38,7 @@ export async function followTransfer(core: Core, rail: OpenRail, receipt: Receip
   }
   const { block } = found
   const finalizedNow = block.number <= finalized.number
-  const { missedAt: _, ...known } = receipt
+  const { missedAt: _, lastMissedAt: _last, ...known } = receipt
   const row: ReceiptRow = {
     ...known,
     blockNumber: block.number,
@@ -59,9 +61,15 @@ async function missTransfer(
   { at, finalized }: { at: Block; finalized: Block },
 ): Promise<void> {
   const now = core.clock.now()
-  const missedAt = receipt.missedAt ?? (at.number < height ? undefined : now)
-  const waited = missedAt !== undefined && now >= missedAt + PATIENCE_MS
+  const again = { ...receipt, dueAt: now + NEXT_LOOK_MS }
+  if (at.number < height) {
+    await commit(core, { puts: [{ table: 'receipts', row: again }] })
+    return
+  }
+  const isUnbroken = now - (receipt.lastMissedAt ?? 0) <= LONGEST_GAP_MS
+  const missedAt = (isUnbroken && receipt.missedAt) || now
+  const waited = now >= missedAt + PATIENCE_MS
   if (waited && finalized.number > height) return loseReceipt(core, receipt)
-  const row = { ...receipt, ...(missedAt !== undefined && { missedAt }), dueAt: now + NEXT_LOOK_MS }
+  const row = { ...again, missedAt, lastMissedAt: now }
   await commit(core, { puts: [{ table: 'receipts', row }] })
 }

@@ -100,3 +100,23 @@ test('a chain with slow blocks is asked at most four times per block; one with q
   const every = (blockMs: number) => pollMsOn(core, { network: { ...TESTNET, blockMs } })
   expect([250, 2_000, 12_000].map(every)).toEqual([1000, 1000, 3000])
 })
+
+test('payments are simulated as if the wallet that can pay for gas sent them', async () => {
+  const senders: unknown[] = []
+  const { core, rail } = testCore({
+    rails: [
+      testRail({
+        chain: { head: async () => ({ latest: block(7), finalized: block(7) }) },
+        scheme: {
+          async simulate(payments, sender) {
+            senders.push(sender)
+            return { at: block(7), results: payments.map(() => OK) }
+          },
+        },
+        settlement: { gasWallet: '0x1', fundedWallet: () => '0x2' },
+      }),
+    ],
+  })
+  await lookAtChain(core, rail, [auth])
+  expect(senders).toEqual(['0x2'])
+})

@@ -24,7 +24,7 @@ export async function lookAtChain(core: Core, rail: OpenRail, payments: readonly
     if (turn > 1) await core.clock.sleep(pollMsOn(core, rail))
     const [{ latest, finalized }, { at, results }] = await Promise.all([
       rail.chain.head(),
-      rail.scheme.simulate(payments, rail.settlement.gasWallet),
+      rail.scheme.simulate(payments, rail.settlement.fundedWallet?.()),
     ])
     shown = at.number
     if (rail.head.weigh(latest, at) === 'fits' && at.number === rail.head.number) {

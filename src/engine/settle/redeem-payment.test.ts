@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { testPorts } from '../../../test/engine/test-core.ts'
 import { testPayment } from '../../../test/engine/test-payment.ts'
-import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
-import { BASIC_PLAN, testChallenge } from '../../../test/engine/test-rows.ts'
-import type { Signed } from '../../ports.ts'
+import { MAINNET, mustNotBeAsked, testRail } from '../../../test/engine/test-rail.ts'
+import { BASIC_PLAN, PAYER, testAttempt, testChallenge } from '../../../test/engine/test-rows.ts'
+import type { AuthorizationRow, ChallengeRow, Signed } from '../../ports.ts'
+import type { AccessGrant } from '../../protocol/access.ts'
+import type { Address } from '../../protocol/hex.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../../rules/challenge-id.ts'
 import { termsOf } from '../../rules/terms.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
@@ -39,6 +41,33 @@ test.each([named, selfProving])(
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'CHALLENGE_EXPIRED' } })
     const [stored] = await ports.store.get('challenges', [key])
     expect(stored?.state).toBe('EXPIRED')
+  },
+)
+
+test.each<[string, Partial<ChallengeRow> | undefined, RegExp]>([
+  [
+    'is not stored',
+    undefined,
+    /nothing was charged now\. .* no record of an earlier payment .* do not pay again/,
+  ],
+  ['has no payment', { claimed: false }, /nothing was charged now\. .* no record of an earlier payment/],
+  ['had a payment that failed', { claimed: true }, /nothing was charged\. Ask for a new challenge\.$/],
+])(
+  'what is too late for a challenge that %s is told only what the store knows: it may have lost a sale',
+  async (_, known, expected) => {
+    const { ports, config } = testPorts({ clock: createFakeClock(1_000_000) })
+    const row = testChallenge({ ...selfProving, amount: '1000000', expiresAt: EXPIRES_AT, ...known })
+    if (known) await ports.store.commit({ puts: [{ table: 'challenges', row }] })
+    const echo = { challengeId: row.key, requestId: generated, planId: 'basic', resourceId: 'default' }
+    const payment = testPayment({ echo })
+    const outcome = await createEngine(ports, config).purchase({
+      transport: 'http',
+      planId: 'basic',
+      payment,
+    })
+    expect(outcome).toMatchObject({
+      error: { code: 'CHALLENGE_EXPIRED', message: expect.stringMatching(expected) },
+    })
   },
 )
 
@@ -93,4 +122,157 @@ test('a payment on a withdrawn rail is checked, and refused unclaimed unless the
   })
   expect(simulated).toContain(1)
   await engine.stop()
+})
+
+test.each(['DELIVERED', 'PENDING'] as const)(
+  'whoever repeats a payment without its salt is promised an uncharged authorization only for what is paid: %s',
+  async (state) => {
+    const { ports, config } = testPorts({ clock: createFakeClock(500_000) })
+    const row = testChallenge({ key: 'http-known', requestId: 'r-1', expiresAt: EXPIRES_AT, state })
+    const payment = testPayment({ echo: { challengeId: row.key } })
+    const phase = state === 'PENDING' ? 'DEAD' : 'CONFIRMED'
+    const attempt = testAttempt({ key: payment.key, challengeId: row.key, phase })
+    await ports.store.commit({
+      puts: [
+        { table: 'challenges', row },
+        { table: 'authorizations', row: attempt },
+      ],
+    })
+    const engine = createEngine(ports, config)
+    const messageOf = async (named: Payment) => {
+      const outcome = await engine.purchase({ transport: 'http', planId: 'basic', payment: named })
+      return outcome.kind === 'failed' ? `${outcome.error.code} ${outcome.error.message}` : outcome.kind
+    }
+    const elsewhere = { ...payment, echo: { challengeId: 'http-other' } }
+    for (const named of [payment, elsewhere]) {
+      const message = await messageOf(named)
+      expect(message).toMatch(/^TX_ALREADY_REDEEMED .* resend the original payload unchanged/)
+      expect(message.includes('it is not charged')).toBe(state === 'DELIVERED')
+    }
+  },
+)
+
+describe('a payment on a network whose gas is too dear', () => {
+  const block = { number: 1, hash: '0x1', timestamp: 1 } as const
+  const head = async () => ({ latest: block, finalized: block })
+  const verify = async (signed: Signed) => ({ signed, byKey: true })
+  const unused = async (payments: readonly Signed[]) => ({
+    at: block,
+    results: payments.map(() => ({ kind: 'ok' as const, alone: false })),
+  })
+  const able = { unavailable: async () => undefined }
+  const preferred = testRail({ settlement: able, chain: { head } })
+  const dear = testRail({
+    network: MAINNET,
+    settlement: { ...able, gasPriceWei: async () => 10n ** 15n },
+    chain: { head },
+    scheme: { verify, simulate: unused },
+  })
+
+  const grant: AccessGrant = {
+    ...{ type: 'AccessGrant', challengeId: selfProving.key, requestId: generated, accessToken: 'token' },
+    ...{ tokenType: 'Bearer', resourceEndpoint: '/', resourceId: 'default', planId: 'basic' },
+    ...{ txHash: '0x1', explorerUrl: '/' },
+  }
+  const open = async () => grant
+
+  /** Pays by `dear`, a rail that the offer of this challenge may have named. */
+  async function pay(stored: Partial<ChallengeRow> | undefined, change: Partial<AuthorizationRow> = {}) {
+    const clock = createFakeClock(500_000)
+    const { ports, config } = testPorts({
+      ...{ clock, rails: [preferred, dear], config: { maxGasShare: 0.5 } },
+      delivery: { instant: true, deliver: mustNotBeAsked, open, expiryOf: () => null },
+    })
+    const engine = createEngine(ports, config)
+    await engine.start()
+    const row = testChallenge({ ...selfProving, amount: '1000000', expiresAt: EXPIRES_AT, ...stored })
+    const attempt = { key: 'rival', challengeId: row.key, phase: 'BROADCAST', ...change } as const
+    const rival = testAttempt(attempt, preferred)
+    if (stored) {
+      await ports.store.commit({
+        puts: [
+          { table: 'challenges', row },
+          { table: 'authorizations', row: rival },
+        ],
+      })
+    }
+    const echo = {
+      ...{ challengeId: row.key, requestId: generated, planId: 'basic', resourceId: 'default' },
+    }
+    const payment = testPayment({ echo }, dear)
+    const answered = engine.purchase({ transport: 'http', planId: 'basic', payment })
+    await clock.advance(2000)
+    const outcome = await answered
+    await engine.stop()
+    return outcome
+  }
+
+  test('is refused where nothing was paid', async () => {
+    const outcome = await pay(undefined)
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'PAYMENT_FAILED' } })
+  })
+
+  test('waits where another payment of the challenge is in flight: it would never be sent', async () => {
+    const outcome = await pay({ liveAuth: 'rival', claimed: true })
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'SETTLEMENT_PENDING' } })
+  })
+
+  test.each<[string, Partial<AuthorizationRow>]>([
+    ['can never pay', { phase: 'DEAD' }],
+    ['another challenge has claimed', { challengeId: 'http-another', payer: '0xother' as Address }],
+  ])(
+    'does not wait for a payment that %s: a store that lost commits may still name it',
+    async (_, change) => {
+      const outcome = await pay({ liveAuth: 'rival', claimed: true }, change)
+      // It is judged as if there were no other payment: its gas is too dear.
+      expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'PAYMENT_FAILED' } })
+    },
+  )
+
+  test('waits for a payment that is not stored: it may have been sent', async () => {
+    const outcome = await pay({ liveAuth: 'rival', claimed: true }, { key: 'another' })
+    expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'SETTLEMENT_PENDING' } })
+  })
+
+  test('gets the result where its payer has paid the challenge', async () => {
+    const paid = {
+      state: 'DELIVERED',
+      payer: PAYER,
+      paidByKey: true,
+      receipt: 'r',
+      result: 'sealed',
+    } as const
+    const outcome = await pay({ ...paid, claimed: true, paidAt: 1, txHash: '0x1' })
+    expect(outcome).toMatchObject({ kind: 'granted', grant, cached: true })
+  })
+})
+
+test('a payment that only an empty wallet of ours may send is refused unclaimed, and the rail stays on offer', async () => {
+  const block = { number: 1, hash: '0x1', timestamp: 1 } as const
+  const head = async () => ({ latest: block, finalized: block })
+  const verify = async (signed: Signed) => ({ signed, byKey: true })
+  const asked: unknown[] = []
+  const settlement = {
+    async unavailable(sender?: string) {
+      asked.push(sender)
+      return sender === '0xlow' ? 'the gas wallet is empty' : undefined
+    },
+  }
+  const { scheme } = testRail()
+  const factsOf = (signed: Signed) => ({ ...scheme.factsOf(signed), sender: '0xlow' as const })
+  const preferred = testRail({ settlement, chain: { head }, scheme: { verify, factsOf } })
+  const other = testRail({ network: MAINNET, settlement, chain: { head } })
+  const { ports, config } = testPorts({ clock: createFakeClock(500_000), rails: [preferred, other] })
+  const engine = createEngine(ports, config)
+  const row = testChallenge({ key: 'http-known', requestId: 'r-1', amount: '1000000', expiresAt: EXPIRES_AT })
+  await ports.store.commit({ puts: [{ table: 'challenges', row }] })
+  const echo = { challengeId: 'http-known', requestId: 'r-1', planId: 'basic', resourceId: 'default' }
+  const payment = testPayment({ echo }, preferred)
+  expect(await engine.purchase({ transport: 'http', planId: 'basic', payment })).toMatchObject({
+    kind: 'failed',
+    error: { code: 'SETTLEMENT_PENDING', message: expect.stringContaining('the gas wallet is empty') },
+  })
+  expect(asked).toEqual([undefined, '0xlow'])
+  expect(await ports.store.get('authorizations', [payment.key])).toEqual([undefined])
+  expect(engine.rails().map(({ withdrawn }) => withdrawn)).toEqual([null, null])
 })

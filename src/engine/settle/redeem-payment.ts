@@ -2,6 +2,7 @@ import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow } from '../../ports.ts'
 import { isPaidBy, showsSalt } from '../../rules/ownership.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
+import { putChallenge } from '../apply-event.ts'
 import type { Place } from '../budgets/payer-room.ts'
 import {
   type Found,
@@ -9,7 +10,7 @@ import {
   type OpenChallenge,
   type PaidIntent,
 } from '../challenge/find-challenge.ts'
-import { type Core, getOne } from '../core.ts'
+import { type Core, commit, getOne } from '../core.ts'
 import { type RouteResponder, responderOf } from '../deliver/deliver-route.ts'
 import { failed, settledOutcome, waitForChange } from '../deliver/settled-outcome.ts'
 import { callMetered } from '../metered/call-metered.ts'
@@ -28,6 +29,7 @@ import type { Broadcaster } from './broadcast.ts'
 import { type CheckedPayment, checkPayment } from './check-payment.ts'
 import { claimPayment } from './claim-payment.ts'
 import { lookAtChain, whyUnable } from './look-at-chain.ts'
+import { withoutLive } from './release-claim.ts'
 
 /** The most rounds of one request. Every further round means that another request made progress. */
 const MAX_ROUNDS = 1000
@@ -133,9 +135,13 @@ async function awaitRival(
   liveAuth: string,
 ): Step {
   const rival = await getOne(core, 'authorizations', liveAuth)
-  if (rival && rival.payer !== intent.payment.payer) {
-    return failed(core, otherPayer(challenge))
+  if (rival && (rival.challengeId !== challenge.key || rival.phase === 'DEAD')) {
+    // An attempt ends in one step with its challenge. Only a store that lost commits still names one that can never
+    // pay, or that another challenge has claimed; if this step is a conflict, the challenge has changed meanwhile.
+    await commit(core, { puts: [putChallenge(withoutLive(challenge, liveAuth))] })
+    return undefined
   }
+  if (rival && rival.payer !== intent.payment.payer) return failed(core, otherPayer(challenge))
   if (core.clock.now() >= deadline) return failed(core, settlementPending(challenge))
   const subscription = core.signals.subscribe(challenge.key)
   await waitForChange(core, subscription, deadline).finally(subscription.close)
@@ -154,9 +160,12 @@ async function settle(
   const { challenge } = found
   const { payer } = intent.payment
   if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
-  if (!core.rails.standing.carries(rail, challenge.amount))
+  if (!core.rails.standing.carries(rail, challenge.amount)) {
+    // The stored challenge may be paid already: its payer gets the result, and this payment costs no gas.
+    if (found.lookupSkipped) return undefined
     return failed(core, gasTooDear(challenge, rail.network.name), challenge, rail.id)
-  const unavailable = await whyUnsettled(core, rail)
+  }
+  const unavailable = await whyUnsettled(core, rail, checked.signed)
   if (unavailable) return failed(core, cannotSettle(unavailable))
   if (!redemption.place) {
     const place = await core.payers.enter(payer, rail.network.chainId, placesFor(core, challenge), deadline)
@@ -211,15 +220,23 @@ async function settle(
  * Why this rail cannot settle now. One that is withdrawn was offered before, so its payments are still taken if it has
  * just become able; otherwise they are refused before the claim.
  */
-async function whyUnsettled({ rails }: Core, rail: OpenRail): Promise<string | undefined> {
+async function whyUnsettled(
+  { rails }: Core,
+  rail: OpenRail,
+  signed: CheckedPayment['signed'],
+): Promise<string | undefined> {
   if (rails.standing.of(rail).withdrawn) {
     const reason = await whyUnable(rail)
-    if (reason === undefined) rails.standing.able(rail)
-    return reason
+    if (reason !== undefined) return reason
+    rails.standing.able(rail)
+  } else {
+    const reason = await rail.settlement.unavailable()
+    if (reason) rails.standing.refused(rail, reason)
+    if (reason) return reason
   }
-  const reason = await rail.settlement.unavailable()
-  if (reason) rails.standing.refused(rail, reason)
-  return reason
+  // The payer chose this wallet among ours: that it is empty says nothing of the rail.
+  const { sender } = rail.scheme.factsOf(signed)
+  return sender === undefined ? undefined : rail.settlement.unavailable(sender)
 }
 
 /** Of a random length: payments that were refused together, each for the sake of the others, come back one by one. */

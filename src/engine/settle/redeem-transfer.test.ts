@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { testPorts } from '../../../test/engine/test-core.ts'
 import { MAINNET, SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
-import type { TransferTx } from '../../ports.ts'
+import type { Rail, TransferTx } from '../../ports.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createEngine } from '../engine.ts'
 
@@ -17,13 +17,13 @@ const found: TransferTx = {
   transfers: [{ logIndex: 3, from: PAYER, to: OTHER_SELLER, value: '1000000' }],
 }
 
-async function open(transfers = found.transfers) {
+async function open(transfers = found.transfers, signedBy: 'key' | 'code' = 'key') {
   const settlement = { unavailable: async () => undefined }
   const chain = { head: async () => ({ latest: block, finalized: block }) }
   const asked: string[] = []
-  const hasSigned = async (sender: string) => {
+  const hasSigned: Rail['hasSigned'] = async (sender, _text, _signature, mayAskCode = () => true) => {
     asked.push(sender)
-    return true
+    return signedBy === 'key' || mayAskCode()
   }
   const preferred = testRail({
     settlement,
@@ -79,7 +79,12 @@ test('a transfer is taken on the network that its proof names, to the recipient 
       source: { kind: 'transfer', to: OTHER_SELLER },
     },
   ])
-  expect(await prove('a2a-2', MAINNET.id)).toMatchObject({ error: { code: 'TX_ALREADY_REDEEMED' } })
+  expect(await prove('a2a-2', MAINNET.id)).toMatchObject({
+    error: {
+      code: 'TX_ALREADY_REDEEMED',
+      message: expect.stringContaining('A new authorization is a new payment and is charged.'),
+    },
+  })
 })
 
 test('a network on which nothing is sold is refused, with those on which it is', async () => {
@@ -117,3 +122,20 @@ test('so many proofs for one challenge are looked at in a minute', async () => {
   })
   expect(asked).toEqual([])
 })
+
+test.each([
+  ['key', { kind: 'granted', settled: { network: TESTNET.id } }],
+  ['code', { kind: 'failed', error: { code: 'INVALID_PROOF' } }],
+] as const)(
+  'a second payment by a transfer on another network goes back, and its payer gets the result if both are of one key: %s',
+  async (signedBy, expected) => {
+    const { store, prove } = await open(found.transfers, signedBy)
+    const [row] = await store.get('challenges', ['a2a-1'])
+    const paid = { state: 'DELIVERED', payer: PAYER, paidByKey: true, receipt: 'first', result: 'x' } as const
+    const sold = { ...row!, ...paid, claimed: true, paidAt: 1, txHash: '0x1' } as const
+    await store.commit({ puts: [{ table: 'challenges', row: sold }] })
+    expect(await prove('a2a-1', MAINNET.id)).toMatchObject(expected)
+    expect(await prove('a2a-1', MAINNET.id), 'again').toMatchObject(expected)
+    expect(await store.list('refunds', 'a2a-1'), 'it goes back').toMatchObject([{ phase: 'WAITING' }])
+  },
+)

@@ -11,7 +11,7 @@ import { failed, settledOutcome } from '../deliver/settled-outcome.ts'
 import { isSettler } from '../metered/settlers.ts'
 import type { Intent, Outcome, TransferProof } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
-import { alreadyRedeemed, otherPurchase, settlementPending } from '../refusals.ts'
+import { alreadyRedeemed, otherPurchase, settlementPending, usedWithoutSale } from '../refusals.ts'
 import { recordReceipt } from './confirm.ts'
 import { refuseDoubtful } from './look-at-chain.ts'
 
@@ -42,12 +42,13 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     const { payTo, amount } = core.rails.termsOn(challenge, rail)
     const own = await ownTransfers(rail, { ...challenge, payTo, amount }, proof, found)
     if (own instanceof GatewayError) return failed(core, own)
+    const { transfers, byKey } = own
     const { chainId } = rail.network
-    const keys = own.map(({ ordinal }) => plainTransferKey(chainId, proof.txHash, ordinal))
+    const keys = transfers.map(({ ordinal }) => plainTransferKey(chainId, proof.txHash, ordinal))
     const seen = await core.store.get('seen', keys)
     const settled = {
       challengeId: challenge.key,
-      owner: { payer: own[0]!.from, network: rail.network.id },
+      owner: { payer: transfers[0]!.from, network: rail.network.id, byKey },
       deadline,
       responder: responderOf(intent),
     }
@@ -59,7 +60,10 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       )
     }
     const unused = seen.indexOf(undefined)
-    if (unused === -1) return failed(core, alreadyRedeemed(challenge))
+    if (unused === -1) {
+      const refusal = challenge.state === 'PENDING' ? usedWithoutSale : alreadyRedeemed
+      return failed(core, refusal(challenge))
+    }
     // The payment in flight may still fail, and this transfer can then pay. Recorded now, it would be refunded as
     // surplus.
     if (challenge.liveAuth !== null) return failed(core, settlementPending(challenge))
@@ -67,7 +71,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       await expireChallenge(core, challenge)
       continue
     }
-    const transfer = own[unused]!
+    const transfer = transfers[unused]!
     const origin = {
       key: keys[unused]!,
       challengeId: challenge.key,
@@ -136,14 +140,17 @@ function railOf(core: Core, opened: string, { proof, challengeId }: ProofIntent)
   )
 }
 
-/** The transfers of this transaction that could pay the challenge and whose sender signed the proof. */
+/**
+ * The transfers of this transaction that could pay the challenge and whose sender signed the proof; `byKey`: with its own
+ * key.
+ */
 async function ownTransfers(
   rail: OpenRail,
   /** With amount and recipient on this rail. */
   challenge: Pick<ChallengeRow, 'key' | 'payTo' | 'amount' | 'createdAt'>,
   { txHash, signature }: TransferProof,
   { block, transfers }: TransferTx,
-): Promise<Transfer[] | GatewayError> {
+): Promise<{ transfers: Transfer[]; byKey: boolean } | GatewayError> {
   const refuse = (code: 'INVALID_PROOF' | 'AMOUNT_MISMATCH', message: string) =>
     new GatewayError(code, message, { challengeId: challenge.key })
   const ours = transfers
@@ -170,7 +177,16 @@ async function ownTransfers(
   }
   const text = `${challenge.key}:${txHash}`
   const senders = [...new Set(exact.map(({ from }) => from))].slice(0, MAX_SENDERS)
-  const signed = await Promise.all(senders.map((sender) => rail.hasSigned(sender, text, signature)))
+  const byCode = new Set<string>()
+  const signed = await Promise.all(
+    senders.map((sender) => {
+      const askCode = () => {
+        byCode.add(sender)
+        return true
+      }
+      return rail.hasSigned(sender, text, signature, askCode)
+    }),
+  )
   const sender = senders.find((_, index) => signed[index])
   if (sender === undefined) {
     return refuse(
@@ -178,7 +194,7 @@ async function ownTransfers(
       `The signature is not the sender's. The sender signs the text "<challengeId>:<txHash>" (EIP-191), with the hash in lower case.`,
     )
   }
-  return exact.filter(({ from }) => from === sender)
+  return { transfers: exact.filter(({ from }) => from === sender), byKey: !byCode.has(sender) }
 }
 
 function settledByUs({ key }: ChallengeRow, { txHash }: TransferProof): GatewayError {

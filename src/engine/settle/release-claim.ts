@@ -19,6 +19,8 @@ export type ClaimOutcome =
   | { kind: 'released'; error: GatewayError; later?: boolean }
   /** A metered call was answered, but cannot be charged now: its answer is kept back. */
   | { kind: 'unpaid'; error: GatewayError }
+  /** A transaction that the store lost may have settled it: that is being searched for. */
+  | { kind: 'searched' }
   /** Another process took the claim over. */
   | { kind: 'taken' }
 

@@ -1,10 +1,11 @@
 import type { AuthorizationRow, Block, FoundUses, Use, WalletTxRow } from '../../ports.ts'
-import { isDead, judgeAttempt, type Verdict } from '../../rules/judge-attempt.ts'
+import { EXPIRED, isDead, judgeAttempt, type Verdict } from '../../rules/judge-attempt.ts'
 import { auditEntry, putChallenge } from '../apply-event.ts'
 import { settleGas } from '../budgets/gas-budget.ts'
 import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit } from '../core.ts'
 import { carriersOf } from '../metered/carriers.ts'
+import { followFound, maySearch } from '../metered/follow-found.ts'
 import { writeOffStream } from '../metered/stream-call.ts'
 import type { OpenRail } from '../rails.ts'
 import { withResolvers } from '../signals.ts'
@@ -238,15 +239,17 @@ export async function resolveAttempts(
     'returned',
   )
   const done = await Promise.all(
-    failures.map(({ row, verdict, use }) => settleFailure(core, rail, row, verdict, use, finalized)),
+    failures.map(({ row, verdict, use }) => settleFailure(core, rail, tracker, row, verdict, use, finalized)),
   )
   const settled = [...confirmed.map(({ attempt }) => attempt), ...failures.map(({ row }) => row)]
   const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
   // Another writer was first: continue with the stored row if it is still BROADCAST.
   const outdated = settled.filter((row) => !applied.has(row.key))
   const fresh = outdated.length > 0 ? await core.store.get('authorizations', outdated.map(keyOf)) : []
-  if (rebind.length > 0) await broadcast(core, rail, tracker, rebind)
+  const rebound = rebind.length > 0 ? await broadcast(core, rail, tracker, rebind) : undefined
+  const searched = rebind.filter(({ key }) => rebound?.get(key)?.kind === 'searched')
   const decided = [
+    ...searched.map(({ key }): Judged => [rows.find((row) => row.key === key)!, undefined]),
     ...settled.filter((row) => applied.has(row.key)).map((row): Judged => [row, undefined]),
     ...outdated.map(
       (row, index): Judged => [row, fresh[index]?.phase === 'BROADCAST' ? fresh[index] : undefined],
@@ -267,15 +270,21 @@ async function walletTransactions(
   return new Map(found.flatMap((tx) => (tx ? [[tx.key, tx] as const] : [])))
 }
 
-/** True if the new row was stored. */
+/** True if the new row was stored, or is searched for and need not be watched meanwhile. */
 async function settleFailure(
   core: Core,
   rail: OpenRail,
+  tracker: AttemptTracker,
   row: AuthorizationRow,
   verdict: Verdict,
   use: Use | undefined,
   finalized: Block | undefined,
 ): Promise<boolean> {
+  // What the store knows shows no use up to the deadline; a transaction that it lost may have paid all the same.
+  if (verdict.kind === 'failed' && verdict.reason === EXPIRED && maySearch(rail, row)) {
+    void followFound(core, rail, tracker, row)
+    return true
+  }
   if (row.phase === 'BROADCAST')
     return verdict.kind === 'failed' && (await abandon(core, row, verdict.reason))
   const signed = rail.scheme.factsOf(row.auth)

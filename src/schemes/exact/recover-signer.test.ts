@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { hashTypedData, hexToBytes, recoverAddress } from 'viem/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { repetitions } from '../../../test/at-length.ts'
 import { loadCurve } from '../../chain/curve.ts'
 import { type Keccak, loadKeccak, pureKeccak } from '../../chain/keccak.ts'
 import { type Authorization, authorizationTypedData } from '../../protocol/authorization.ts'
@@ -78,8 +79,8 @@ test.each(NETWORKS)("the digest equals viem's on $word, with either keccak", (ne
     expect(fast(auth)).toEqual(expected)
     expect(pure(auth)).toEqual(expected)
   }
-  // Networks differ only in their domain: of what is common to them, these are thousands of runs.
-  fc.assert(fc.property(someAuthorization, check), { numRuns: 300 })
+  // Networks differ only in their domain: of what is common to them, these are many runs.
+  fc.assert(fc.property(someAuthorization, check), { numRuns: repetitions({ few: 50, many: 300 }) })
 })
 
 test('recovery finds the signer that viem finds, or none where it finds none', async () => {
@@ -98,7 +99,9 @@ test('recovery finds the signer that viem finds, or none where it finds none', a
     )
     expect(recover(hexToBytes(digest), signature)).toBe(expected)
   }
-  await fc.assert(fc.asyncProperty(digests, mutation, check), { numRuns: 1500 })
+  await fc.assert(fc.asyncProperty(digests, mutation, check), {
+    numRuns: repetitions({ few: 300, many: 1500 }),
+  })
 })
 
 test('recovery takes less than a fifth of the time of the JavaScript implementation, on every platform', async () => {

@@ -30,18 +30,3 @@ function errorText(data: string): string {
   const length = Number(BigInt(`0x${body.subarray(32, 64).toString('hex')}`))
   return body.subarray(64, 64 + Math.min(length, 1024)).toString('utf8')
 }
-
-/** A failed `eth_call`: did the called code fail, or could the node not run it? */
-export function isRevert({ code, message, data }: { code: number; message: string; data?: string }): boolean {
-  if (code === 3 || data?.startsWith('0x')) return true
-  return /revert|out ?of ?gas|gas required exceeds|opcode|invalid jump|stack (under|over)flow|EVM error/i.test(
-    message,
-  )
-}
-
-/** The node is too busy to answer, which says nothing about the call. */
-export function isBusy({ code, message }: { code: number; message: string }): boolean {
-  return (
-    code === -32005 || code === 429 || /rate.?limit|too many requests|capacity|timed? ?out/i.test(message)
-  )
-}

@@ -9,15 +9,16 @@ import {
   MULTICALL3,
 } from '../../chain/multicall.ts'
 import { onOneNode, type Rpc } from '../../chain/rpc.ts'
+import { isBusy, isRevert } from '../../chain/rpc-answer.ts'
 import { readBlock, readHex, readNumber, toQuantity } from '../../chain/rpc-values.ts'
-import { simulatedSender } from '../../chain/simulated-sender.ts'
+import { canPayAlone, simulatedSender } from '../../chain/simulated-sender.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, SimResult, WalletState } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import type { Network } from '../../protocol/network.ts'
 import type { SignedAuthorization } from './authorization.ts'
 import { DEPLOY_CALL_GAS, isWrapped, unwrap, type Wrapped } from './eip6492.ts'
-import { isBusy, isRevert, reasonOfRevert } from './revert-reason.ts'
+import { reasonOfRevert } from './revert-reason.ts'
 import { encodeAuthorizationState, encodeTransfer, isEncodable } from './token-calls.ts'
 
 /** Has no code, no known key and no role at the token: the result of a transfer must not depend on its sender. */
@@ -60,7 +61,8 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
   async function learnHeight(): Promise<boolean> {
     if (learned.heightCall) return false
     const answer = await rpc.attempt('eth_call', [ARBITRUM_HEIGHT_CALL, 'latest'])
-    if (!answer.ok && isBusy(answer.error)) return false
+    // An error that is not the contract's says nothing about the chain; the block tells whether this round is right.
+    if (!answer.ok && !isRevert(answer.error)) return false
     const answered = answer.ok && readHex(answer.result, 'height').length === 2 + 64
     learned.heightCall = answered ? ARBITRUM_HEIGHT_CALL : HEIGHT_CALL
     return answered
@@ -147,12 +149,13 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
   async function runAlone(auth: SignedAuthorization, sender: Address | undefined): Promise<SimResult> {
     const wrapped = unwrap(auth.signature)
     if (wrapped) return runDeploying(auth, wrapped)
+    const wallet = sender && (await walletState(sender))
     const request = {
       from: NEUTRAL_SENDER,
       to: asset,
       data: encodeTransfer(auth),
       gas: toQuantity(ALONE_GAS),
-      ...(sender && simulatedSender(sender, await walletState(sender), fees)),
+      ...(sender && wallet && simulatedSender(sender, wallet, fees)),
     }
     const answer = await rpc.attempt('eth_estimateGas', [request, 'latest'])
     if (answer.ok) {
@@ -160,7 +163,9 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
     }
     const { error } = answer
     // This is about our wallet, not about the payer.
-    if (/insufficient funds for gas/i.test(error.message)) throw new UnavailableError('the gas wallet')
+    const isOurs = wallet !== undefined && !canPayAlone(wallet)
+    if (isOurs || /insufficient funds for gas/i.test(error.message))
+      throw new UnavailableError('the gas wallet')
     if (isRevert(error)) return { kind: 'fails', reason: reasonOfRevert(error.data ?? '', error.message) }
     if (isBusy(error)) throw new UnavailableError(`the RPC (eth_call: ${error.message})`)
     // Code that causes an unknown error in the node must fail only this payment, not the simulation of the others.
@@ -172,8 +177,10 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
     const same = (block: Block) => block.number === ran.number && block.timestamp === ran.timestamp
     if (same(latest)) return latest
     const block = readBlock(await rpc.call('eth_getBlockByNumber', [toQuantity(ran.number), false]))
-    if (!same(block)) throw new UnavailableError('the RPC (a block that changed while it was read)')
-    return block
+    if (same(block)) return block
+    // It may be the height that was read in the wrong way.
+    learned.heightCall = undefined
+    throw new UnavailableError('the RPC (a block that changed while it was read)')
   }
 
   async function simulateOnce(

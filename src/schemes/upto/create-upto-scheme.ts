@@ -11,7 +11,7 @@ import { uptoRules } from './upto-rules.ts'
 
 /**
  * Scheme `upto` by Permit2: the payer signs a maximum for the seller, to be settled by one wallet of ours and by
- * nobody else. The first of `wallets` is the one that offers name.
+ * nobody else. Offers name the first of `wallets` that can pay for gas.
  */
 export function createUptoScheme(
   client: ChainClient,
@@ -30,7 +30,10 @@ export function createUptoScheme(
   return {
     ...rules,
     metered: { ...rules.metered, findSettlement },
-    offerExtra: { assetTransferMethod: PERMIT2_METHOD, facilitatorAddress },
+    offerExtra: (wallet = facilitatorAddress) => ({
+      assetTransferMethod: PERMIT2_METHOD,
+      facilitatorAddress: wallet,
+    }),
     async verify(signed) {
       const { spender, facilitator } = signed
       if (spender !== UPTO_PROXY_ADDRESS) return misnamed('spender', spender, UPTO_PROXY_ADDRESS)

@@ -4,13 +4,13 @@ import { encodeBalanceOf } from '../../chain/erc20.ts'
 import { ALONE_GAS, aloneGasLimit } from '../../chain/gas-limits.ts'
 import { decodeAggregate3, encodeAggregate3, MULTICALL3 } from '../../chain/multicall.ts'
 import { onOneNode, type Rpc } from '../../chain/rpc.ts'
+import { isBusy, isRevert } from '../../chain/rpc-answer.ts'
 import { readBig, readBlock, readHex, readNumber, toQuantity } from '../../chain/rpc-values.ts'
-import { simulatedSender } from '../../chain/simulated-sender.ts'
+import { canPayAlone, simulatedSender } from '../../chain/simulated-sender.ts'
 import { UnavailableError } from '../../errors.ts'
 import type { Block, SimResult } from '../../ports.ts'
 import type { Address, Hex } from '../../protocol/hex.ts'
 import { PERMIT2_ADDRESS } from '../../protocol/permit2.ts'
-import { isBusy, isRevert } from '../exact/revert-reason.ts'
 import type { SignedPermit } from './permit.ts'
 import { reasonOfSettlement } from './revert-reason.ts'
 import { encodeSettle, settledAmount } from './settle-call.ts'
@@ -49,10 +49,13 @@ export function createUptoSimulation({ rpc, network, lastWalletState }: ChainCli
 
   async function run(node: Rpc, permit: SignedPermit, at: string): Promise<SimResult> {
     const sender = permit.facilitator
+    const state = await lastWalletState(sender)
     const request = {
       ...encodeSettle(permit),
       gas: toQuantity(ALONE_GAS),
-      ...simulatedSender(sender, await lastWalletState(sender), network.fees),
+      // Without fees a node does not ask what the sender holds. That it is empty is no fault of the payer's, and must
+      // not fail the payments that other wallets settle.
+      ...(canPayAlone(state) ? simulatedSender(sender, state, network.fees) : { from: sender }),
     }
     const answer = await node.attempt('eth_estimateGas', [request, at])
     if (answer.ok) {

@@ -14,8 +14,10 @@ export function uptoRules({ chainId }: Pick<Network, 'chainId'>) {
       payer: permit.from,
       to: permit.to,
       amount: settledAmount(permit),
-      validBefore: permit.deadline,
+      // Permit2 takes a permit in the second of its deadline too; EIP-3009 does not at validBefore.
+      validBefore: (BigInt(permit.deadline) + 1n).toString(),
       signature: permit.signature,
+      sender: permit.facilitator,
     }),
     isSame: isSamePermit,
     validityFault,

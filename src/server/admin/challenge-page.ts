@@ -1,8 +1,8 @@
 import type { Backstage } from '../../backstage.ts'
-import { NETWORKS } from '../../protocol/networks.ts'
-import { networkOfRail } from '../../rules/rail-id.ts'
+import { assetOfRail, networkOfRail } from '../../rules/rail-id.ts'
 import { creditsOfSale } from './credits-pages.ts'
 import { sumMicro } from './export-sales.ts'
+import { knownNetworks } from './known-networks.ts'
 import { showSale } from './sale.ts'
 
 /** One challenge and everything that happened to it; undefined: nothing is stored under this id. */
@@ -13,15 +13,17 @@ export async function challengePage({ inspect, networks, store }: Backstage, cha
   if (!dossier) return undefined
   const { challenge, attempts, receipts, refunds, audit } = dossier
   const { key, requestId, state, expiresAt, failure, resource, txHash, refundTxHash, prunedAt } = challenge
-  const of = (networkId: string) => [...networks, ...NETWORKS].find(({ id }) => id === networkId)
-  const explorer = of(challenge.network)?.explorerTxUrl
+  const find = await knownNetworks(store, networks)
+  const known = find(challenge.network, challenge.asset)
+  const explorer = known?.explorerTxUrl
   /** The network of a receipt or refund, which may be another than the challenge's own. */
   const place = (rail: string, txHash: string | null) => {
     const network = networkOfRail(rail)
-    const url = of(network)?.explorerTxUrl
+    const url = find(network, assetOfRail(rail))?.explorerTxUrl
     return { network, explorerUrl: url && txHash ? url + txHash : null }
   }
-  const micro = (row: { rail: string; value: string }) => sumMicro([row], of).toString()
+  // A token that nobody knows is shown as if it had six decimals.
+  const micro = (row: { rail: string; value: string }) => sumMicro([row], find)?.toString() ?? row.value
   const iso = (at: number) => new Date(at).toISOString()
   const credits = creditsOfSale(challenge.amount, creditRow, audit, Date.now())
   return {
@@ -59,6 +61,6 @@ export async function challengePage({ inspect, networks, store }: Backstage, cha
       ...(explorer && txHash !== null && { tx: `${explorer}${txHash}` }),
       ...(explorer && refundTxHash !== null && { refundTx: `${explorer}${refundTxHash}` }),
     },
-    ...(networks.length > 1 && { networkName: of(challenge.network)?.name ?? challenge.network }),
+    ...(networks.length > 1 && { networkName: known?.name ?? challenge.network }),
   }
 }

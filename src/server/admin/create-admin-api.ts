@@ -4,7 +4,7 @@ import type { RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
 import { microToDollars } from '../../protocol/amount.ts'
-import { NETWORKS } from '../../protocol/networks.ts'
+import { readTime } from '../../protocol/read-time.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
@@ -14,6 +14,7 @@ import { copyStore } from './copy-store.ts'
 import { creditsPage, lotsPage } from './credits-pages.ts'
 import { exportCredits } from './export-credits.ts'
 import { exportSales, sumMicro } from './export-sales.ts'
+import { knownNetworks } from './known-networks.ts'
 import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
 import { showSale } from './sale.ts'
@@ -89,7 +90,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
           since: new Date(since).toISOString(),
           failed: refund ? refund.phase === 'FAILED' : sale.state === 'REFUND_FAILED',
           surplus: refund ? !refund.movesState && !ofCredits : false,
-          ...(ofCredits && { credits: true, ...moneyOf(refund) }),
+          ...(ofCredits && { credits: true, ...(await moneyOf(refund)) }),
         }
       }),
     )
@@ -103,9 +104,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     return receipt?.role === 'pays'
   }
 
-  function moneyOf(refund: RefundRow) {
-    const networks = [...backstage.networks, ...NETWORKS]
-    const micro = sumMicro([refund], (id) => networks.find((network) => network.id === id))
+  async function moneyOf(refund: RefundRow) {
+    const find = await knownNetworks(backstage.store, backstage.networks)
+    const micro = sumMicro([refund], find) ?? BigInt(refund.value)
     return { micro: micro.toString(), usd: microToDollars(micro) }
   }
 
@@ -166,15 +167,22 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     if (format !== 'csv' && format !== 'jsonl') return bad('format can be csv or jsonl.')
     const of = query.get('of') || 'sales'
     if (of !== 'sales' && of !== 'credits') return bad('of can be sales or credits.')
-    const from = timeOf(query.get('from'))
-    const to = timeOf(query.get('to'))
-    if (Number.isNaN(from) || Number.isNaN(to))
-      return bad('from and to are ISO times such as 2030-01-31T00:00:00Z.')
+    const times: { from?: number; to?: number } = {}
+    for (const name of ['from', 'to'] as const) {
+      const text = query.get(name)
+      if (!text) continue
+      const time = readTime(text)
+      if (time === undefined)
+        return bad(
+          `${name} is ${JSON.stringify(text.slice(0, 40))}; it can be a day (UTC) such as 2030-01-31, or a time with its zone such as 2030-01-31T00:00:00Z.`,
+        )
+      times[name] = time
+    }
     const day = new Date().toISOString().slice(0, 10)
     const what = of === 'credits' ? 'credits-' : ''
     const name = `paystile-${what}${placeOf(backstage.networks)}-${day}.${format}`
     const exported = of === 'credits' ? exportCredits : exportSales
-    return streamed(exported(backstage.store, format, { from, to }, backstage.networks), {
+    return streamed(exported(backstage.store, format, times, backstage.networks), {
       'content-type': format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl',
       'content-disposition': `attachment; filename="${name}"`,
     })
@@ -242,9 +250,4 @@ function streamed(lines: AsyncGenerator<string>, headers: Record<string, string>
     cancel: async () => void (await lines.return(undefined)),
   })
   return new Response(body, { headers: { ...PAGE_HEADERS, ...headers } })
-}
-
-/** NaN if the text is no time. */
-function timeOf(text: string | null): number | undefined {
-  return text ? Date.parse(text) : undefined
 }

@@ -142,6 +142,7 @@ test('the export of credits has a line for each purchase, also of those whose ro
   await sell(store, 'none-of-these-is-stored')
   const challenge = {
     ...{ key: 'a', version: 0, ref: null, dueAt: null, resourceId: 'default', network: 'eip155:84532' },
+    asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
     ...{ amount: '1000000', receipt: 'k' },
   }
   const refund = { key: 'k', version: 0, ref: 'a', dueAt: null, value: '600000', phase: 'DONE' }

@@ -1,9 +1,9 @@
 import type { Store } from '../../ports.ts'
 import type { Network } from '../../protocol/network.ts'
-import { NETWORKS } from '../../protocol/networks.ts'
 import { figuresOf, lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 import { amounts, type ExportFormat, type ExportRange, exportLog, sumMicro } from './export-sales.ts'
 import type { LogEntry } from './follow-log.ts'
+import { type FindNetwork, knownNetworks } from './known-networks.ts'
 
 const COLUMNS = [
   'soldAt',
@@ -38,7 +38,7 @@ export async function* exportCredits(
   { from = 0, to = Number.POSITIVE_INFINITY }: ExportRange = {},
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
-  const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
+  const find = await knownNetworks(store, networks)
   yield* exportLog(
     store,
     { format, columns: COLUMNS, from, to },
@@ -50,7 +50,7 @@ export async function* exportCredits(
 async function lineOf(
   store: Pick<Store, 'get' | 'list' | 'audit'>,
   { challengeId, requestId, at }: LogEntry,
-  find: (networkId: string) => Network | undefined,
+  find: FindNetwork,
 ) {
   // Read before the log: a row that is removed in between has its last entry there.
   const [[row], [challenge]] = await Promise.all([
@@ -64,11 +64,11 @@ async function lineOf(
   const { reserved, outstanding, expired, closed, lost } = figuresOf([lot])
   const refunded = refunds.filter(({ key, phase }) => key === challenge.receipt && phase === 'DONE')
   const closedAt = audit.find(({ event }) => event === 'credits-closed')?.at
-  const { resourceId, network, amount } = challenge
+  const { resourceId, network, asset, amount } = challenge
   return {
     soldAt: new Date(at).toISOString(),
     ...{ challengeId, requestId, planId, resourceId, payer, network, status },
-    testnet: find(network)?.testnet ?? true,
+    testnet: find(network, asset)?.testnet ?? null,
     ...{ granted, spent, reserved, outstanding, expired, closed, lost },
     expiresAt: lot.expiresAt === null ? null : new Date(lot.expiresAt).toISOString(),
     closedAt: closedAt === undefined ? null : new Date(closedAt).toISOString(),

@@ -2,12 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import type { Network } from '../../protocol/network.ts'
-import { NETWORKS } from '../../protocol/networks.ts'
 import { printable, printableLine } from '../../protocol/printable.ts'
 import { lotOfSale, soldIn } from '../../rules/credit-lot.ts'
-import { networkOfRail } from '../../rules/rail-id.ts'
+import { assetOfRail, networkOfRail } from '../../rules/rail-id.ts'
 import { roundedMicroDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
+import { type FindNetwork, knownNetworks } from './known-networks.ts'
 import { logBetween } from './log-between.ts'
 
 export type ExportFormat = 'csv' | 'jsonl'
@@ -17,8 +17,6 @@ export interface ExportRange {
   /** Exclusive. */
   to?: number | undefined
 }
-
-type FindById = (networkId: string) => Network | undefined
 
 const AT_ONCE = 50
 const REFUNDED_EVENTS = [
@@ -81,10 +79,10 @@ export async function* exportSales(
   store: Pick<Store, 'log' | 'get' | 'list' | 'audit'>,
   format: ExportFormat,
   { from = 0, to = Number.POSITIVE_INFINITY }: ExportRange = {},
-  /** Those that are configured, with the seller's explorers. Others are looked up among the known ones. */
+  /** Those that are configured, with the seller's explorers. */
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
-  const find = (id: string) => [...networks, ...NETWORKS].find((network) => network.id === id)
+  const find = await knownNetworks(store, networks)
   yield* exportLog(
     store,
     { format, columns: COLUMNS, from, to },
@@ -122,7 +120,7 @@ export async function* exportLog<Column extends string>(
 async function lineOf(
   store: Pick<Store, 'get' | 'list' | 'audit'>,
   { challengeId, seq }: LogEntry,
-  find: FindById,
+  find: FindNetwork,
 ): Promise<Line | undefined> {
   // Read before the log: a row that is removed in between has its last entry there.
   const [credits] = await store.get('credits', [challengeId])
@@ -162,21 +160,20 @@ async function lineOf(
 }
 
 /** The pages of these transactions, each on the explorer of its own network. */
-function urlsOf(rows: ReadonlyArray<{ rail: string; txHash: string | null }>, find: FindById): string {
+function urlsOf(rows: ReadonlyArray<{ rail: string; txHash: string | null }>, find: FindNetwork): string {
   return rows
     .flatMap(({ rail, txHash }) => {
-      const explorer = find(networkOfRail(rail))?.explorerTxUrl
+      const explorer = find(networkOfRail(rail), assetOfRail(rail))?.explorerTxUrl
       return explorer && txHash ? [explorer + txHash] : []
     })
     .join(' ')
 }
 
-function idsOf(row: ChallengeRow, find: FindById) {
+function idsOf(row: ChallengeRow, find: FindNetwork) {
   const { requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId } = row
   const { network, asset, payTo } = row
-  // A program that does not know the network must not take test money for real money.
-  const known = find(network)
-  const testnet = known?.testnet ?? true
+  const known = find(network, asset)
+  const testnet = known?.testnet ?? null
   const token = known?.token.symbol ?? null
   return {
     ...{ challengeId: row.key, requestId, transport, kind, itemId, resourceId, state, payer, clientAgentId },
@@ -184,17 +181,27 @@ function idsOf(row: ChallengeRow, find: FindById) {
   }
 }
 
-/** In micro-dollars; values of rows are in units of their token. */
-export function sumMicro(rows: ReadonlyArray<{ rail: string; value: string }>, find: FindById): bigint {
-  return rows.reduce((total, { rail, value }) => {
-    const token = find(networkOfRail(rail))?.token
-    return total + (token ? roundedMicroDollars(token, value) : BigInt(value))
-  }, 0n)
+/** In micro-dollars. Values of rows are in units of their token; undefined: nobody knows its decimals. */
+export function sumMicro(
+  rows: ReadonlyArray<{ rail: string; value: string }>,
+  find: FindNetwork,
+): bigint | undefined {
+  let total = 0n
+  for (const { rail, value } of rows) {
+    const token = find(networkOfRail(rail), assetOfRail(rail))?.token
+    if (!token) return undefined
+    total += roundedMicroDollars(token, value)
+  }
+  return total
 }
 
-export function amounts<N extends string>(name: N, micro: bigint) {
-  const pair = { [`${name}Micro`]: micro.toString(), [`${name}Usd`]: microToDollars(micro).slice(1) }
-  return pair as Record<`${N}Micro` | `${N}Usd`, string>
+/** Of an amount that is not known, both are null. */
+export function amounts<N extends string>(name: N, micro: bigint | undefined) {
+  const pair = {
+    [`${name}Micro`]: micro?.toString() ?? null,
+    [`${name}Usd`]: micro === undefined ? null : microToDollars(micro).slice(1),
+  }
+  return pair as Record<`${N}Micro` | `${N}Usd`, string | null>
 }
 
 /** Writes a line of an export with these columns. */

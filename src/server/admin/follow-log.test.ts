@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { followLog, type LogEntry, lastSeq } from './follow-log.ts'
+import { lastSeq } from '../../rules/last-seq.ts'
+import { followLog, type LogEntry } from './follow-log.ts'
 
 function log(seqs: number[], at = 0) {
   const entries: LogEntry[] = []
@@ -56,6 +57,17 @@ test('the age of an entry counts from when it was written, not from the event it
   const follower = followLog(store, () => nowMs)
   await follower.next()
   add(3, nowMs - 900_000, { loggedAt: nowMs })
+  expect(seqsOf(await follower.next())).toEqual([3])
+  add(2, nowMs)
+  expect(seqsOf(await follower.next())).toEqual([2])
+})
+
+test('an entry of an instance whose clock is ten minutes behind is as new as any: a gap before it may still be filled', async () => {
+  const nowMs = 1_000_000_000
+  const { add, store } = log([1], nowMs)
+  const follower = followLog(store, () => nowMs)
+  await follower.next()
+  add(3, nowMs - 600_000)
   expect(seqsOf(await follower.next())).toEqual([3])
   add(2, nowMs)
   expect(seqsOf(await follower.next())).toEqual([2])

@@ -14,7 +14,8 @@ export interface LogFollower {
 const PAGE = 500
 /** On Postgres an entry may appear after one with a higher seq, but not much later: transactions are short. */
 const LATE_MS = 10_000
-const SETTLED_MS = 120_000
+/** What is older has nothing new before it. Times are those of many clocks, which may differ by ten minutes. */
+const SETTLED_MS = 900_000
 
 /** `start`: an entry at or before which nothing new can appear; what follows it is read. */
 export function followLog(store: Pick<Store, 'log'>, now: () => number, start = 0): LogFollower {
@@ -51,19 +52,4 @@ export function followLog(store: Pick<Store, 'log'>, now: () => number, start = 
 /** Some entries are written long after the event that they report, so `at` alone does not say how old they are. */
 function writtenAt({ at, details }: LogEntry): number {
   return typeof details?.loggedAt === 'number' ? details.loggedAt : at
-}
-
-/** About how many entries there are: the seq of the last one, found with a few queries. `known`: it is not before this. */
-export async function lastSeq(store: Pick<Store, 'log'>, known = 0): Promise<number> {
-  const isBeyond = async (seq: number): Promise<boolean> => (await store.log(seq, 1)).length === 0
-  let step = 1024
-  while (!(await isBeyond(known + step))) step *= 2
-  let high = known + step
-  let low = known
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2)
-    if (await isBeyond(middle)) high = middle
-    else low = middle
-  }
-  return high
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
 import { RANGES } from './sale-figures.ts'
+import { PHASES } from './webhook-pages.ts'
 
 /** A request to the operator's API, which answers the tool. */
 export interface ApiCall {
@@ -72,7 +73,7 @@ export const OPERATOR_TOOLS: readonly OperatorTool[] = [
   {
     name: 'list_webhooks',
     description: 'The newest deliveries of events, with the answer of the endpoint to each.',
-    args: z.strictObject({ phase: z.enum(['waiting', 'parked', 'delivered']).optional() }),
+    args: z.strictObject({ phase: z.enum(PHASES).optional() }),
     call: (args) => query('/webhooks/deliveries', args),
   },
   {
@@ -111,7 +112,10 @@ export const OPERATOR_TOOLS: readonly OperatorTool[] = [
       parked: z.boolean().optional(),
       from: z.string().max(40).optional().describe('Such as 2030-01-31T00:00:00Z.'),
       to: z.string().max(40).optional().describe('Default: now.'),
-      undelivered: z.boolean().optional().describe('Of a range: only what did not arrive.'),
+      undelivered: z
+        .boolean()
+        .optional()
+        .describe('Of a range of the last 30 days: only what did not arrive.'),
     }),
     writes: true,
     call: (args) => ({ path: '/webhooks/resend', body: args }),

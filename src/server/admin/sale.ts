@@ -16,6 +16,8 @@ export interface Sale {
   refundSince: number | null
   /** A second payment for it, or its unspent credits, wait to be refunded, or could not be refunded. */
   surplus: 'waiting' | 'failed' | null
+  /** Each of them. */
+  openPayments?: Record<string, 'waiting' | 'failed'>
   /** What goes back for unspent credits, in units of the token. */
   owed?: string
   /** Undefined: the record was removed, as happens to challenges that nobody paid. */

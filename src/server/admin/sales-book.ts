@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ChallengeRow, Store } from '../../ports.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
+import { lastSeq } from '../../rules/last-seq.ts'
 import { beginsSale, countedBy, isUnpaid, trackRefund } from '../../rules/sale-events.ts'
 import { waitAtMost } from '../wait-at-most.ts'
 import { type CreditsBook, createCreditsBook } from './credits-book.ts'
 import { type FoundSales, findSales, type SaleQuery, type ShowableSale, withRow } from './find-sales.ts'
-import { followLog, type LogEntry, type LogFollower, lastSeq } from './follow-log.ts'
+import { followLog, type LogEntry, type LogFollower } from './follow-log.ts'
 import { newSale, placeOf, type Sale, saleAwaitsRefund, seqOfPlace, updateSale } from './sale.ts'
 import { createSaleFigures, type Range, type SaleFigures } from './sale-figures.ts'
 import { loadBook } from './stored-book.ts'
@@ -92,12 +93,16 @@ export function createSalesBook(
     if (!stored) return followLog(store, now)
     figures.restore(stored.days, stored.hours)
     for (const [state, count] of Object.entries(stored.states)) addTo(state, count)
-    for (const [index, { challengeId, refundSince, surplus, owed }] of due.entries()) {
+    for (const [index, { challengeId, refundSince, surplus, openPayments, owed }] of due.entries()) {
       const row = rows[index]
       if (!row) continue
       const sale = newSale({ challengeId, requestId: row.requestId }, 0)
       updateSale(sale, row)
-      Object.assign(sale, { refundSince, surplus, ...(owed !== undefined && { owed }) })
+      Object.assign(sale, {
+        ...{ refundSince, surplus },
+        ...(openPayments && { openPayments }),
+        ...(owed !== undefined && { owed }),
+      })
       unfinished.set(challengeId, sale)
     }
     booked = stored.seq

@@ -54,7 +54,10 @@ async function happen(store: Store, number: number, choice: number, at: number):
   const [event, toState] = ways[choice % ways.length]!
   const entry: AuditEntry = {
     ...{ at, challengeId: key, requestId: `r${number}`, event, fromState, toState, actor: 'gateway' },
-    ...(event !== 'payment-claimed' && { txHash: hash(number), details: { payer: payer(number % 3) } }),
+    ...(event !== 'payment-claimed' && {
+      txHash: hash(number),
+      details: { payer: payer(number % 3), payment: `payment${choice % 2}` },
+    }),
   }
   const row: ChallengeRow = {
     ...(known ?? sampleRow('challenges', { key })),
@@ -67,7 +70,9 @@ async function happen(store: Store, number: number, choice: number, at: number):
   await store.commit({ puts: [{ table: 'challenges', row }], audit: [entry] })
 }
 
-const enter = (store: Store, at: number) => enterNext({ store, clock: createFakeClock(at) })
+const enter = (store: Store, at: number) =>
+  enterNext({ store, clock: createFakeClock(at) }, Number.POSITIVE_INFINITY)
+const mustBeSilent = { raise: (_kind: string, message: string) => expect.fail(message) }
 /** The same records without the stored book: whoever opens it reads the whole log. */
 const withoutBook = (store: Store): Store => ({
   ...store,
@@ -122,7 +127,7 @@ test('figures, lists, searches, refunds due and exports are those of the whole l
         expect(await shown(store, { tail })).toEqual(whole)
         const { ofPayers: _paid, ...rest } = await shown(store, { tail, kept: kept + 1 })
         expect(whole).toMatchObject(rest)
-        while ((await enter(store, NOW)).entered > 0);
+        while ((await enter(store, NOW)) > 0);
         expect(await shown(store, { tail, kept: kept + 1 })).toEqual(whole)
         const [from, to] = [NOW - 20 * DAY_MS, NOW - 5 * DAY_MS]
         expect(await exported(store, from, to)).toBe(await exported(withoutBook(store), from, to))
@@ -135,16 +140,69 @@ test('figures, lists, searches, refunds due and exports are those of the whole l
 test('each entry is entered once, by however many instances, and only when nothing can appear before it', async () => {
   const store = createMemoryStore()
   for (let number = 0; number < 1200; number++) await happen(store, number, 0, NOW - 10 * DAY_MS)
-  await happen(store, 5000, 0, NOW - 1000)
   const clock = createFakeClock(NOW)
-  const alerts = { raise: (_kind: string, message: string) => expect.fail(message) }
-  const keepers = [1, 2, 3].map(() => createBookKeeper({ store, clock, alerts }))
-  await Promise.all(keepers.map((keep) => keep()))
+  const keepers = [1, 2, 3].map(() => createBookKeeper({ store, clock, alerts: mustBeSilent }))
+  const keepFor = async (seconds: number) => {
+    for (let second = 0; second < seconds; second += 10) {
+      await Promise.all(keepers.map((keep) => keep()))
+      await clock.advance(10_000)
+    }
+  }
   const head = async () => (await store.get('books', ['head']))[0]
+  await keepFor(60)
+  await happen(store, 5000, 0, clock.now())
+  await keepFor(60)
+  expect(await head(), 'nothing was seen for two minutes').toBeUndefined()
+  await keepFor(30)
   expect(await head()).toMatchObject({ seq: 1200, states: { PENDING: 1200 } })
-  await clock.advance(130_000)
-  await Promise.all(keepers.map((keep) => keep()))
+  await keepFor(60)
   expect(await head()).toMatchObject({ seq: 1201, states: { PENDING: 1201 } })
+})
+
+test.each([
+  ['clocks that are ten minutes behind', -600_000, 0],
+  ['claims that are logged when they are sent, an hour later', -3_600_000, 0],
+  ['a clock here that steps by two minutes', 0, 120_000],
+])('no entry is passed over that appears after one with a higher number: %s', async (_name, late, step) => {
+  const store = createMemoryStore()
+  for (let number = 0; number < 5; number++) await happen(store, number, 0, NOW + late)
+  let hidden = 4
+  const log: Store['log'] = async (after, limit) =>
+    (await store.log(after, limit)).filter(({ seq }) => seq !== hidden)
+  const clock = createFakeClock(NOW)
+  const keep = createBookKeeper({ store: { ...store, log }, clock, alerts: mustBeSilent })
+  await keep()
+  await clock.advance(1_000 + step)
+  await keep()
+  // Its transaction is committed only now.
+  hidden = 0
+  for (let second = 0; second < 180; second += 10) {
+    await clock.advance(10_000)
+    await keep()
+  }
+  expect((await store.get('books', ['head']))[0]).toMatchObject({ seq: 5, states: { PENDING: 5 } })
+})
+
+test('a failed call that is delivered after all leaves no row behind in the list of refunds due', async () => {
+  const store = createMemoryStore()
+  const sale = { challengeId: 'c', requestId: 'r', actor: 'gateway' } as const
+  const put = async (state: ChallengeState, entries: Array<[event: string, from: ChallengeState]>) => {
+    const [known] = await store.get('challenges', ['c'])
+    const row = { ...(known ?? sampleRow('challenges', { key: 'c' })), kind: 'route' as const, state }
+    await store.commit({
+      puts: [{ table: 'challenges', row }],
+      audit: entries.map(([event, fromState]) => ({ ...sale, at: NOW, event, fromState, toState: state })),
+    })
+    while ((await enter(store, NOW)) > 0);
+  }
+  const due = () => store.list('books', 'due')
+  await put('PAID', [
+    ['paid', 'PENDING'],
+    ['backend-failed', 'PAID'],
+  ])
+  expect(await due()).toHaveLength(1)
+  await put('DELIVERED', [['delivered', 'PAID']])
+  expect(await due()).toEqual([])
 })
 
 test('a book that changes while it is read is read again, and never shown half', async () => {
@@ -176,7 +234,7 @@ test('an export of a day reads that day and what is not in the book yet, not the
     await happen(store, number, 0, NOW - 100 * DAY_MS + number * 1_000_000)
     if (number % 400 === 0) await enter(store, NOW)
   }
-  while ((await enter(store, NOW)).entered > 0);
+  while ((await enter(store, NOW)) > 0);
   let read = 0
   const counting: Store = {
     ...store,
@@ -197,7 +255,7 @@ test('all sales of a payer are found, the newest first, however many rows of the
   const store = createMemoryStore()
   for (let number = 0; number < 390; number += 3)
     for (const choice of [0, 1]) await happen(store, number, choice, NOW - DAY_MS)
-  while ((await enter(store, NOW)).entered > 0);
+  while ((await enter(store, NOW)) > 0);
   const book = createSalesBook(store, { now: () => NOW, kept: 10, tail: 20 })
   await book.refresh()
   const found: string[] = []
@@ -214,7 +272,7 @@ test('all sales of a payer are found, the newest first, however many rows of the
 test('a search for another text looks at the newest sales, and further back when it is asked to go on', async () => {
   const store = createMemoryStore()
   for (let number = 0; number < 60; number++) await happen(store, number, 0, NOW - DAY_MS)
-  while ((await enter(store, NOW)).entered > 0);
+  while ((await enter(store, NOW)) > 0);
   const book = createSalesBook(store, { now: () => NOW, kept: 5, tail: 5 })
   await book.refresh()
   const first = await book.find({ q: 'r7', limit: 9 })

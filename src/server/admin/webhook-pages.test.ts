@@ -135,6 +135,21 @@ describe('deliveries', () => {
     expect((await post('/webhooks/resend', range)).body).toEqual({ resent: 1 })
     expect(await listed('?phase=waiting')).toMatchObject([{ challengeId: 'within' }])
   })
+
+  test('what did not arrive is known for thirty days: an older range is refused, and nothing is sent twice', async () => {
+    const body = { from: '2020-01-01', undelivered: true }
+    const { status, body: told } = await post('/webhooks/resend', body)
+    expect(status).toBe(400)
+    expect(told.error).toContain('30 days')
+    expect(await post('/webhooks/resend', { from: '2020-01-01' })).toMatchObject({ status: 200 })
+  })
+
+  test.each(['01.02.2026', '2026-02-01T00:00'])(
+    'a range from %s is refused: it is no ISO time',
+    async (from) => {
+      expect(await post('/webhooks/resend', { from })).toMatchObject({ status: 400 })
+    },
+  )
 })
 
 test('the test button tells what the endpoint answered', async () => {

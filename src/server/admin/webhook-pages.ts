@@ -1,9 +1,10 @@
 import type { Backstage } from '../../backstage.ts'
 import { GatewayError } from '../../errors.ts'
 import type { WebhookRow } from '../../ports.ts'
-import { eventsOf } from '../../rules/events.ts'
+import { readTime } from '../../protocol/read-time.ts'
+import { DELIVERED_KEPT_MS, eventsOf } from '../../rules/events.ts'
+import { lastSeq } from '../../rules/last-seq.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
-import { lastSeq } from './follow-log.ts'
 import { type LogRange, logBetween } from './log-between.ts'
 import { headOf } from './stored-book.ts'
 
@@ -11,8 +12,10 @@ const MAX_LIMIT = 500
 const PAGE = 500
 /** One request reads so many pages of the log at most; the next one goes on from there. */
 const MAX_PAGES = 20
-const PHASES = ['waiting', 'parked'] as const
+export const PHASES = ['waiting', 'parked'] as const
 const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
+const TOO_OLD =
+  'What was delivered is known for 30 days: with undelivered, from must be later. Without undelivered, all events of the range are sent again.'
 const NONE = 'No webhooks are configured: set WEBHOOK_URL, or the option webhooks.'
 
 const bad = (error: string): Response => apiReply(400, { error })
@@ -175,18 +178,24 @@ async function resendMany({ store, events }: Backstage, body: Record<string, unk
     return apiReply(200, { resent: results.filter((row) => !(row instanceof GatewayError)).length })
   }
   const range = rangeOf(body)
-  if (!range) return bad('Say what to resend: key, parked: true, or from (and to) as 2030-01-31T00:00:00Z.')
+  if (!range)
+    return bad(
+      'Say what to resend: key, parked: true, or from (and to) as 2030-01-31 (UTC) or 2030-01-31T00:00:00Z.',
+    )
+  const undelivered = body.undelivered === true
+  if (undelivered && range.from < Date.now() - DELIVERED_KEPT_MS) return bad(TOO_OLD)
   let resent = 0
   for await (const entries of logBetween(store, range)) {
-    resent += await events!.resendLogged(entries, { endpoint, undelivered: body.undelivered === true })
+    resent += await events!.resendLogged(entries, { endpoint, undelivered })
   }
   return apiReply(200, { resent })
 }
 
 function rangeOf({ from, to }: Record<string, unknown>): LogRange | undefined {
   if (typeof from !== 'string') return undefined
-  const [start, end] = [Date.parse(from), typeof to === 'string' ? Date.parse(to) : Number.POSITIVE_INFINITY]
-  return Number.isNaN(start) || Number.isNaN(end) ? undefined : { from: start, to: end }
+  const start = readTime(from)
+  const end = typeof to === 'string' ? readTime(to) : Number.POSITIVE_INFINITY
+  return start === undefined || end === undefined ? undefined : { from: start, to: end }
 }
 
 function decided(result: object | GatewayError): Response {

@@ -3,7 +3,7 @@ import { createAdminToken } from './admin-token.ts'
 import { type Auth, createAuth } from './create-auth.ts'
 import { createSessions } from './sessions.ts'
 
-const OWN = 'an-operators-own-token'
+const OWN = 'a token of the operator'
 const peer = { address: '203.0.113.7' }
 let own: string | null
 let printed: string[]

@@ -157,8 +157,9 @@ export function createAuth(options: AuthOptions): Auth {
   }
 }
 
-const bearerOf = ({ headers }: Request): string | undefined =>
-  /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1]
+/** The token of an Authorization header; one of the operator's may have spaces. */
+export const bearerOf = ({ headers }: Request): string | undefined =>
+  /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trim()
 
 const isSafe = ({ method }: Request): boolean => method === 'GET' || method === 'HEAD'
 

@@ -23,6 +23,7 @@ describe('guardedChanges', () => {
     ['RPC_URL', 'http://liar'],
     ['ISSUE_TOKEN_API', 'http://thief'],
     ['PROXY_TO_BASE_URL', 'http://listener'],
+    ['RESOURCE_ENDPOINT', 'https://thief/{resourceId}'],
     ['SVC_WALLET_ADDRESS_137', '0x2'],
     ['GAS_WALLET_PRIVATE_KEY_137', 'key'],
     ['RPC_URL_137', 'http://liar'],

@@ -2,12 +2,13 @@ import { type SavedValues, savedNamesWith } from '../../config/config-file.ts'
 import { networkVariable } from '../../config/network-variables.ts'
 import { isSecret } from '../../config/secret-variables.ts'
 
-/** Besides all secrets: who gets the money, on which network, and where buyers, their calls and our keys are sent. */
+/** Besides all secrets: who gets the money, on which network, and where buyers, their calls, their tokens and our keys are sent. */
 const GUARDED = new Set([
   'SVC_WALLET_ADDRESS',
   'SVC_NETWORK',
   'BASE_URL',
   'PROXY_TO_BASE_URL',
+  'RESOURCE_ENDPOINT',
   'ISSUE_TOKEN_API',
 ])
 

@@ -25,7 +25,9 @@ import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
 import { createSafeguards, type Peer, publicFault, type SafeguardOptions } from './safeguards.ts'
 import { createBalanceEndpoint } from './serve-balance.ts'
+import { createFormerRoutes } from './serve-former-routes.ts'
 import { PLAN_PAGES } from './serve-plans.ts'
+import { createReadinessEndpoint } from './serve-readiness.ts'
 import { createRouteServer, type RouteOptions } from './serve-routes.ts'
 import { createAccessAgain, type SignIn } from './sign-in.ts'
 
@@ -110,6 +112,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     ...(options.credits && { credits: options.credits }),
   }
   const accessAgain = signIn && createAccessAgain(signIn, render, `${basePath}/x402/access`)
+  const formerly = createFormerRoutes(context, options.discovery)
   const routesOf = options.routes && createRouteServer(context, options.routes)
   const guardOf = options.guarded && createResourceGuard(context, { ...options.guarded, realm: baseUrl })
 
@@ -216,7 +219,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
           uptimeSeconds: options.uptimeSeconds(),
         }),
     },
-    '/ready': { GET: readiness },
+    '/ready': { GET: createReadinessEndpoint(() => options.ready(), report) },
   }
   if (options.jwks) {
     const keys = published(options.jwks, 300)
@@ -255,18 +258,22 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     return target === undefined ? undefined : (guardOf?.(target) ?? routesOf?.(target))
   }
 
-  async function reply(request: Request, peer: Peer): Promise<Reply | Response | undefined> {
+  async function reply(
+    request: Request,
+    peer: Peer,
+    readsBody: boolean,
+  ): Promise<Reply | Response | undefined> {
     const { method } = request
     const pathname = requestPath(request)
     const own = find(belowBasePath(pathname, basePath))
     const methods = own ?? findCall(request)
-    if (!methods) return undefined
+    if (!methods) return formerly(request, peer, readsBody)
     if (methods instanceof GatewayError) return render.failure(methods, { spoken: spokenOf(request) })
     if (method === 'OPTIONS') {
       return { status: 204, headers: own ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS, body: null }
     }
     const endpoint = methods[method === 'HEAD' ? 'GET' : method]
-    if (!endpoint) return notAllowed(request, pathname, methods)
+    if (!endpoint) return (await formerly(request, peer, readsBody)) ?? notAllowed(request, pathname, methods)
     const found = await endpoint(request, peer)
     return method === 'HEAD' ? withoutBody(found) : found
   }
@@ -292,20 +299,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     return render.failure(error, { httpStatus: 405, headers, spoken: spokenOf(request) })
   }
 
-  async function readiness(): Promise<Reply> {
+  async function answer(request: Request, peer: Peer, readsBody: boolean): Promise<Response | undefined> {
     try {
-      const { ok, ...found } = await options.ready()
-      if (ok) return jsonReply(200, UNPAID_HEADERS, { status: 'ready', ...found })
-      return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', ...found })
-    } catch (error) {
-      report(error)
-      return jsonReply(503, { ...UNPAID_HEADERS, 'retry-after': '5' }, { status: 'not-ready', checks: {} })
-    }
-  }
-
-  async function answer(request: Request, peer: Peer): Promise<Response | undefined> {
-    try {
-      const found = await reply(request, peer)
+      const found = await reply(request, peer, readsBody)
       return found === undefined || found instanceof Response ? found : toResponse(found, request)
     } catch (error) {
       report(error)
@@ -328,9 +324,10 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   }
 
   return {
-    handle: async (request, peer = {}) => (isOfTheHost(request) ? undefined : answer(request, peer)),
+    handle: async (request, peer = {}) =>
+      isOfTheHost(request) ? undefined : answer(request, peer, options.routes !== undefined),
     fetch: async (request, peer = {}) =>
-      (await answer(request, peer)) ?? toResponse(shopWindowAt(request) ?? notFound(request), request),
+      (await answer(request, peer, true)) ?? toResponse(shopWindowAt(request) ?? notFound(request), request),
   }
 }
 

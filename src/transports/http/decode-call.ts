@@ -32,6 +32,7 @@ export function spokenOf(request: Request): Spoken {
   )
 }
 
+/** HEAD asks for the terms of GET, but buys nothing: it has no answer to sell. */
 export function decodePaymentHeaders({ x402, mpp }: Dialects, request: Request): Paying {
   const header = headerOf(request, PAYMENT_HEADER)
   const authorization = headerOf(request, AUTHORIZATION)
@@ -42,6 +43,7 @@ export function decodePaymentHeaders({ x402, mpp }: Dialects, request: Request):
   }
   const credentials = credentialsIn(authorization, beside)
   if (credentials.length + (header === null ? 0 : 1) > 1) return { spoken, paying: paidTwice() }
+  if (request.method === 'HEAD') return { spoken, paying: paidByHead() }
   const payment = header === null ? mpp.readHeader(credentials[0]!) : x402.readHeader(header)
   return { spoken, paying: payment instanceof GatewayError ? payment : { payment } }
 }
@@ -52,6 +54,10 @@ function paidTwice(): GatewayError {
   )
 }
 
+function paidByHead(): GatewayError {
+  return new GatewayError('INVALID_REQUEST', 'HEAD buys nothing; send the same payment with GET')
+}
+
 function paidByVersion1(): GatewayError {
   const message = `X-PAYMENT belongs to x402 version 1, and this gateway takes version 2: answer the terms of the header payment-required in ${PAYMENT_HEADER}; nothing was charged`
   return new GatewayError('INVALID_REQUEST', message, {
@@ -59,7 +65,7 @@ function paidByVersion1(): GatewayError {
   })
 }
 
-/** Reads the headers of a paid route's direct call. HEAD asks for the terms of GET, but buys nothing: it has no answer to sell. */
+/** Reads the headers of a paid route's direct call. */
 export function decodeCallHeaders(
   dialects: Dialects,
   request: Request,
@@ -69,9 +75,6 @@ export function decodeCallHeaders(
 }
 
 function askedBy(request: Request, payment: Payment | undefined): CallHeaders | GatewayError {
-  if (payment && request.method === 'HEAD') {
-    return new GatewayError('INVALID_REQUEST', 'HEAD buys nothing; send the same payment with GET')
-  }
   const requestId = readRequestId(undefined, payment, headerOf(request, 'idempotency-key'))
   if (requestId instanceof GatewayError) return requestId
   return { ...(payment && { payment }), ...(requestId !== undefined && { requestId }) }

@@ -1,7 +1,19 @@
 import type { RefundNotice } from '../../protocol/access.ts'
 
-const EXPOSED =
-  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Payment-Receipt, WWW-Authenticate, Retry-After, x-svc-code, x-svc-receipt-url'
+const EXPOSED = [
+  'PAYMENT-REQUIRED',
+  'PAYMENT-RESPONSE',
+  'Payment-Receipt',
+  'WWW-Authenticate',
+  'Retry-After',
+  'x-svc-code',
+  'x-svc-receipt-url',
+  'x-svc-refund',
+  'x-svc-refund-when',
+  'x-svc-status-url',
+  'x-svc-credits-charged',
+  'x-svc-credits-remaining',
+].join(', ')
 
 // The official client sends Access-Control-Expose-Headers as a request header: browsers then ask leave for it.
 const ALLOWED = [

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { handlerParts } from '../../../test/transports/sample-handler.ts'
 import { sampleDialects, samplePaymentHeader } from '../../../test/transports/sample-x402.ts'
 import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
@@ -51,12 +52,7 @@ function gateway({
     dialects: sampleDialects(baseUrl),
     discovery: { plans: [], routes } as never,
     baseUrl,
-    version: '1',
-    networkIds: ['eip155:84532'],
-    storeName: 'memory',
-    limits: { maxBodyBytes: 100, requestTimeoutMs: 1000 },
-    uptimeSeconds: () => 1,
-    ready: async () => ({ ok: true, checks: {} }),
+    ...handlerParts,
     routes: { catalog: buildCatalog([], routes), forwardFree: pass },
     guarded: {
       path: '/resource/{resourceId}',

@@ -34,8 +34,10 @@ export function parseCoupon(payload: unknown): { signed: Coupon; claims: Claim[]
 }
 
 /** Another shape than that of any other scheme: nobody but the scheme may look into a key. */
+export const COUPON_KEYS = 'coupon/'
+
 export const couponKey = (chainId: number, holder: string, serial: string): string =>
-  `coupon/${chainId}/${holder}/${serial}`
+  `${COUPON_KEYS}${chainId}/${holder}/${serial}`
 
 export function serialOf(key: string): { holder: string; serial: string } {
   const [, , holder = '', serial = ''] = key.split('/')

@@ -25,6 +25,8 @@ export interface Shop {
   spend(call: WireCall): Promise<PrepaidReply | 'broken' | 'error'>
   /** For how long nothing could be settled on this chain (ms). */
   downFor(chain: SimChain): number
+  /** When each payment was sent for the first time, by whomever; by its nonce. */
+  sentAt: Map<string, number>
   /** Is this a right answer to a payment that was first sent so long ago? */
   judge(payment: PaymentPayload, sentAgoMs: number, reply: Reply): Promise<void>
   cancel(challengeId: string, offered?: WireTerms): Promise<unknown>
@@ -207,8 +209,10 @@ export async function payUntilKnown(
   const { dice, scheduler } = shop.world
   const intent = paidIntent(shop, buyer, payment)
   buyer.payments.push({ intent, payment })
-  const what = `pay ${payment.payload.authorization.nonce.slice(2, 8)}`
-  const sentAt = scheduler.now()
+  const { nonce } = payment.payload.authorization
+  const what = `pay ${nonce.slice(2, 8)}`
+  const sentAt = shop.sentAt.get(nonce) ?? scheduler.now()
+  shop.sentAt.set(nonce, sentAt)
   for (let turn = 0; ; turn++) {
     const reply = see(shop, buyer, what, await shop.ask(intent))
     await shop.judge(payment, scheduler.now() - sentAt, reply)

@@ -4,10 +4,11 @@ import type { Scene } from './scene.ts'
 /** I19: what is spent is what was answered, to the credit; who knows nothing of a call may have been debited for it. */
 export async function checkCredits(scene: Scene): Promise<void> {
   const { world, recorded, receipts, challenges } = scene
-  if (world.weather.losses > 0) return
   const rows = await recorded.readAll('credits')
-  const calls = await recorded.readAll('calls')
   for (const row of rows) checkRow(scene, row)
+  // A store that lost commits may have lost debits with them.
+  if (world.weather.losses > 0) return
+  const calls = await recorded.readAll('calls')
   for (const { challengeId, role, lost } of receipts.values()) {
     const [row] = rows.filter(({ key }) => key === challengeId)
     if (!row || role !== 'pays' || !lost) continue

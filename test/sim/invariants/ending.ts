@@ -51,9 +51,9 @@ function checkSubmitted({ world, outside }: Scene, { key, phase, auth, challenge
 }
 
 /**
- * A known fault that is not fixed yet: an instance that knows a claim which the store lost may write it over a newer
- * one of the same version. The challenge of the newer one then waits for an attempt that is over or belongs to
- * another challenge. Nothing is charged for it.
+ * An instance that knows a claim which the store lost may write it over a newer one of the same version. The challenge
+ * of the newer one then names an attempt that is over or belongs to another challenge, until its buyer pays again.
+ * Nothing is charged for it meanwhile.
  */
 function waitsForForeignAttempt(
   { world, authorizations, forgiven }: Scene,

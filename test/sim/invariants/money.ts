@@ -67,7 +67,7 @@ function isAsked({ recorded }: Scene, { itemId, amount }: ChallengeRow, { key, v
 
 /** I3, I4: each receipt stands on one transfer of exactly its terms, and no two on the same. */
 function checkReceipts(scene: Scene): void {
-  const { world, receipts, income, challenges, authorizations, forgiven } = scene
+  const { world, receipts, income, challenges, authorizations, outside, forgiven } = scene
   const places = new Set<string>()
   const paying = new Set<string>()
   for (const receipt of receipts.values()) {
@@ -111,17 +111,34 @@ function checkReceipts(scene: Scene): void {
       )
     }
   }
-  for (const { key } of authorizations) {
-    if (income.has(key) && !receipts.has(key) && !forgiven.payment(key))
-      world.violate('I1', `the payment ${key.slice(-6)} has no receipt`)
+  for (const { key, phase, auth, challengeId } of authorizations) {
+    const transfer = income.get(key)
+    if (!transfer || receipts.has(key)) continue
+    // Whatever the store lost, it looks at the chain before it gives a payment up, and tells of one whose challenge is gone.
+    const isTold = outside.alerts.some(
+      (alert) => alert.startsWith('receipt-lost') && alert.includes(challengeId),
+    )
+    const isDenied = phase === 'DEAD' && String(transfer.value) === amountOf(auth) && !isTold
+    if (isDenied || !forgiven.payment(key))
+      world.violate(
+        'I1',
+        `the payment ${key.slice(-6)} has no receipt${isDenied ? ', and was given up' : ''}`,
+      )
   }
 }
 
+/** What a payment takes: the charge of a metered call, or the value that was signed. */
+const amountOf = (auth: object): unknown =>
+  'charge' in auth ? auth.charge : 'value' in auth ? auth.value : undefined
+
 /** I5, I6: each refund returns one receipt, once, to its payer, and no more than came. */
 function checkRefunds(scene: Scene): void {
-  const { world, transfers, income, refunds } = scene
+  const { world, transfers, income, refunds, chains } = scene
+  const networks = new Map(chains.map(({ network }) => [network.chainId, network]))
   // Of the payments on the chain, not of the receipts: a store may lose those.
-  const nonces = new Map([...income.keys()].map((key) => [simRefundNonce(key), key]))
+  const nonces = new Map(
+    [...income].map(([key, { chainId }]) => [simRefundNonce(key, networks.get(chainId)!), key]),
+  )
   const returned = new Set<string>()
   for (const { from, to, value, nonce, chainId } of transfers) {
     if (from !== REFUND_WALLET && from !== PAY_TO) continue
