@@ -29,7 +29,7 @@ const FIRST = [
   'test/e2e/mpp-pending.test.ts',
 ]
 
-/** These need much time, and test what `npm run bench`, `crash` and `failover` do: they run with `npm test -- --long` only. */
+/** These need much time, and test what `npm run bench`, `crash` and `failover` do, or compile contracts: they run with `npm test -- --long` only. */
 const LONG = [
   'test/bench/stored-sales.test.ts',
   'test/bench/finished-sales.test.ts',
@@ -37,6 +37,7 @@ const LONG = [
   'test/crash/many-instances.test.ts',
   'test/failover/postgres-failover.test.ts',
   'test/failover/restore.test.ts',
+  'test/chain/compiled.test.ts',
 ]
 const ORDER = [...LONG, ...FIRST]
 const long = process.env.PAYSTILE_TEST_LENGTH === 'long'
@@ -58,7 +59,7 @@ export default defineConfig({
     exclude: ['test/fixtures/**', ...(long ? [] : LONG)],
     pool: 'forks',
     // More than there are cores: many tests wait most of their time, for blocks, refunds and processes.
-    maxWorkers: 4,
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     // Loading viem and the x402 packages anew for every file would cost more than the tests themselves.
     isolate: false,

@@ -211,7 +211,7 @@ async function bundlePages() {
 }
 
 async function runTsc(tsconfig) {
-  const tsc = packageBin('typescript', 'bin/tsc')
+  const tsc = packageBin('typescript-native', 'bin/tsc')
   const { code, output, interrupted } = await runChild(process.execPath, [tsc, '-p', tsconfig], {
     capture: true,
     cwd: root,

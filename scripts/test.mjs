@@ -12,9 +12,9 @@ const systemNeeds = ['redis', 'postgres', 'chromium', 'promtool', 'nginx', pytho
 
 const node = process.execPath
 const checks = [
-  ['types', () => check(packageBin('typescript', 'bin/tsc'), '--noEmit')],
+  ['types', () => check(packageBin('typescript-native', 'bin/tsc'), '--noEmit')],
   ['format and lint', () => check(packageBin('@biomejs/biome', 'bin/biome'), 'ci', '--colors=off', '.')],
-  ['types of the pages', () => check(packageBin('typescript', 'bin/tsc'), '--noEmit', '-p', 'ui')],
+  ['types of the pages', () => check(packageBin('typescript-native', 'bin/tsc'), '--noEmit', '-p', 'ui')],
   ['import rules', () => check(join(root, 'scripts/check-imports.mjs'))],
 ]
 

@@ -66,7 +66,7 @@ export async function sendAgent(baseUrl: string, privateKey: string): Promise<Ag
       await writeFile(join(folder, checked), typed)
       const options =
         '--noEmit --checkJs --allowJs --strict --skipLibCheck --module nodenext --target es2023 --types node'
-      const tsc = resolve('node_modules/typescript/bin/tsc')
+      const tsc = resolve('node_modules/typescript-native/bin/tsc')
       const { status, stdout } = spawnSync(process.execPath, [tsc, ...options.split(' '), checked], {
         cwd: folder,
         encoding: 'utf8',

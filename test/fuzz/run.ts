@@ -25,7 +25,7 @@ async function main(): Promise<void> {
     total += run.inputs
     console.log(
       `${run.name.padEnd(15)} ${String(run.inputs).padStart(8)} inputs  ${String(Math.round(run.inputs / run.seconds)).padStart(6)}/s  ` +
-        `slowest ${Math.round(run.slowestMs)} ms (${run.suspects} slow once, none three times)  ` +
+        `slowest ${Math.round(run.slowestMs)} ms (${run.suspects} slow once, none every time)  ` +
         `memory ${(run.grownBytes / 1024 ** 2).toFixed(1)} MiB  ${run.failure === undefined ? 'no fault' : 'FAULT'}`,
     )
     const outcomes = [...run.outcomes].sort(([, a], [, b]) => b - a).slice(0, 8)
