@@ -65,7 +65,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
         primaryType: 'CancelAuthorization',
         message: { authorizer: cheat.address, nonce },
       })
-      await world.chain.client.writeContract({
+      return world.chain.client.writeContract({
         address: world.chain.usdc,
         abi: usdcAbi,
         functionName: 'cancelAuthorization',
@@ -137,7 +137,8 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       const payer = await world.chain.newBuyer({ micro: PRICE })
       const required = await world.terms({ planId: 'basic' })
       const payload = await signedPayload(payer, required.accepts[0]!)
-      await cancelAuthorization(payer, payload.payload.authorization)
+      const hash = await cancelAuthorization(payer, payload.payload.authorization)
+      await world.chain.client.waitForTransactionReceipt({ hash })
       const sends = await sendsOf(world)
       const answer = await world.pay(headerOf(payload))
       expect(answer).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })

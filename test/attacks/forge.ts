@@ -64,7 +64,7 @@ export async function readCalldata(
   return { authorization, signature: concat([r, s, numberToHex(v)]) }
 }
 
-/** Sends an authorization to the token without the gateway, and waits for its block if one is made. */
+/** Sends an authorization to the token without the gateway. Its block may come a moment later. */
 export async function submitAlone(
   { chain }: World,
   { authorization: a, signature }: { authorization: Authorization; signature: Hex },

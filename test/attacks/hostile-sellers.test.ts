@@ -62,8 +62,10 @@ describe('attack 43: a seller that is out for more than its price', () => {
     await world.chain.increaseTime(seconds)
   }
   const asks = (amount = PRICE) => ({ asset: world.chain.usdc, payTo: world.seller.address, amount })
-  const settle = ({ payment }: Visit) =>
-    submitAlone(world, payment!.payload as { authorization: Authorization; signature: `0x${string}` })
+  const settle = async ({ payment }: Visit) => {
+    const signed = payment!.payload as { authorization: Authorization; signature: `0x${string}` }
+    await world.chain.client.waitForTransactionReceipt({ hash: await submitAlone(world, signed) })
+  }
   const paidBy = async () => 10n * PRICE - (await world.chain.balanceOf(account.address))
 
   test('a redirect carries neither payment nor credentials to another host', async () => {

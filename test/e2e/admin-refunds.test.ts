@@ -33,13 +33,14 @@ describe('a refund that the operator pays by hand', () => {
     const ids = await Promise.all(
       buyers.map(async (buyer) => (await world.buy(buyer)).body.statusUrl!.split('/').at(-1)!),
     )
-    await chain.client.writeContract({
+    const drained = await chain.client.writeContract({
       address: chain.usdc,
       abi: usdcAbi,
       functionName: 'transfer',
       args: [chain.account(8).address, await chain.balanceOf(seller.address)],
       account: seller.address,
     })
+    await chain.client.waitForTransactionReceipt({ hash: drained })
     for (const id of ids) await world.until(id, 'REFUND_FAILED')
     expect((await ask('/overview')).body).toMatchObject({
       refunds: { waiting: 0, failed: 2 },

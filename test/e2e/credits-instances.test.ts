@@ -17,7 +17,7 @@ import { type Answer, answerOf, freePort, PRICE } from './world.ts'
  * `CREDITS_CALLS=1000` is the full size, in which instances of shared stores are killed too. What a killed one of them
  * had reserved is free a minute later, which is too long for every run.
  */
-const CALLS = Number(process.env.CREDITS_CALLS ?? repetitions({ few: 25, many: 100 }))
+const CALLS = Number(process.env.CREDITS_CALLS ?? repetitions({ few: 15, many: 100 }))
 const FULL = CALLS >= 1000
 const ACCOUNTS = 20
 const WORKERS = 4

@@ -91,13 +91,14 @@ const failingDelivery = {
 
 /** The seller spends everything it has. */
 async function drainSeller({ chain, seller }: World): Promise<void> {
-  await chain.client.writeContract({
+  const hash = await chain.client.writeContract({
     address: chain.usdc,
     abi: usdcAbi,
     functionName: 'transfer',
     args: [chain.account(9).address, await chain.balanceOf(seller.address)],
     account: seller.address,
   })
+  await chain.client.waitForTransactionReceipt({ hash })
 }
 
 describe.concurrent('a refund that meets trouble', () => {

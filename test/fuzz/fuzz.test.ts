@@ -5,7 +5,7 @@ import { TARGETS } from './targets.ts'
 
 /** `npm run fuzz` sends as many as one has time for. */
 const INPUTS: Record<string, { few: number; many: number }> = {
-  configuration: { few: 240, many: 800 },
+  configuration: { few: 150, many: 800 },
   signatures: { few: 50, many: 150 },
   access: { few: 1500, many: 1500 },
   routes: { few: 200, many: 400 },

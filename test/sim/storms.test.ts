@@ -3,7 +3,7 @@ import { repetitions } from '../at-length.ts'
 import { runHistory } from './history.ts'
 import { STORMS } from './storms.ts'
 
-const STORM_HISTORIES = repetitions({ few: 5, many: 15 })
+const STORM_HISTORIES = repetitions({ few: 3, many: 15 })
 /** How often what a storm is for happens in them, at least. */
 const HAPPENS = repetitions({ few: 1, many: 8 })
 
