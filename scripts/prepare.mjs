@@ -49,7 +49,7 @@ export async function ensureBuilt() {
 
 /** Compiles the simulator and the sources it runs, apart from dist/; returns the folder that holds them. */
 export function ensureSimBuilt() {
-  return ensureApart('sim', 'test/sim', 'the simulator')
+  return ensureApart('sim', 'test/sim', 'the simulator', ['src', 'test/schemes'])
 }
 
 /** The same for the fuzz targets. */
@@ -62,12 +62,12 @@ export function ensureBenchBuilt() {
   return ensureApart('bench', 'bench', 'the benchmark')
 }
 
-async function ensureApart(name, emits, what) {
+async function ensureApart(name, emits, what, reads = ['src']) {
   const outDir = join('node_modules', '.cache', `paystile-${name}`)
   const result = await compile({
     tsconfig: `tsconfig.${name}.json`,
     emits,
-    reads: ['src'],
+    reads,
     base: '.',
     outDir,
   })

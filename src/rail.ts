@@ -84,7 +84,7 @@ export interface Scheme<S extends Signed = Signed> {
   factsOf(signed: S): SignedFacts
   /** Are both the same payment, even if its signature came in two forms? */
   isSame(one: S, other: S): boolean
-  /** Why its validity period does not fit this chain time (seconds). */
+  /** Why its validity period does not fit this chain time (seconds): too little is left of it, or so much that its end would be waited for too long. */
   validityFault(signed: S, chainTime: number): string | undefined
   /**
    * Did the payer sign it? Returns the payment in the form in which it is sent. `byKey`: the payer's own key signed, so

@@ -12,7 +12,8 @@ import {
   serialOf,
 } from './coupon.ts'
 
-const MIN_VALIDITY_SECONDS = 10
+/** Nothing may be waited for without an end. */
+const VALIDITY_SECONDS = { least: 10, most: 3600 }
 
 type ChainQuestions = Pick<ChainPort, 'simulate' | 'uses' | 'usesIfMined'>
 
@@ -23,8 +24,12 @@ export function pureCouponScheme(chainId: number) {
     parse: parseCoupon,
     factsOf: (coupon: Coupon) => factsOfCoupon(chainId, coupon),
     isSame: (one: Coupon, other: Coupon) => JSON.stringify(one) === JSON.stringify(other),
-    validityFault: ({ until }: Coupon, chainTime: number) =>
-      Number(until) < chainTime + MIN_VALIDITY_SECONDS ? `the coupon is good until ${until} only` : undefined,
+    validityFault({ until }: Coupon, chainTime: number) {
+      const left = Number(until) - chainTime
+      return left < VALIDITY_SECONDS.least || left > VALIDITY_SECONDS.most
+        ? `the coupon is good for ${left} s; it may be ${VALIDITY_SECONDS.least} to ${VALIDITY_SECONDS.most}`
+        : undefined
+    },
   }
 }
 
