@@ -1,14 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
 import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+/** What handlers of each framework know of their parameters. */
+const TYPED_HANDLERS = join(root, 'test/types/frameworks.ts')
 
-/** A piece of TypeScript that readers may copy, as a file that stands where it was found. */
+/** A piece of TypeScript that readers may copy, as a file. */
 interface Snippet {
-  /** Beside the document, so that imports are found as they are from there. */
+  /** Named after the document. */
   file: string
   /** Where it begins in the document, counted from 0. */
   line: number
@@ -61,10 +63,7 @@ function inSource(path: string): Snippet[] {
       text: (found[1] ?? '').replace(/^ *\* ?/gm, ''),
     })),
   )
-  const built = (file: string) => {
-    const found = relative(dirname(path), file.replace(/^src/, 'dist').replace(/\.ts$/, '.js'))
-    return `'${found}'`
-  }
+  const built = (file: string) => `'${join(root, file.replace(/^src/, 'dist').replace(/\.ts$/, '.js'))}'`
   return examples.map(({ index, text }, at) => {
     const own = exported.filter((name) => !new RegExp(`^import .*\\b${name}\\b`, 'm').test(text))
     // The first line is ours, and takes the place of the line that says @example.
@@ -78,32 +77,32 @@ function inSource(path: string): Snippet[] {
   })
 }
 
+/** Writes them below a folder of their own, compiles all at once, and says of each fault where its reader finds it. */
 function compile(snippets: Snippet[]): string[] {
-  const virtual = new Map(snippets.map((snippet) => [join(root, snippet.file), snippet]))
-  const config = ts.getParsedCommandLineOfConfigFile(
-    join(root, 'test/types/tsconfig.json'),
-    {},
-    {
-      ...ts.sys,
-      onUnRecoverableConfigFileDiagnostic: (fault) => {
-        throw new Error(String(fault.messageText))
-      },
-    },
-  )!
-  const host = ts.createCompilerHost(config.options)
-  const { readFile, fileExists, getSourceFile } = host
-  host.fileExists = (file) => virtual.has(file) || fileExists(file)
-  host.readFile = (file) => virtual.get(file)?.text ?? readFile(file)
-  host.getSourceFile = (file, version, ...rest) => {
-    const snippet = virtual.get(file)
-    return snippet ? ts.createSourceFile(file, snippet.text, version) : getSourceFile(file, version, ...rest)
+  // In this package, so that its name is found as from a shop that has installed it.
+  const folder = mkdtempSync(join(root, '.snippets-'))
+  try {
+    for (const { file, text } of snippets) {
+      mkdirSync(dirname(join(folder, file)), { recursive: true })
+      writeFileSync(join(folder, file), text)
+    }
+    const paths = [...snippets.map(({ file }) => join(folder, file)), TYPED_HANDLERS]
+    const config = { extends: '../test/types/tsconfig.json', files: paths, include: [] }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+    const tsc = join(root, 'node_modules/typescript-native/bin/tsc')
+    const options = ['-p', folder, '--pretty', 'false', '--listFiles']
+    const { stdout } = spawnSync(process.execPath, [tsc, ...options], { cwd: folder, encoding: 'utf8' })
+    const lines = stdout.split('\n')
+    for (const path of paths) expect(lines, 'a file that is not compiled has no faults').toContain(path)
+    const starts = new Map(snippets.map(({ file, line }) => [file, line]))
+    return lines.flatMap((line) => {
+      const [, file = '', at, fault] = /^(.+?)\((\d+),\d+\): error (.*)$/.exec(line) ?? []
+      if (fault === undefined) return /error TS/.test(line) ? [line] : []
+      return [`${file}, line ${Number(at) + (starts.get(file) ?? 0)}: ${fault}`]
+    })
+  } finally {
+    rmSync(folder, { recursive: true })
   }
-  const program = ts.createProgram([...virtual.keys(), ...config.fileNames], config.options, host)
-  return ts.getPreEmitDiagnostics(program).map(({ file, start = 0, messageText }) => {
-    const offset = file ? (virtual.get(file.fileName)?.line ?? 0) : 0
-    const line = file ? file.getLineAndCharacterOfPosition(start).line + offset + 1 : 0
-    return `${relative(root, file?.fileName ?? '')}, line ${line}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
-  })
 }
 
 test('every TypeScript snippet compiles as strictly as users may have it, and handlers keep their types', () => {
