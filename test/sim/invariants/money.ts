@@ -60,8 +60,15 @@ function priceIn({ recorded }: Scene, { itemId, amount, receipt }: ChallengeRow)
 }
 
 /** Is this the price of the challenge, or the charge that was stored for this payment of a metered call? */
-function isAsked({ recorded }: Scene, { itemId, amount }: ChallengeRow, { key, value }: ReceiptRow): boolean {
-  if (itemId === METERED_ROUTE.routeId) return recorded.meter.charges.get(key) === BigInt(value)
+function isAsked(
+  { recorded: { meter }, forgiven }: Scene,
+  { itemId, amount }: ChallengeRow,
+  { key, value }: ReceiptRow,
+): boolean {
+  const charge = BigInt(value)
+  // An instance may send a charge that the store has lost, although the call was made again and charged since.
+  if (itemId === METERED_ROUTE.routeId)
+    return meter.charges.get(key) === charge || (forgiven.payment(key) && meter.everCharged(key, charge))
   return priceOf(itemId, value) !== undefined && value === amount
 }
 

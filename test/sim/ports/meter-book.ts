@@ -38,6 +38,8 @@ export interface MeterBook {
   readonly calls: readonly MeteredCall[]
   /** By the key of a payment: what was stored as its charge, of all that ever had one. */
   readonly charges: ReadonlyMap<string, bigint>
+  /** Was this ever stored as its charge, even if the store lost it and took another since? */
+  everCharged(key: string, value: bigint): boolean
   begin(call: { challengeId: string; payer: Address; key: string }): MeteredCall
   /**
    * What is open of this payment, or will never be paid: the maximum, or the charge of one that was paid and undone by
@@ -77,6 +79,7 @@ export function createMeterBook(world: World): MeterBook {
   const calls: MeteredCall[] = []
   const attempts = new Map<string, MeteredAttempt>()
   const charges = new Map<string, bigint>()
+  const everCharged = new Set<string>()
   /** The most that a look has shown of each payer. */
   const shown = new Map<string, bigint>()
   const violate = (what: string): void => world.violate('I22', what)
@@ -124,7 +127,10 @@ export function createMeterBook(world: World): MeterBook {
       world.count('charges undone')
     }
     attempts.set(key, next)
-    if (phase === 'CHARGED') charges.set(key, BigInt(value))
+    if (phase === 'CHARGED') {
+      charges.set(key, BigInt(value))
+      everCharged.add(`${key} ${value}`)
+    }
     // An instance may go on from a row that the store has lost.
     if (lost.payments.has(key) || lost.challenges.has(challengeId)) return
     if (!LEGAL[before?.phase ?? 'none']!.includes(phase))
@@ -169,6 +175,7 @@ export function createMeterBook(world: World): MeterBook {
   return {
     calls,
     charges,
+    everCharged: (key, value) => everCharged.has(`${key} ${value}`),
     answerIn,
     begin(facts) {
       const begunAt = world.scheduler.now()
