@@ -30,7 +30,6 @@ export interface Cell {
 }
 
 const MIB = 2 ** 20
-const WARM_UP_REQUESTS = 20_000
 /** Purchases of ours before a paid cell is measured: a server that has just started runs code that is not compiled yet. */
 export const WARM_UP_PURCHASES = 1000
 /** What follows from a purchase (a look whether it is final, the end of its transaction) comes within this time. */
@@ -43,8 +42,7 @@ const PAYERS = 256
 export async function measureUnpaid(
   server: ChildServer,
   asking: Asking,
-  seconds: number,
-  concurrency = 64,
+  { seconds, warmUp, concurrency = 64 }: { seconds: number; warmUp: number; concurrency?: number },
 ): Promise<Cell> {
   const request = Buffer.from(requestText(asking.method, asking.path, {}, asking.body))
   const work = async (connection: Awaited<ReturnType<typeof openConnection>>) => {
@@ -52,7 +50,7 @@ export async function measureUnpaid(
     return status === 402 ? undefined : `HTTP ${status}`
   }
   // By count: on a busy machine a fixed time would leave slower servers cold.
-  await runLoad(server.url, concurrency, { count: WARM_UP_REQUESTS }, work)
+  await runLoad(server.url, concurrency, { count: warmUp }, work)
   const before = await server.usage()
   const load = await runLoad(server.url, concurrency, { seconds }, work)
   return cellOf(load, before, await server.usage())
@@ -185,7 +183,9 @@ export async function measureInTurns(
 ): Promise<Record<string, Cell>> {
   const cells: Record<string, Cell[]> = {}
   for (let turn = 0; turn < times; turn++) {
-    for (const [name, measure] of Object.entries(measures)) {
+    const inOrder = Object.entries(measures)
+    // Every second turn goes backwards: what a server is measured after is not always the same.
+    for (const [name, measure] of turn % 2 === 0 ? inOrder : inOrder.reverse()) {
       const cell = await measure()
       cells[name] = [...(cells[name] ?? []), cell]
       say(name, cell)
