@@ -105,7 +105,7 @@ export async function runHistory(seed: number, options: HistoryOptions = {}): Pr
     signed: recorded.signed,
     credits: recorded.credits,
     meter: recorded.meter,
-    paidCalls: watchPaidCalls(world, recorded.store),
+    paidCalls: watchPaidCalls(world, recorded),
     staleLooks: new Set(),
     config: configOf(weather),
     mutation,

@@ -32,6 +32,8 @@ export interface RecordedStore {
   /** Virtual time of the newest claim of each authorization. */
   claimedAt: Map<string, number>
   challengeIds: Set<string>
+  /** By challenge: until when its newest delivery has it for itself, whatever became of it since. */
+  leasedUntil: ReadonlyMap<string, number>
   /** Deleted once. An instance with a slow clock may take such an id for a new one: nothing had happened to it. */
   forgotten: Set<string>
   signed: WatchedReceipts
@@ -55,6 +57,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
   const keys = new Map<TableName, Set<string>>(TABLES.map((table) => [table, new Set()]))
   const claimedAt = new Map<string, number>()
   const challengeIds = new Set<string>()
+  const leasedUntil = new Map<string, number>()
   const forgotten = new Set<string>()
   const signed = watchReceipts(world)
   const credits = watchCredits(world)
@@ -89,7 +92,10 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
       keys.get(table)!.add(row.key)
       setDue(table, row.key, isIdle(table, row) ? null : row.dueAt)
       if (table === 'authorizations' && row.phase === 'CLAIMED') claimedAt.set(row.key, world.scheduler.now())
-      if (table === 'challenges') challengeIds.add(row.key)
+      if (table === 'challenges') {
+        challengeIds.add(row.key)
+        if (row.leaseUntil !== null) leasedUntil.set(row.key, row.leaseUntil)
+      }
     }
     for (const { table, key } of removes) {
       setDue(table, key, undefined)
@@ -149,6 +155,7 @@ export function createRecordedStore(world: World, mutate: (store: Store) => Stor
     store,
     claimedAt,
     challengeIds,
+    leasedUntil,
     forgotten,
     signed,
     credits,
