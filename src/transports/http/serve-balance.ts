@@ -1,11 +1,11 @@
 import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
 import type { CreditBalance, Spender } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { IdString } from '../../protocol/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
 import { spokenOf } from './decode-call.ts'
 import type { Credits, Endpoint, EndpointContext } from './endpoint.ts'
 import { PAID_HEADERS } from './headers.ts'
+import { idInQuery } from './id-in-query.ts'
 import { headerOf } from './native-request.ts'
 import type { Spending } from './read-spender.ts'
 import { jsonReply } from './reply.ts'
@@ -94,15 +94,9 @@ function askedIn(target: string): Asked | GatewayError {
   const query = new URLSearchParams(target.split('?')[1] ?? '')
   const asked: Asked = {}
   for (const name of ['planId', 'resourceId'] as const) {
-    const [value, ...more] = query.getAll(name)
-    if (value === undefined) continue
-    if (more.length > 0) return new GatewayError('INVALID_REQUEST', `${name} is given more than once.`)
-    const parsed = IdString.safeParse(value)
-    if (!parsed.success) {
-      const [issue] = parsed.error.issues
-      return new GatewayError('INVALID_REQUEST', `${name} ${issue!.message}.`)
-    }
-    asked[name] = parsed.data
+    const id = idInQuery(query, name)
+    if (id instanceof GatewayError) return id
+    if (id !== undefined) asked[name] = id
   }
   return asked
 }
