@@ -78,17 +78,31 @@ export function receiptsOf(dossier: Dossier): SettleResponse[] {
       return { success: false, transaction: '', network, payer, errorReason: said }
     }),
     ...receipts.map(({ key, lost, txHash, payer, rail }) => {
-      const signed = key === challenge.receipt ? challenge.signedReceipt : undefined
+      const paidBy = key === challenge.receipt ? challenge : undefined
       const settled = {
         success: !lost,
         transaction: txHash,
         network: networkOfRail(rail),
         payer,
-        ...(signed !== undefined && { extensions: receiptExtension(signed) }),
+        ...(paidBy?.chargedUnits !== undefined && { amount: paidBy.chargedUnits }),
+        ...(paidBy?.signedReceipt !== undefined && { extensions: receiptExtension(paidBy.signedReceipt) }),
       }
       return lost ? { ...settled, errorReason: 'the chain dropped the transfer again' } : settled
     }),
+    ...costNothing(challenge),
   ]
+}
+
+/** A metered call that was answered, and of which nothing was charged: no transfer, but an end like that of any other. */
+function costNothing({
+  state,
+  receipt,
+  chargedUnits,
+  network,
+  payer,
+}: Dossier['challenge']): SettleResponse[] {
+  if (state !== 'DELIVERED' || receipt !== null || chargedUnits !== '0') return []
+  return [{ success: true, transaction: '', network, ...(payer !== null && { payer }), amount: '0' }]
 }
 
 /** What failed for certain, in the words that its buyer was told. */

@@ -68,7 +68,8 @@ export function renderPurchase(
       const { status } = response.resource
       if (outcome.settled.failure !== undefined) {
         const text = `The call was answered ${status}, and nothing was charged. Send the same payload again to call again.`
-        return { ...shared, state: 'working', payment: 'payment-verified', text, result: response }
+        const told = { text, result: response, error: 'CALL_FAILED' }
+        return { ...shared, ...told, state: 'working', payment: 'payment-submitted' }
       }
       if (!response.refund) {
         const text = `${cached ? 'Paid before' : 'Paid'}: the call was answered ${status}.`
@@ -124,7 +125,7 @@ function historyOf(
   if (!settled) return stored
   const own = x402.settleResponse(settled)
   const known = own.success
-    ? stored.some(({ transaction }) => transaction === own.transaction)
+    ? stored.some(({ success, transaction }) => success && transaction === own.transaction)
     : [
         ...(dossier?.challenge.refused ?? []),
         ...(dossier?.attempts ?? []).filter(({ phase }) => phase !== 'RELEASED'),

@@ -13,8 +13,11 @@ export function x402Error({ code, message }: GatewayError, payment: Payment | un
   return code === 'PAYMENT_FAILED' ? settlementError(message) : ERROR_CODES[code].a2a.code
 }
 
+/** It has ended, or ends too soon; not one that is valid for too long. */
+const EXPIRED = /(validBefore|deadline)\b.*\b(has passed|less than)\b/
+
 /** By the words that the rules themselves use for a reason: they are all that is kept of it. */
 export function settlementError(reason: string): string {
   if (reason.includes(explainReason('insufficient_funds'))) return 'INSUFFICIENT_FUNDS'
-  return reason.includes('validBefore') ? 'EXPIRED_PAYMENT' : ERROR_CODES.PAYMENT_FAILED.a2a.code
+  return EXPIRED.test(reason) ? 'EXPIRED_PAYMENT' : ERROR_CODES.PAYMENT_FAILED.a2a.code
 }
