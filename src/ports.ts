@@ -168,10 +168,10 @@ export interface Order {
   /** Milliseconds; a credential's lifetime starts here, so that making it twice gives the same one. */
   paidAt: number
   /**
-   * A call that is debited: ids and transaction are of the purchase that pays for it. `sealedFor`: its answer is stored
-   * under this name; null: it is not stored, and need not be sealed.
+   * A call that is debited: ids and transaction are of the purchase that pays for it. `remaining`: what is left once it
+   * is. `sealedFor`: its answer is stored under this name; null: it is not stored, and need not be sealed.
    */
-  prepaid?: { planId: string; credits: number; sealedFor: string | null }
+  prepaid?: { planId: string; credits: number; remaining: number; sealedFor: string | null }
 }
 
 export type Delivered =

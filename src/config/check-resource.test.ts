@@ -82,6 +82,16 @@ describe('the standalone server sells a plan only if its tokens can be used some
   test('a fault that is reported already is not reported twice', () => {
     expect(linesOf({ PROXY_TO_BASE_URL: 'nonsense' }).missing).toEqual([])
     expect(linesOf({ PLANS: '[{"planId":"a"}]' }).missing).toEqual([])
+    for (const [variables, line] of [
+      [{ TOKEN_SECRET: 'abc' }, 'TOKEN_SECRET has 3 bytes'],
+      [{ TOKEN_SECRET: '' }, 'TOKEN_SECRET'],
+      [{ TOKEN_SECRET: '', TOKEN_PRIVATE_KEY: 'no key' }, 'TOKEN_PRIVATE_KEY'],
+    ] as const) {
+      for (const where of [{}, here]) {
+        const { faults, missing } = linesOf({ ...backend, ...where, ...variables })
+        expect([...missing, ...faults]).toEqual([expect.stringContaining(line)])
+      }
+    }
     expect(linesOf({ RESOURCE_ENDPOINT: 'nonsense' })).toMatchObject({
       faults: [expect.stringContaining('RESOURCE_ENDPOINT is not a URL')],
       missing: [],

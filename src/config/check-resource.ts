@@ -23,8 +23,9 @@ export function checkResource(
   if (sold.plans.length === 0 || sold.guarded !== undefined || reader.settable('fetchResource')) return
   if (templatePath(sold.resourceEndpoint, sold.baseUrl) === undefined) return
   const foreign = sold.credential.kind === 'api'
-  // A faulty backend has been reported already.
-  if (!foreign && sold.backend.kind === 'embedded' && reader.value('proxyTo') !== undefined) return
+  // A faulty backend has been reported already, and so have tokens that nobody can issue.
+  const isReported = sold.backend.kind === 'embedded' || sold.credential.kind === 'none'
+  if (!foreign && isReported && reader.value('proxyTo') !== undefined) return
   const example = reader.example('resourceEndpoint', EXAMPLE)
   const proxy = reader.label('proxyTo')
   if (reader.value('resourceEndpoint') === undefined) {

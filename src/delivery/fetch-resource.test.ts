@@ -91,6 +91,21 @@ test('the function gets the call and the payment', async () => {
   })
 })
 
+test('of a call that is debited the payment names the plan and the debit', async () => {
+  let seen: unknown
+  const parts = partsOf(({ payment }: { payment: unknown }) => {
+    seen = payment
+    return new Response()
+  })
+  const prepaid = { planId: 'basic', credits: 2, remaining: 3, sealedFor: null }
+  await createCallbackBackend(parts).call({ ...order, amount: '0', prepaid }, call)
+  expect(seen).toMatchObject({
+    amount: '0',
+    planId: 'basic',
+    credits: { planId: 'basic', charged: 2, remaining: 3 },
+  })
+})
+
 test.each<[string, unknown, object]>([
   ['a Response', Response.json({ a: 1 }, { status: 201 }), { status: 201, body: { a: 1 } }],
   [

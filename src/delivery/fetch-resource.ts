@@ -124,6 +124,7 @@ function bytesAndType(body: unknown): [Buffer | null, string | undefined] {
 
 /** A call as the seller's code sees it. */
 export function paymentOf(order: Order, explorerTxUrl: string): SvcPayment {
+  const { prepaid } = order
   return {
     txHash: order.txHash,
     explorerUrl: order.txHash && `${explorerTxUrl}${order.txHash}`,
@@ -133,5 +134,9 @@ export function paymentOf(order: Order, explorerTxUrl: string): SvcPayment {
     routeId: order.itemId,
     challengeId: order.challengeId,
     requestId: order.requestId,
+    ...(prepaid && {
+      planId: prepaid.planId,
+      credits: { planId: prepaid.planId, charged: prepaid.credits, remaining: prepaid.remaining },
+    }),
   }
 }

@@ -139,7 +139,7 @@ async function answerAgain(
 ): Promise<PrepaidOutcome> {
   const { resourceId, account: payer } = intent.spender
   const debit = { planId, charged: credits, remaining }
-  const order = orderOf(core, intent, { planId, resourceId, payer, credits, purchase, callKey })
+  const order = orderOf(core, intent, { planId, resourceId, payer, credits, remaining, purchase, callKey })
   const opened = result === null ? undefined : await core.backend?.open(order, result)
   if (opened) return { kind: 'prepaid', ...opened, debit, cached: true }
   const message =
@@ -169,6 +169,8 @@ async function exhausted(
     ...(url !== undefined && { url }),
   }
   const offered = offerTerms(core, single) ?? (await openChallenge(core, single))
+  // Without terms a 402 is of no use to whoever would pay for the single call: its price or chain cannot be had now.
+  if (offered.kind === 'failed') return refuse(offered.error)
   return { kind: 'failed', error, ...(offered.kind === 'challenge' && { offer: offered.offer }) }
 }
 
@@ -187,9 +189,12 @@ const debitOf = ({ planId, remaining }: Reservation, charged: number) => ({ plan
 function orderOf(
   core: Core,
   { routeId, call, idempotencyKey }: PrepaidIntent,
-  reservation: Pick<Reservation, 'purchase' | 'planId' | 'resourceId' | 'payer' | 'credits' | 'callKey'>,
+  reservation: Pick<
+    Reservation,
+    'purchase' | 'planId' | 'resourceId' | 'payer' | 'credits' | 'remaining' | 'callKey'
+  >,
 ): Order {
-  const { purchase, planId, resourceId, payer, credits, callKey } = reservation
+  const { purchase, planId, resourceId, payer, credits, remaining, callKey } = reservation
   return {
     challengeId: purchase.key,
     requestId: idempotencyKey ?? purchase.requestId,
@@ -203,7 +208,7 @@ function orderOf(
     txHash: purchase.txHash,
     clientAgentId: null,
     paidAt: core.clock.now(),
-    prepaid: { planId, credits, sealedFor: callKey ?? null },
+    prepaid: { planId, credits, remaining, sealedFor: callKey ?? null },
   }
 }
 

@@ -187,7 +187,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
         async () => {
           const status = await engine.status(id)
           if (status) {
-            const shown = receipts && status.txHash !== undefined && { receiptUrl: receiptUrlOf(baseUrl, id) }
+            // A metered call that cost nothing has a page, and no transaction.
+            const hasPage = status.txHash !== undefined || status.state === 'DELIVERED'
+            const shown = receipts && hasPage && { receiptUrl: receiptUrlOf(baseUrl, id) }
             return jsonReply(200, UNPAID_HEADERS, { ...status, ...shown })
           }
           const message = 'this gateway issued no challenge with that id'

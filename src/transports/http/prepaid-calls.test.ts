@@ -31,7 +31,7 @@ const discovery = {
 } as DiscoveryCatalog
 
 /** The engine over the memory store, its HTTP endpoints and MCP; the wallet's signature is always its own. */
-async function shop() {
+async function shop(route: Partial<Route> = {}, askPrice?: () => Promise<unknown>) {
   let calls = 0
   const backend: Backend = {
     async call({ challengeId, requestId, itemId, txHash }, { path }) {
@@ -44,9 +44,15 @@ async function shop() {
     open: async (_order, sealed) => ({ response: JSON.parse(sealed) }),
   }
   const random = { bytes: (length: number) => randomBytes(length) }
-  const catalog = buildCatalog(plans, routes)
+  const catalog = buildCatalog(plans, [{ ...routes[0]!, ...route }])
   const rails = [testRail({ hasSigned: async () => true })]
-  const { ports, config } = testPorts({ rails, random, backend, config: { catalog } })
+  const { ports, config } = testPorts({
+    rails,
+    random,
+    backend,
+    config: { catalog },
+    ...(askPrice && { askPrice }),
+  })
   const { store } = ports
   const now = () => ports.clock.now()
   async function sell(planId: string, granted: number, resourceId = 'default') {
@@ -260,4 +266,12 @@ test('a route tool is debited by token or sign-in; empty, it asks for the paymen
   expect(empty._meta).toHaveProperty('sign-in-with-x')
   expect((await tool({ city: 'lima' }, { authorization: 'Bearer other' })).said.code).toBe('UNAUTHORIZED')
   expect([counted.length, calls()]).toEqual([3, 2])
+})
+
+test('without credits and without a price there is nothing to offer: 503, and not a 402 without terms', async () => {
+  const computed = { unitAmount: undefined, maxAmount: '$1', priceFrom: 'http://p' } as Partial<Route>
+  const { get, sell } = await shop(computed, async () => 'no price')
+  await sell('basic', 1)
+  const answer = await get('/weather/paris', GOOD)
+  expect(answer).toMatchObject({ status: 503, body: { code: 'PRICE_UNAVAILABLE' } })
 })

@@ -1,5 +1,6 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { PrepaidOutcome } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
 import type { Debit } from '../../protocol/access.ts'
 import { PAID_HEADERS } from './headers.ts'
 import type { OutcomeRenderer } from './render-outcome.ts'
@@ -34,10 +35,22 @@ export function renderPrepaid(
     ...(failure !== undefined && { 'x-svc-code': 'DELIVERY_FAILED' }),
   }
   if (isRaw && raw) return rawReply(raw, { ...rawFacts(outcome), ...facts })
-  // Without an answer of the backend there is nothing to wrap: 502 or 504.
-  const { status } =
-    failure === undefined || !isRaw ? { status: 200 } : publicStatus(response.resource.status)
-  return jsonReply(status, { ...PAID_HEADERS, ...EXPOSE_ALL, ...facts }, { ...response, credits: debit })
+  if (isRaw && failure !== undefined) return noAnswer(outcome, { ...EXPOSE_ALL, ...facts }, render, spoken)
+  return jsonReply(200, { ...PAID_HEADERS, ...EXPOSE_ALL, ...facts }, { ...response, credits: debit })
+}
+
+/** There is no answer to pass on, so this one is ours: 502 or 504. */
+function noAnswer(
+  { response, failure, debit }: Answered,
+  headers: Record<string, string>,
+  render: OutcomeRenderer,
+  spoken: Spoken,
+): Reply {
+  const { challengeId, resource } = response
+  const message = `The call was not answered: ${failure}. Nothing was debited.`
+  const error = new GatewayError('DELIVERY_FAILED', message, { challengeId, hint: 'make the call again' })
+  const { status: httpStatus } = publicStatus(resource.status)
+  return render.failure(error, { httpStatus, headers, more: { retryable: true, credits: debit }, spoken })
 }
 
 function rawFacts({ response }: Answered): Record<string, string> {
