@@ -161,6 +161,13 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     to: "await settleHolds(core, streamed, 'returned')",
   },
   {
+    name: 'streams: what was read of a call that failed is forgiven',
+    storm: 'answers that go out, and then fail or name no amount',
+    file: 'engine/metered/stream-call',
+    from: "await settleHolds(core, read, 'spent')",
+    to: "await settleHolds(core, read, 'returned')",
+  },
+  {
     name: 'streams: what a reorganisation undid no longer counts',
     storm: 'answers that are read, in blocks that go away',
     file: 'engine/metered/hold-again',

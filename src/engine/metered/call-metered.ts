@@ -13,7 +13,7 @@ import { refusalOf } from '../settle/broadcast.ts'
 import { type Look, lookAtChain } from '../settle/look-at-chain.ts'
 import { type ClaimOutcome, release } from '../settle/release-claim.ts'
 import { type ChargedCall, chargeCall } from './charge-call.ts'
-import { holdStream } from './stream-call.ts'
+import { countRead, holdStream } from './stream-call.ts'
 
 /** The payment must stay valid for so much longer than the call may take: its charge is settled afterwards. */
 const SETTLED_WITHIN_SECONDS = 60
@@ -46,14 +46,14 @@ export async function callMetered(
   const { stream, ...whole } = responder.call
   const isOpen = stream !== undefined && !stream.hasBegun
   const holds = isOpen ? await holdStream(core, rail, attempt, challenge) : undefined
-  const claimed = holds ? { ...attempt, streamed: holds } : attempt
+  const streamed = holds ? { ...attempt, streamed: holds } : attempt
   const called = await backend.call(meteredOrder(challenge, attempt), holds ? { ...whole, stream } : whole)
   if (called.ok) {
-    const charged = await chargeCall(core, rail, claimed, challenge, called)
+    const charged = await chargeCall(core, rail, streamed, challenge, called)
     if (charged.kind !== 'refused') return charged
-    return withhold(core, claimed, charged.reason)
+    return withhold(core, await countRead(core, streamed, stream), charged.reason)
   }
-  return failCall(core, claimed, called, called.reason)
+  return failCall(core, await countRead(core, streamed, stream), called, called.reason)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { AuthorizationRow, ChallengeRow, HoldRow } from '../../ports.ts'
+import type { AnswerStream, AuthorizationRow, ChallengeRow, HoldRow } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import {
@@ -70,6 +70,18 @@ export async function rememberPaid(core: Core, rail: OpenRail, payer: Address): 
   const row = { key: hasPaidKey(rail, payer), version: 0, ref: null, dueAt: null, value: 1 }
   // A conflict means that it is known.
   await commit(core, { puts: [{ table: 'marks', row }] })
+}
+
+/** What went out of an answer that nobody is charged for has been read: it is among the losses of today. */
+export async function countRead(
+  core: Core,
+  attempt: AuthorizationRow,
+  stream: AnswerStream | undefined,
+): Promise<AuthorizationRow> {
+  const { streamed: read, ...rest } = attempt
+  if (!read || !stream?.hasBegun) return attempt
+  await settleHolds(core, read, 'spent')
+  return rest
 }
 
 /** An answer that this payer has read was never paid: its next answers wait for the chain, until it has paid again. */

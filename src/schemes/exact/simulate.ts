@@ -163,10 +163,10 @@ function simulationOn(rpc: Rpc, { token, fees }: Where, walletState: ReadWallet,
     }
     const { error } = answer
     // This is about our wallet, not about the payer.
-    const isOurs = wallet !== undefined && !canPayAlone(wallet)
-    if (isOurs || /insufficient funds for gas/i.test(error.message))
-      throw new UnavailableError('the gas wallet')
+    if (wallet && !canPayAlone(wallet)) throw new UnavailableError('the gas wallet')
+    // The payer's code may choose the words of a revert: only what is none can be about our wallet, or about the node.
     if (isRevert(error)) return { kind: 'fails', reason: reasonOfRevert(error.data ?? '', error.message) }
+    if (/insufficient funds for gas/i.test(error.message)) throw new UnavailableError('the gas wallet')
     if (isBusy(error)) throw new UnavailableError(`the RPC (eth_call: ${error.message})`)
     // Code that causes an unknown error in the node must fail only this payment, not the simulation of the others.
     return { kind: 'fails', reason: 'simulation_failed' }

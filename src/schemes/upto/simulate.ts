@@ -63,11 +63,11 @@ export function createUptoSimulation({ rpc, network, lastWalletState }: ChainCli
       return { kind: 'ok', alone: true, gas, sender }
     }
     const { error } = answer
-    // This is about our wallet, not about the payer.
+    // The payer's code chooses the words of a revert: only what is none may be about our wallet, or about the node.
+    if (isRevert(error)) return { kind: 'fails', reason: reasonOfSettlement(error.data ?? '', error.message) }
     if (/insufficient funds for gas/i.test(error.message)) throw new UnavailableError('the gas wallet')
     if (isBusy(error)) throw new UnavailableError(`the RPC (eth_estimateGas: ${error.message})`)
-    const reason = isRevert(error) ? reasonOfSettlement(error.data ?? '', error.message) : 'simulation_failed'
-    return { kind: 'fails', reason }
+    return { kind: 'fails', reason: 'simulation_failed' }
   }
 
   async function look(node: Rpc, permit: SignedPermit, at: string): Promise<SimResult> {

@@ -189,7 +189,9 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
       signed ??= signReceipt?.()
       return signed
     }
-    const stopRenewing = keepLease(() => engine.renew(challengeId, lease), options.leaseMs)
+    const renew = () => engine.renew(challengeId, lease)
+    let stopRenewing = keepLease(renew, options.leaseMs)
+    let isWithheld = false
     const headersFor = (status: number) =>
       isDelivered(routeId, status)
         ? {
@@ -199,9 +201,22 @@ export function createChargeRoute(options: ChargeRouteOptions): ChargeRoute {
           }
         : { ...headers, ...undeliveredHeaders(notice) }
     const finish = async (status: number) => {
+      if (isWithheld) {
+        // Told once more, because its head is out already.
+        isWithheld = false
+        await renew().catch(() => true)
+        stopRenewing = keepLease(renew, options.leaseMs)
+      }
       if (isDelivered(routeId, status)) {
         const receipt = receiptOnce()
-        const stored = await engine.finish(challengeId, lease, { ok: true, receipt })
+        const stored = await engine
+          .finish(challengeId, lease, { ok: true, receipt })
+          .catch((error: unknown) => {
+            // The answer must not go out: the call may be made again, or its payment sent back, once the lease has run out.
+            stopRenewing()
+            isWithheld = true
+            throw error
+          })
         // Another try may have delivered first: its receipt is the one that every replay shows.
         if (receipt && stored !== undefined) signed = { ...receipt, jws: stored }
       } else {

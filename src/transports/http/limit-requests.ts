@@ -1,9 +1,16 @@
-import type { Engine, Outcome } from '../../engine/outcome.ts'
+import type { Engine, Outcome, PrepaidIntent } from '../../engine/outcome.ts'
+import { GatewayError } from '../../errors.ts'
 import { type Countable, countedProof } from './admit.ts'
 import { createRateLimit, type RateVerdict } from './rate-limit.ts'
 
 /** Payments remembered as under way; beyond it the oldest is forgotten. A few MiB. */
 const MAX_UNDER_WAY = 20_000
+
+/** How often in a minute a payment may ask for its outcome: far more often than `Retry-After` says. */
+const LOOKS_PER_MINUTE = 120
+
+/** Accounts remembered as spent; beyond it the oldest is forgotten. */
+const MAX_SPENT = 20_000
 
 /** Payments that are counted while the engine works on them; beyond it the oldest stays counted. */
 const MAX_COUNTED = 20_000
@@ -23,18 +30,23 @@ export interface RequestLimits {
 /**
  * What one address may ask for in a minute: so many requests without a payment, and, counted apart, so many payments
  * that sell nothing: those that fail, and those that only fetch again what was sold. A payment whose outcome is not known
- * yet is always accepted: its buyer was told to send it again. A transfer's proof is counted every time until it has
- * sold something.
+ * yet is accepted, since its buyer was told to send it again, but not without a pause. A transfer's proof is counted every
+ * time until it has sold something. Calls with credits are not counted, but an account that has none left is: it costs the
+ * store and the seller's price as much as a request without payment.
  */
 export function createRequestLimits(perMinute: number, now: () => number): RequestLimits {
   const unpaid = createRateLimit({ perMinute })
   const paying = createRateLimit({ perMinute })
+  const looks = createRateLimit({ perMinute: perMinute > 0 ? LOOKS_PER_MINUTE : 0 })
+  const whileSpent = createRateLimit({ perMinute })
   const underWay = new Set<string>()
+  /** Accounts that had no credits left when they last asked. */
+  const spent = new Set<string>()
   /** How often each payment is counted whose outcome the engine has not told yet. */
   const counted = new Map<string, number>()
 
   function count(address: string, payment: Countable): RateVerdict {
-    if (underWay.has(payment.key)) return { ok: true }
+    if (underWay.has(payment.key)) return looks(asName(payment.key), now())
     const verdict = paying(address, now())
     if (!verdict.ok) return verdict
     const key = countKey(address, payment)
@@ -76,9 +88,24 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
           if (address !== undefined && payment) settle(address, payment, outcome, proof !== undefined)
         }
       },
+      async spend(intent) {
+        const account = accountName(intent)
+        const verdict: RateVerdict = spent.has(account) ? whileSpent(account, now()) : { ok: true }
+        if (!verdict.ok) return { kind: 'failed', error: tooManyCalls(verdict) }
+        const outcome = await engine.spend(intent)
+        spent.delete(account)
+        if (outcome.kind === 'failed' && outcome.error.code === 'CREDITS_EXHAUSTED') {
+          if (spent.size >= MAX_SPENT) forgetOldest(spent)
+          spent.add(account)
+        }
+        return outcome
+      },
     }),
   }
 }
+
+/** The seller was asked for a price, which a payment that nobody has looked at yet can bring about. */
+const ASKED_THE_SELLER: ReadonlySet<string> = new Set(['PRICE_UNAVAILABLE', 'PRICE_TOO_HIGH'])
 
 /** For a sale, an outcome that is still to come, or a fault of ours. Undefined: the engine threw. */
 function takesCountBack(outcome: Outcome | undefined): boolean {
@@ -91,7 +118,7 @@ function takesCountBack(outcome: Outcome | undefined): boolean {
     case 'paid':
       return true
     case 'failed':
-      return outcome.error.httpStatus >= 500
+      return outcome.error.httpStatus >= 500 && !ASKED_THE_SELLER.has(outcome.error.code)
     default:
       return false
   }
@@ -101,5 +128,16 @@ function forgetOldest(kept: Set<string> | Map<string, unknown>): void {
   const oldest = kept.keys().next()
   if (!oldest.done) kept.delete(oldest.value)
 }
+
+function tooManyCalls({ retryAfterSeconds }: { retryAfterSeconds: number }): GatewayError {
+  const message = 'Too many calls of an account without credits; nothing was debited.'
+  return new GatewayError('RATE_LIMITED', message, { retryAfterSeconds })
+}
+
+/** Limits are counted by address: no part of this must look like one of IPv6. */
+const asName = (key: string): string => key.replaceAll(':', '/')
+
+const accountName = ({ spender }: PrepaidIntent): string =>
+  asName([spender.account, spender.planId ?? '', spender.resourceId].join('/'))
 
 const countKey = (address: string, payment: Countable): string => `${address} ${payment.key}`

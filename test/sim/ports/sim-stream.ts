@@ -1,7 +1,7 @@
 import type { AnswerStream } from '../../../src/ports.ts'
 import { DAY_MS } from '../../../src/protocol/duration.ts'
 import type { SimChain } from '../chain/sim-chain.ts'
-import { STREAM_LIMITS, type World } from '../world.ts'
+import { METERED_MAX, STREAM_LIMITS, type World } from '../world.ts'
 import type { MeterBook, MeteredCall } from './meter-book.ts'
 
 /**
@@ -24,16 +24,27 @@ export function createSimStream(
     const since = call.begunAt - 6 * maxLatencyMs
     const [chainId] = call.key.split(':')
     const unpaid = new Map<string, { payer: string; units: bigint }>()
-    for (const { key, payer, streamedAt } of calls) {
+    const failed: Array<{ payer: string; units: bigint }> = []
+    for (const one of calls) {
+      const { key, payer, streamedAt } = one
       const isToday = streamedAt !== undefined && Math.floor(streamedAt / DAY_MS) === day
-      if (isToday && key.split(':')[0] === chainId) unpaid.set(key, { payer, units: unpaidOf(key, since) })
+      if (!isToday || key.split(':')[0] !== chainId) continue
+      if (isReadForNothing(one)) failed.push({ payer, units: METERED_MAX })
+      else unpaid.set(key, { payer, units: unpaidOf(key, since) })
     }
-    const out = [...unpaid.values()].filter(({ units }) => units > 0n)
+    const out = [...unpaid.values(), ...failed].filter(({ units }) => units > 0n)
     const own = out.filter(({ payer }) => payer === call.payer)
     if (own.length > 1) world.count('streamed answers beside others')
     if (sum(own) > STREAM_LIMITS.perPayer)
       world.violate('I23', `${sum(own)} of answers to ${call.payer.slice(-3)} are out unpaid`)
     if (sum(out) > STREAM_LIMITS.inAll) world.violate('I23', `${out.length} answers are out unpaid`)
+  }
+
+  /** It went out, and then it failed or named no amount. Where stores and processes fail too, its hold may be lost with them. */
+  function isReadForNothing({ end, charge }: MeteredCall): boolean {
+    const { crash, rejected, lostAnswer, stops, outages } = world.weather
+    if (crash + rejected + lostAnswer + stops + outages > 0) return false
+    return end === 'failed' || (end === 'answered' && charge === undefined)
   }
 
   return {
