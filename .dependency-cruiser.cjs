@@ -111,7 +111,7 @@ const mayImport = {
     'buyer',
     'bridge',
   ],
-  sandbox: ['buyer', 'testing', 'protocol'],
+  sandbox: ['buyer', 'testing', 'protocol', 'config'],
   'index.ts': [
     'gateway-api.ts',
     'protocol',

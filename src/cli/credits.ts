@@ -1,3 +1,5 @@
+import { addressFault } from '../config/check-wallet.ts'
+import { ConfigError } from '../errors.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import type { CreditsReport } from '../server/admin/credits-book.ts'
 import type { ShownLot } from '../server/admin/credits-pages.ts'
@@ -19,11 +21,13 @@ interface Told extends Omit<CreditsReport, 'asOf'> {
 
 const SHOWN = 500
 
-/** Lists the purchases of credits that are still stored, and the sums of all. */
+/** Lists the purchases of credits that are still stored, all or those of a wallet, and the sums of all. */
 export async function listCredits(
   terminal: Terminal,
   { json, wallet }: { json: boolean; wallet: string | undefined },
 ): Promise<Report> {
+  const fault = wallet === undefined ? undefined : addressFault(wallet)
+  if (fault !== undefined) throw new ConfigError([`--wallet ${fault}`])
   const backstage = await openBackstage(await load(terminal), 'look')
   try {
     const { totals, perPlan } = await untilRead(backstage, terminal, json)
@@ -36,9 +40,17 @@ export async function listCredits(
         ? [`And ${total - items.length} more: paystile export --of credits has them all.`]
         : []
     const { sold, spent, outstanding, expired, closed, lost } = totals
-    const sums = `${sold} credits sold: ${spent} spent, ${outstanding} outstanding, ${expired} expired, ${closed} refunded, ${lost} lost${asked}.`
+    const none =
+      wallet !== undefined && total === 0 && sold > 0
+        ? [
+            'This wallet bought none that are still stored; paystile export --of credits has earlier ones too.',
+          ]
+        : []
+    const ofAll =
+      wallet === undefined ? `${sold} credits sold:` : `All wallets together: ${sold} credits sold,`
+    const sums = `${ofAll} ${spent} spent, ${outstanding} outstanding, ${expired} expired, ${closed} refunded, ${lost} lost${asked}.`
     return {
-      lines: [...items.map(lineOf), ...more, sold === 0 ? `No credits were sold${asked}.` : sums],
+      lines: [...items.map(lineOf), ...more, ...none, sold === 0 ? `No credits were sold${asked}.` : sums],
       json: { via, totals, perPlan, items, total },
     }
   } finally {

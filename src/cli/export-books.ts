@@ -72,6 +72,10 @@ function queryOf({ json, of, format, from, to, out }: ExportArgs): URLSearchPara
       )
     } else query.set(name, new Date(time).toISOString())
   }
+  const [start, end] = [query.get('from'), query.get('to')]
+  if (start !== null && end !== null && Date.parse(end) <= Date.parse(start)) {
+    faults.push(`--to ${to} is not after --from ${from}; an export ends before --to.`)
+  }
   if (faults.length > 0) throw new ConfigError(faults)
   return query
 }

@@ -66,6 +66,32 @@ describe('one line says what is wrong, without the URL or the secret', () => {
   test.each<[string, unknown, RegExp]>([
     ['no URL', [{ url: 'nonsense' }], /^webhooks is not a URL, for example https:/],
     ['nothing', [{}], /^webhooks has no url; an endpoint is/],
+    [
+      'a text',
+      'https://me:hunter2@a.example/',
+      /^webhooks is a text; it must be a list, for example webhooks: \[\{ url: "https:\/\/example\.com\/hooks" \}\]$/,
+    ],
+    ['one endpoint', { url: 'https://a.example/' }, /^webhooks is an object; it must be a list, for example/],
+    [
+      'texts',
+      ['https://a.example/'],
+      /^webhooks is a text; an endpoint is \{ url: "https:\/\/…", secret: "whsec_…" \}\.$/,
+    ],
+    [
+      'event',
+      [{ url: 'https://a.example/', event: [] }],
+      /^webhooks has an unknown member "event"; did you mean "events"\?$/,
+    ],
+    [
+      'secrt',
+      [{ url: 'https://b.example/' }, { url: 'https://a.example/', secrt: 'hunter2' }],
+      /^webhooks \(endpoint 2 of 2\) has an unknown member "secrt"; did you mean "secret"\?$/,
+    ],
+    [
+      'retries',
+      [{ url: 'https://a.example/', retries: 3 }],
+      /^webhooks has an unknown member "retries"; it may have url, secret, events\.$/,
+    ],
     ['a password', [{ url: 'https://me:hunter2@a.example/' }], /^webhooks carries a user name or password/],
     ['ftp', [{ url: 'ftp://a.example/' }], /^webhooks begins with ftp:/],
     [

@@ -3,6 +3,8 @@ import { isAllowedHost, isLocalName, isPrivateAddress, literalAddress } from '..
 import { secretFault } from '../webhooks/sign-webhook.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
+import type { WebhookOptions } from './options.ts'
+import { quote } from './read-variable.ts'
 import { urlFault } from './url-fault.ts'
 
 /** An endpoint that is told of events. No secrets: one is derived from the secret key. */
@@ -14,6 +16,7 @@ export interface WebhookConfig {
 
 const NEW_SECRET = 'for example the output of: echo "whsec_$(openssl rand -base64 32)"'
 const EXAMPLE_HOST = 'accounting.internal:8080'
+const MEMBERS = ['url', 'secret', 'events'] satisfies Array<keyof WebhookOptions>
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i
 
 /** The endpoints, and which hosts may be private. `realMoney`: some network is no testnet. */
@@ -44,14 +47,30 @@ interface Given {
 function readList(reader: OptionReader): Given[] {
   const value: unknown = reader.value('webhooks')
   if (value === undefined) return []
-  if (!Array.isArray(value)) return fromVariables(reader, Object(value))
+  if (reader.label('webhooks') !== 'webhooks') return fromVariables(reader, Object(value))
+  if (!Array.isArray(value)) {
+    const example = 'for example webhooks: [{ url: "https://example.com/hooks" }]'
+    reader.fault('webhooks', `is ${kindOf(value)}; it must be a list, ${example}`)
+    return []
+  }
   return value.flatMap((one: unknown, index) => {
-    const { url, secret, events } = Object(one)
+    const { url, secret, events, ...rest } = Object(one)
     const which = value.length > 1 ? `(endpoint ${index + 1} of ${value.length}) ` : ''
+    const isObject = kindOf(one) === 'an object'
+    if (isObject) refuseUnknown(reader, rest, which)
     if (typeof url === 'string') return [{ url, secret, events, which }]
-    reader.fault('webhooks', `${which}has no url; an endpoint is { url: "https://…", secret: "whsec_…" }.`)
+    const found = isObject ? 'has no url' : `is ${kindOf(one)}`
+    reader.fault('webhooks', `${which}${found}; an endpoint is { url: "https://…", secret: "whsec_…" }.`)
     return []
   })
+}
+
+function refuseUnknown(reader: OptionReader, rest: Record<string, unknown>, which: string): void {
+  for (const [key, value] of Object.entries(rest)) {
+    if (value === undefined) continue
+    const help = didYouMean(key, MEMBERS) || `; it may have ${MEMBERS.join(', ')}.`
+    reader.fault('webhooks', `${which}has an unknown member ${quote(key)}${help}`)
+  }
 }
 
 /** In the environment URLs and secrets are two lists, separated by commas. */

@@ -59,6 +59,15 @@ const DEFAULT_PORT = 3000
 const MIN_TOKEN_LENGTH = 16
 const MANAGED = /^(none|redis|postgres|redis\s*,\s*postgres|postgres\s*,\s*redis)$/
 
+export const LAST_PORT = 65_535
+
+/** Digits alone: what else Number takes is a slip. */
+export function readPort(text: string, example: string): { value: number } | { fault: string } {
+  return /^\d{1,5}$/.test(text) && Number(text) <= LAST_PORT
+    ? { value: Number(text) }
+    : { fault: `is ${quote(text)}; a port is a whole number from 0 to ${LAST_PORT}, for example ${example}` }
+}
+
 /** Reads the server's own settings; each fault is one line. */
 export function readServerSettings(
   env: Env,
@@ -87,10 +96,7 @@ export function readServerSettings(
       ? { value }
       : { fault: `has ${value.length} characters; it needs at least ${MIN_TOKEN_LENGTH}, ${example}` }
   }
-  const port = (name: string) => (value: string) =>
-    /^\d{1,5}$/.test(value) && Number(value) <= 65_535
-      ? { value: Number(value) }
-      : { fault: `is ${quote(value)}; a port is a whole number from 0 to 65535, for example ${name}` }
+  const port = (example: string) => (value: string) => readPort(value, example)
 
   const settings: ServerSettings = {
     port: take<number>('PORT', DEFAULT_PORT, port('PORT=3000')),

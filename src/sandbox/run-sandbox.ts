@@ -4,6 +4,7 @@ import { buyFromSandbox } from './buy-from-sandbox.ts'
 import { askToInstall, ensureChain } from './ensure-chain.ts'
 import { INSTALLED, type SandboxCommands } from './sandbox-commands.ts'
 import { sandboxNetworks } from './sandbox-networks.ts'
+import { wantedPort } from './sandbox-port.ts'
 import { startSandbox } from './start-sandbox.ts'
 
 const ACTIONS = ['start', 'buy', 'install'] as const
@@ -43,8 +44,9 @@ export async function runSandbox(words: readonly string[], commands: SandboxComm
       return
     case 'start': {
       const networks = sandboxNetworks(values.networks)
+      const wanted = wantedPort(process.env)
       await ensureChain(askToInstall)
-      return startSandbox(networks, commands)
+      return startSandbox(networks, wanted, commands)
     }
   }
 }

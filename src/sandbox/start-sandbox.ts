@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Network } from '../protocol/network.ts'
 import type { DevChain } from '../testing/dev-chain.ts'
@@ -8,6 +7,7 @@ import { startDevChains } from '../testing/dev-chains.ts'
 import { startDemoBackend } from './demo-backend.ts'
 import { PLANS, ROUTES } from './demo-catalog.ts'
 import type { SandboxCommands } from './sandbox-commands.ts'
+import { choosePort } from './sandbox-port.ts'
 import { openSandbox } from './sandbox-state.ts'
 import { showSandbox } from './show-sandbox.ts'
 
@@ -17,9 +17,13 @@ const BUYER_MICRO = 100_000_000n
  * Starts a local chain with test USDC for each network, a demo seller's API, and the standalone server as a process of its
  * own, on the embedded store and configured by environment variables only. Ends this process when it is told to stop.
  */
-export async function startSandbox(networks: readonly Network[], commands: SandboxCommands): Promise<void> {
+export async function startSandbox(
+  networks: readonly Network[],
+  wanted: number,
+  commands: SandboxCommands,
+): Promise<void> {
   const startedAt = Date.now()
-  const port = await choosePort(Number(process.env.PORT ?? 3000))
+  const port = await choosePort(wanted)
   const sandbox = openSandbox(port)
   const baseUrl = `http://localhost:${port}`
   const [chains, backend] = await Promise.all([
@@ -134,20 +138,4 @@ async function untilReady(baseUrl: string): Promise<void> {
     if (ready?.ok) return
     await new Promise((turn) => setTimeout(turn, 50))
   }
-}
-
-/** The wanted port, or the next free one. */
-async function choosePort(wanted: number): Promise<number> {
-  for (let port = wanted; port < wanted + 50; port++) {
-    const probe = createServer()
-    const free = await new Promise<boolean>((done) => {
-      probe.once('error', () => done(false))
-      probe.listen(port, () => done(true))
-    })
-    if (free) {
-      await new Promise((closed) => probe.close(closed))
-      return port
-    }
-  }
-  throw new Error(`No free port between ${wanted} and ${wanted + 49}; set PORT.`)
 }

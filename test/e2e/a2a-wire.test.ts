@@ -169,15 +169,25 @@ test('while no block is mined a payment is working, never failed, and is not to 
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
 })
 
-test('the example of docs/a2a.md runs as it is', async () => {
+function runExample(env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
   const page = readFileSync(new URL('../../docs/a2a.md', import.meta.url), 'utf8')
   const [, script = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? []
+  const settings = { env: { ...process.env, GATEWAY: world.baseUrl, ...env } }
+  return promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], settings)
+}
+
+test('the example of docs/a2a.md runs as it is', async () => {
   const buyer = await world.chain.newBuyer({ micro: PRICE })
-  const env = { ...process.env, GATEWAY: world.baseUrl, BUYER_KEY: buyer.privateKey }
-  const run = promisify(execFile)
-  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { env })
+  const { stdout } = await runExample({ BUYER_KEY: buyer.privateKey })
   expect(JSON.parse(stdout)).toMatchObject({ state: 'completed', type: 'AccessGrant', planId: 'basic' })
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
+
+test('the example of docs/a2a.md says why nothing is to be paid', async () => {
+  const { privateKey } = await world.chain.newBuyer()
+  await expect(runExample({ BUYER_KEY: privateKey, PLAN: 'gold' })).rejects.toMatchObject({
+    stderr: expect.stringMatching(/Error: .*gold/),
+  })
 })
 
 test('a body over the limit is 413, as JSON-RPC', async () => {

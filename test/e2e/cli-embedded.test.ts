@@ -11,7 +11,7 @@ import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { type DevAccount, type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { startPostgres } from '../../src/testing/postgres-server.ts'
 import { startRedis } from '../../src/testing/redis-server.ts'
-import { cliProcess } from './cli-terminal.ts'
+import { cli, cliProcess } from './cli-terminal.ts'
 import { freePort, TOKEN_SECRET } from './world.ts'
 
 const TOKEN = 'the-token-of-the-operator'
@@ -23,6 +23,7 @@ let server: Server
 let folder: string
 let origin: string
 let challengeId: string
+let wallet: string
 
 /** A seller's own application, whose gateway has its settings from code and not from the environment. */
 beforeAll(async () => {
@@ -51,6 +52,7 @@ beforeAll(async () => {
   const { account } = await chain.newBuyer({ micro: 5_000_000n })
   const { grant } = await createBuyer({ account, maxAmount: '$1.00' }).buy(origin, { planId: 'basic' })
   challengeId = grant.challengeId
+  wallet = account.address
 })
 afterAll(async () => {
   server?.close().closeAllConnections()
@@ -79,6 +81,20 @@ test('beside the running gateway its folder alone is enough to read the books', 
   expect(webhooks).toMatchObject({ code: 0, errors: '' })
   expect(await readdir(folder), 'no copy stays behind').toEqual(expect.arrayContaining(['data']))
   expect((await readdir(folder)).filter((name) => name.startsWith('paystile-books-'))).toEqual([])
+})
+
+test('the credits of one wallet are listed, and the sums say that they are those of all', async () => {
+  const lines = async (...argv: string[]) => (await cli(env(), 'credits', 'list', ...argv)).output.split('\n')
+  const lot = expect.stringContaining(`${challengeId}  ${wallet.toLowerCase()}  basic  10 of 10 left`)
+  const sums = '0 spent, 10 outstanding, 0 expired, 0 refunded, 0 lost.'
+  const all = `All wallets together: 10 credits sold, ${sums}`
+  expect(await lines()).toEqual([lot, `10 credits sold: ${sums}`, ''])
+  expect(await lines('--wallet', wallet)).toEqual([lot, all, ''])
+  expect(await lines('--wallet', seller.address)).toEqual([
+    'This wallet bought none that are still stored; paystile export --of credits has earlier ones too.',
+    all,
+    '',
+  ])
 })
 
 test('to reconcile, the network and the wallet are stated, and no catalog', async () => {

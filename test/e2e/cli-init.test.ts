@@ -219,6 +219,19 @@ test('help, version and mistakes of the command line', async () => {
       ['export', '--to', '01.03.2026'],
       /^--to is "01\.03\.2026"; it must be a day \(UTC\) or a time with its zone/,
     ],
+    [
+      ['export', '--from', '2026-01-02', '--to', '2026-01-01'],
+      /^--to 2026-01-01 is not after --from 2026-01-02; an export ends before --to\.\n$/,
+    ],
+    [
+      ['export', '--of', 'credits', '--from', '2026-01-01', '--to', '2026-01-01T01:00:00+01:00'],
+      /^--to 2026-01-01T01:00:00\+01:00 is not after --from 2026-01-01;/,
+    ],
+    [
+      ['credits', 'list', '--wallet', 'foo'],
+      /^--wallet does not begin with 0x; an address is 0x and 40 hex digits/,
+    ],
+    [['credits', 'list', '--wallet', '0x12'], /^--wallet has 2 hex digits; an address has 40/],
     [['refunds', 'retry'], /CHALLENGE/],
     [['refunds', 'resolve', 'http-1'], /--tx/],
     [['doctor', '--json=yes'], /^--json takes no value\.\n$/],

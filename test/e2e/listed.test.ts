@@ -15,16 +15,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import { paymentHeader, signAuthorization } from '../../src/testing/index.ts'
 import { cli } from './cli-terminal.ts'
-import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
+import { ROUTES, type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 import { PRICE } from './world.ts'
 
 let shop: RoutesWorld
 beforeAll(async () => {
-  shop = await startRoutesWorld({ options: { mcp: true, contactEmail: 'agents@acme.dev' } })
+  const plans = [
+    { planId: 'basic', unitAmount: '$1.00', credits: 50 },
+    { planId: 'pro', unitAmount: '$2.50' },
+  ]
+  const routes = ROUTES.map((route) => (route.routeId === 'report' ? { ...route, credits: 1 } : route))
+  shop = await startRoutesWorld({ options: { mcp: true, contactEmail: 'agents@acme.dev', plans, routes } })
 })
 afterAll(() => shop.stop())
 
-describe('a directory that looks at a gateway with plans, routes and tokens', () => {
+describe('a directory that looks at a gateway with plans, routes, credits and tokens', () => {
   const openApi = async () => {
     const document = (await getOpenAPI(shop.world.baseUrl))._unsafeUnwrap()
     if (document === null || isOpenApiParseFailure(document)) throw new Error('openapi.json was not read')
@@ -46,6 +51,7 @@ describe('a directory that looks at a gateway with plans, routes and tokens', ()
         'GET /cities unprotected',
         'POST /x402/access paid',
         'GET /resource/{resourceId} apiKey',
+        'GET /x402/credits apiKey',
       ]),
     )
   })

@@ -142,6 +142,21 @@ test('a refund that can never be signed is resolved by hand', async () => {
   expect(asked).toEqual([])
 })
 
+test('a payment that is not refunded yet is not taken for one that nobody knows', async () => {
+  const { core, store } = testCore()
+  const paid = testChallenge({ key: 'http-1', requestId: 'r-1', state: 'PAID', receipt: 'receipt' })
+  await store.commit({ puts: [{ table: 'challenges', row: paid }] })
+  expect(await proveRefund(core, 'http-1', txHash)).toMatchObject({
+    code: 'INVALID_REQUEST',
+    message:
+      'Challenge http-1 is PAID and no refund of its payment has failed; only failed ones are resolved by hand.',
+  })
+  expect(await proveRefund(core, 'http-2', txHash)).toMatchObject({
+    code: 'CHALLENGE_NOT_FOUND',
+    message: 'No challenge http-2 is known.',
+  })
+})
+
 test('no other transaction is accepted as the refund', async () => {
   expect(await (await open({})).prove()).toEqual(refused('in no block'))
   expect(await (await open({ tx: pays(95) })).prove()).toEqual(refused('not final yet'))

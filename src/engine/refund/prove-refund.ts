@@ -30,11 +30,15 @@ export async function proveRefund(
     return refuse('txHash is not a transaction hash; it has 0x and 64 hex digits.')
   }
   const challenge = await getOne(core, 'challenges', challengeId)
-  const refund = challenge?.receipt ? await getOne(core, 'refunds', challenge.receipt) : undefined
-  if (!challenge || !refund) {
-    const message = `No challenge ${challengeId.slice(0, 80)} with a refund is known.`
+  if (!challenge) {
+    const message = `No challenge ${challengeId.slice(0, 80)} is known.`
     return new GatewayError('CHALLENGE_NOT_FOUND', message)
   }
+  const refund = challenge.receipt ? await getOne(core, 'refunds', challenge.receipt) : undefined
+  if (!refund)
+    return refuse(
+      `Challenge ${challengeId} is ${challenge.state} and no refund of its payment has failed; only failed ones are resolved by hand.`,
+    )
   if (isCreditsRefund(challenge, refund)) {
     if (refund.phase !== 'FAILED')
       return refuse(

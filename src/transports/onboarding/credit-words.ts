@@ -18,7 +18,7 @@ export const granted = (credits: number | undefined): string =>
 export const prepaid = (credits: number | undefined): string =>
   credits === undefined ? '' : ` or ${counted(credits)}`
 
-const counted = (credits: number): string => `${credits} ${credits === 1 ? 'credit' : 'credits'}`
+export const counted = (credits: number): string => `${credits} ${credits === 1 ? 'credit' : 'credits'}`
 
 /** How credits are spent, as sentences in Markdown; none where no credits are sold. */
 export function creditLines(offer: Offer): string[] {

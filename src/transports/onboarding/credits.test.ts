@@ -47,7 +47,10 @@ const textsOf = (offer: Offer) => [
 ]
 
 describe('a seller with credits', () => {
-  const offer = offerOf({ plans: [{ ...plan, credits: 500 }], routes: [{ ...route, credits: 2 }] })
+  const offer = offerOf({
+    plans: [{ ...plan, credits: 500 }],
+    routes: [{ ...route, description: 'The sky.', credits: 2 }],
+  })
 
   test('tells in every document how they are bought, spent and topped up', () => {
     for (const text of textsOf(offer).slice(0, 3)) {
@@ -61,12 +64,15 @@ describe('a seller with credits', () => {
     expect(JSON.stringify(cardOf(offer))).toContain('https://pay.acme.dev/x402/credits')
   })
 
-  test('has them in openapi.json: an optional bearer, the headers, the balance', () => {
+  test('has them in openapi.json: no credential beside the payment, how a token pays, the headers, the balance', () => {
     const document = JSON.parse(JSON.stringify(openApi(offer)))
     const { get } = document.paths['/weather']
     expect(get).toMatchObject({
       summary: 'GET /weather for $0.01 a call or 2 credits',
-      security: [{}, { apiKey: [] }],
+      description:
+        'The sky.\n\nA call costs 2 credits instead with Authorization: Bearer and the accessToken of a plan that grants credits.',
+      security: [],
+      'x-credits': 2,
     })
     expect(Object.keys(get.responses['200'].headers)).toContain('x-svc-credits-remaining')
     expect(get.responses['401']).toBeDefined()

@@ -1,9 +1,15 @@
-import { sellsCredits } from './credit-words.ts'
+import { counted, sellsCredits } from './credit-words.ts'
 import type { Offer } from './offer.ts'
 import { failures, json, type Operation, type Paths, schemaRef, WITH_TOKEN } from './openapi-operations.ts'
 
-/** A call is paid, or a plan's token is debited for it. */
-export const PAID_OR_PREPAID: Operation['security'] = [{}, ...WITH_TOKEN]
+/**
+ * What the seller says of a route, and how it is prepaid. That is no `security` of the operation: directories take a scheme
+ * there for a credential that is asked for beside the payment.
+ */
+export function prepaidDescription(description: string | undefined, credits: number): string {
+  const how = `A call costs ${counted(credits)} instead with Authorization: Bearer and the accessToken of a plan that grants credits.`
+  return [...(description ? [description] : []), how].join('\n\n')
+}
 
 /** Of the answer to a prepaid call. */
 export const DEBIT = {

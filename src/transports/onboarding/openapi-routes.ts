@@ -4,7 +4,7 @@ import { prepaid, sellsCredits } from './credit-words.ts'
 import type { Offer, Route } from './offer.ts'
 import { paidRoute, routeBase } from './offer.ts'
 import { answerContent, callBody, callParameters, wrappedSchema } from './openapi-calls.ts'
-import { DEBIT, PAID_OR_PREPAID } from './openapi-credits.ts'
+import { DEBIT, prepaidDescription } from './openapi-credits.ts'
 import {
   CHARGE,
   failures,
@@ -74,15 +74,19 @@ function routeOperation(offer: Offer, route: Route): Operation {
     const responses = { '200': anything, ...failures(404, 429) }
     return { ...shared, summary: `${method} ${path}, free`, security: OPEN, responses }
   }
-  const isPrepaid = route.credits !== undefined && sellsCredits(offer)
+  const credits = sellsCredits(offer) ? route.credits : undefined
+  const isPrepaid = credits !== undefined
   const metered = isMetered(route)
   const headers = metered ? CHARGE : isPrepaid ? { ...RECEIPT, ...DEBIT } : RECEIPT
   const wrapped = json("the backend's answer, in an envelope", wrappedSchema(schemas), headers)
   return {
     ...shared,
-    summary: `${method} ${path}${metered ? ',' : ' for'} ${paid.price} a call${isPrepaid ? prepaid(route.credits) : ''}`,
-    security: isPrepaid ? PAID_OR_PREPAID : OPEN,
-    ...(isPrepaid && { 'x-credits': route.credits }),
+    summary: `${method} ${path}${metered ? ',' : ' for'} ${paid.price} a call${prepaid(credits)}`,
+    security: OPEN,
+    ...(isPrepaid && {
+      description: prepaidDescription(description, credits),
+      'x-credits': credits,
+    }),
     parameters: [{ $ref: '#/components/parameters/IdempotencyKey' }, ...parameters],
     ...(metered
       ? meteredInfo(paid.most)
