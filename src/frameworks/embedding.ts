@@ -1,7 +1,8 @@
 import type { AdminGateway, AdminOptions } from '../embedded-admin/admin-options.ts'
-import { GatewayError } from '../errors.ts'
+import { ConfigError, GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
+import { optionFaults } from '../protocol/option-faults.ts'
 import type { Charged, SvcCharge } from '../transports/http/charged.ts'
 import { bodyFor } from '../transports/http/problem-body.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
@@ -26,6 +27,12 @@ export interface RequiredAccess {
   resourceParam?: string
 }
 
+const REQUIRED_ACCESS = Object.keys({
+  planId: true,
+  resourceId: true,
+  resourceParam: true,
+} satisfies Record<keyof RequiredAccess, true>)
+
 /** A call that may be answered. */
 export type Paid = Extract<Charged, { kind: 'paid' }>
 
@@ -41,6 +48,23 @@ export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: stri
   const known = discovery.routes.map((candidate) => candidate.routeId)
   const list = known.length > 0 ? `it has ${known.join(', ')}` : 'it has none'
   throw refuse(`the gateway has no route ${JSON.stringify(routeId)}; ${list}`)
+}
+
+/**
+ * Makes the function that says what a request must bring, of what `requireAccess` was given. A misspelt option would let
+ * tokens in that it was to keep out; better not to start.
+ */
+export function accessAsker<Req>(
+  given: RequiredAccess | ((request: Req) => RequiredAccess),
+): (request: Req) => RequiredAccess {
+  const checked = (required: RequiredAccess): RequiredAccess => {
+    const faults = optionFaults(required, REQUIRED_ACCESS)
+    if (faults.length > 0) throw new ConfigError(faults.map((fault) => `requireAccess: ${fault}`))
+    return required
+  }
+  if (typeof given === 'function') return (request) => checked(given(request))
+  const required = checked(given)
+  return () => required
 }
 
 /**

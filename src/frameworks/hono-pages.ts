@@ -38,7 +38,7 @@ export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
  * app.use('/office/*', paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }))
  */
 export function paystileAdmin(gateway: AdminGateway, options: AdminOptions & PeerOptions): MiddlewareHandler {
-  const admin = mountAdmin(gateway, options)
+  const admin = mountAdmin(gateway, options, ['trustProxy'])
   return async (c, next) => {
     const { path: pattern } = c.req.matchedRoutes[c.req.routeIndex]!
     const request = await wholeRequest(c)
