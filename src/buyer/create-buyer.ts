@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { dollarsToMicro } from '../protocol/amount.ts'
-import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { errorBodyOf } from './answers.ts'
 import { askBalance, type CreditBalance } from './ask-balance.ts'
@@ -14,6 +14,7 @@ import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import { grantsCredits, rememberCatalogs } from './catalogs.ts'
 import type { CallCharge } from './charge-of.ts'
 import { checkOptions, MAX_VALID_SECONDS } from './check-options.ts'
+import { checkOrder } from './check-order.ts'
 import { memoryCreditLog } from './credit-log.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { ownedCredits } from './owned-credits.ts'
@@ -142,12 +143,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
       return catalog
     },
 
-    async buy(baseUrl, { planId, resourceId, requestId = randomUUID() }) {
-      for (const [name, id] of Object.entries({ planId, requestId, resourceId })) {
-        const checked = IdString.optional().safeParse(id)
-        if (!checked.success)
-          throw new BuyerError('BAD_OPTION', `${name} ${checked.error.issues[0]!.message}`)
-      }
+    async buy(baseUrl, order) {
+      checkOrder(order)
+      const { planId, resourceId, requestId = randomUUID() } = order
       const base = baseOf(baseUrl)
       const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId })
       const grant = { ...bought.grant, planId, resourceId: resourceId ?? DEFAULT_RESOURCE_ID }

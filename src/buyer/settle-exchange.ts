@@ -1,5 +1,5 @@
 import { microToDollars } from '../protocol/amount.ts'
-import { errorBodyOf } from './answers.ts'
+import { errorBodyOf, saidIn } from './answers.ts'
 import { type AuthorizationStatus, authorizationStatus, expiryMs } from './authorization-status.ts'
 import { BuyerError } from './buyer-error.ts'
 import { readDocument } from './capped-body.ts'
@@ -105,8 +105,7 @@ async function unpaid(
   { requestId }: Exchange,
 ): Promise<BuyerError> {
   const gateway = errorBodyOf((await readDocument(response)) ?? '')
-  const message = gateway.message ?? (gateway as { error?: unknown }).error
-  const said = typeof message === 'string' ? message.replace(/\.$/, '') : `HTTP ${response.status}`
+  const said = saidIn(gateway)?.replace(/\.$/, '') ?? `HTTP ${response.status}`
   const details = { requestId, statusUrl: gateway.statusUrl, gateway }
   if (authorization.kind === 'used') {
     const message = `the seller says that the payment failed (${said}), but the chain shows that its authorization was used or cancelled; no other one is signed for this request`

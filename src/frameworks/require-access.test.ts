@@ -51,7 +51,7 @@ test.each<[string, (required: RequiredAccess) => unknown]>([
     'requireAccess: planID is not an option; did you mean "planId"?',
   )
   await expect(start({ resourceParm: 'id' })).rejects.toThrow('did you mean "resourceParam"?')
-  await expect(start('pro' as unknown as object)).rejects.toThrow('the options are "pro"')
+  await expect(start('pro' as unknown as object)).rejects.toThrow('the options are a string')
   await expect(start({ planId: undefined, planID: undefined })).resolves.toBeDefined()
 })
 
