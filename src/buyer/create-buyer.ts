@@ -19,7 +19,7 @@ import { memoryCreditLog } from './credit-log.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { ownedCredits } from './owned-credits.ts'
 import { payingFetch } from './paying-fetch.ts'
-import type { BuyerClock } from './send-until-decided.ts'
+import { type BuyerClock, Unreached } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
 import { createSpending } from './spend-credits.ts'
 import { createTopUps } from './top-up.ts'
@@ -104,8 +104,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
       onStep({ step: 'granted', txHash: bought.grant.txHash, cached: bought.cached })
       return bought
     } catch (error) {
-      const code = error instanceof BuyerError ? error.code : 'FAULT'
-      onStep({ step: 'refused', code, message: error instanceof Error ? error.message : String(error) })
+      const told = asFetchHasIt(error)
+      const code = told instanceof BuyerError ? told.code : 'FAULT'
+      onStep({ step: 'refused', code, message: told instanceof Error ? told.message : String(told) })
       throw error
     }
   }
@@ -147,7 +148,11 @@ export function createBuyer(options: BuyerOptions): Buyer {
       checkOrder(order)
       const { planId, resourceId, requestId = randomUUID() } = order
       const base = baseOf(baseUrl)
-      const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId })
+      const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId }).catch(
+        (error: unknown) => {
+          throw asFetchHasIt(error)
+        },
+      )
       const grant = { ...bought.grant, planId, resourceId: resourceId ?? DEFAULT_RESOURCE_ID }
       // The plan is bought and its grant in hand; if the token cannot be kept, that is no reason to fail.
       await topUps.own(base, grant, requestId).catch(() => {})
@@ -171,6 +176,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
     fetch: payingFetch(context, maxResponseBytes, charges, spend),
   }
 }
+
+/** Of a gateway that was never reached: with nothing signed, its error is that of any other fetch. */
+const asFetchHasIt = (error: unknown): unknown => (error instanceof Unreached ? error.cause : error)
 
 function approvalOf(option: boolean | string | undefined): SettleContext['approval'] {
   if (typeof option === 'string') return { amountMicro: dollarsToMicro(option) }

@@ -105,7 +105,7 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     return end.isOpen ? report : { ...report, written: order.finished }
   } catch (cause) {
     const payment = await storage.get(key)
-    if (!payment && cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
+    if (!payment && isAway(cause)) throw unreachable(url, cause)
     if (!(cause instanceof BuyerError)) throw cause
     const { code, gateway } = cause
     const isGateways = code === 'REFUSED' && gateway?.code !== undefined
@@ -120,6 +120,11 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     file?.close()
   }
 }
+
+/** Nobody answered: fetch says so by a TypeError with a cause, and the buyer where it took too long. */
+const isAway = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  (cause.name === 'TimeoutError' || (cause instanceof TypeError && cause.cause instanceof Error))
 
 const wordsOf = ({ words }: { words?: string }): string[] => (words === undefined ? [] : [words])
 
