@@ -39,8 +39,19 @@ export type Paid = Extract<Charged, { kind: 'paid' }>
 /** Frameworks know the target; scheme and host come from the gateway's own baseUrl, never from here. */
 export const ORIGIN = 'http://gateway.invalid'
 
+/**
+ * Without `await` before createGateway there is a promise instead, and every request would fail. `member`: what the caller
+ * needs of it.
+ */
+export function refuseNoGateway<G extends object>(caller: string, gateway: G, member: keyof G): void {
+  if (typeof gateway === 'object' && gateway !== null && member in gateway) return
+  throw new ConfigError([`${caller}: give it the gateway itself: await createGateway(…)`])
+}
+
 /** A misspelt id would answer 400 to every buyer; better not to start. */
-export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: string): void {
+export function refuseUnknownRoute(gateway: EmbeddedGateway, routeId: string): void {
+  refuseNoGateway('payPerRequest', gateway, 'chargeRoute')
+  const { discovery } = gateway
   const route = discovery.routes.find((candidate) => candidate.routeId === routeId)
   if (route && !route.free) return
   const refuse = (why: string) => new GatewayError('ROUTE_NOT_FOUND', `payPerRequest: ${why}.`)
@@ -55,6 +66,7 @@ export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: stri
  * tokens in that it was to keep out; better not to start.
  */
 export function accessAsker<Req>(
+  gateway: EmbeddedGateway,
   given: RequiredAccess | ((request: Req) => RequiredAccess),
 ): (request: Req) => RequiredAccess {
   const checked = (required: RequiredAccess): RequiredAccess => {
@@ -62,6 +74,7 @@ export function accessAsker<Req>(
     if (faults.length > 0) throw new ConfigError(faults.map((fault) => `requireAccess: ${fault}`))
     return required
   }
+  refuseNoGateway('requireAccess', gateway, 'verifyAccess')
   if (typeof given === 'function') return (request) => checked(given(request))
   const required = checked(given)
   return () => required

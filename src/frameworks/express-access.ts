@@ -16,7 +16,7 @@ export function requireAccess(
   gateway: EmbeddedGateway,
   required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
 ): ExpressHandler {
-  const askedOf = accessAsker(required)
+  const askedOf = accessAsker(gateway, required)
   return handlerOf(async (req) => {
     const head = headOf(req.originalUrl, req)
     const access = await checkAccess(gateway, head, askedOf(req), (name) => req.params[name], {

@@ -7,7 +7,7 @@ export function decorateRequireAccess(fastify: FastifyInstance, gateway: Embedde
   fastify.decorateRequest('svcAccess')
 
   fastify.decorate('requireAccess', (required = {}) => {
-    const askedOf = accessAsker(required)
+    const askedOf = accessAsker(gateway, required)
     return hookOf(async (request) => {
       const params = request.params as Record<string, unknown>
       const head = headOf(request.originalUrl, request.raw)

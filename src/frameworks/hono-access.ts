@@ -22,7 +22,7 @@ export function requireAccess(
   required: RequiredAccess | ((c: Context) => RequiredAccess) = {},
   options: PeerOptions = {},
 ): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
-  const askedOf = accessAsker(required)
+  const askedOf = accessAsker(gateway, required)
   return async (c, next) => {
     const access = await checkAccess(gateway, c.req.raw, askedOf(c), paramOf(c.req), peerOf(c, options))
     if (access.kind === 'respond') return access.response
