@@ -2,6 +2,7 @@ import type { AdminGateway, AdminOptions } from '../embedded-admin/admin-options
 import { ConfigError, GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
+import { IdString } from '../protocol/catalog.ts'
 import { optionFaults } from '../protocol/option-faults.ts'
 import type { Charged, SvcCharge } from '../transports/http/charged.ts'
 import { bodyFor } from '../transports/http/problem-body.ts'
@@ -71,6 +72,9 @@ export function accessAsker<Req>(
 ): (request: Req) => RequiredAccess {
   const checked = (required: RequiredAccess): RequiredAccess => {
     const faults = optionFaults(required, REQUIRED_ACCESS)
+    // What is no id was never sold. Another id may be that of a former plan, whose tokens are good until they expire.
+    const id = IdString.optional().safeParse(required?.planId)
+    if (!id.success) faults.push(`planId ${id.error.issues[0]!.message}`)
     if (faults.length > 0) throw new ConfigError(faults.map((fault) => `requireAccess: ${fault}`))
     return required
   }

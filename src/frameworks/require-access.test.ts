@@ -52,6 +52,7 @@ test.each<[string, (required: RequiredAccess) => unknown]>([
   )
   await expect(start({ resourceParm: 'id' })).rejects.toThrow('did you mean "resourceParam"?')
   await expect(start('pro' as unknown as object)).rejects.toThrow('the options are a string')
+  await expect(start({ planId: 'the pro plan' })).rejects.toThrow('requireAccess: planId must be 1 to 128')
   await expect(start({ planId: undefined, planID: undefined })).resolves.toBeDefined()
 })
 
