@@ -58,7 +58,7 @@ const mayImport = {
   'gateway-api.ts': ['backstage.ts', 'protocol', 'engine', 'dialects', 'delivery', 'transports'],
   'gateway.ts': ['gateway-api.ts', 'wiring', ...wired],
   // The operator's pages in a seller's own application; it is to the frameworks what server/boot is to the standalone server.
-  'embedded-admin': ['gateway-api.ts', 'gateway.ts', 'server', 'transports', 'errors.ts'],
+  'embedded-admin': ['gateway-api.ts', 'gateway.ts', 'server', 'transports', 'protocol', 'errors.ts'],
   frameworks: ['gateway-api.ts', 'embedded-admin', 'transports', 'protocol', 'errors.ts'],
   checks: [
     'protocol',

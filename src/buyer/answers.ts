@@ -19,6 +19,11 @@ export function errorBodyOf(text: string): Partial<ErrorBody> {
   }
 }
 
+/** What the gateway says is wrong: in words of ours, or where x402 has them. */
+export function saidIn({ message, error }: Partial<ErrorBody> & { error?: unknown }): string | undefined {
+  return [message, error].find((words): words is string => typeof words === 'string')
+}
+
 /** The `payment-response` header, decoded. */
 export function receiptOf(response: Response): SettleResponse | undefined {
   const header = response.headers.get('payment-response')

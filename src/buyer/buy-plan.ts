@@ -1,6 +1,6 @@
 import { type AccessGrant, DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import type { SettleResponse } from '../protocol/payment.ts'
-import { errorBodyOf, receiptOf } from './answers.ts'
+import { errorBodyOf, receiptOf, saidIn } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
 import { MAX_DOCUMENT_BYTES, readDocument } from './capped-body.ts'
 import { redirectTarget } from './follow-redirects.ts'
@@ -89,7 +89,7 @@ function refusal(response: Response, text: string, requestId: string): BuyerErro
   const gateway = errorBodyOf(text)
   const { statusUrl, code } = gateway
   const details = { requestId, statusUrl, gateway }
-  const said = typeof gateway.message === 'string' ? gateway.message : `HTTP ${response.status}`
+  const said = saidIn(gateway) ?? `HTTP ${response.status}`
   if (code === 'DELIVERY_FAILED' || code === 'CHALLENGE_REFUNDED') {
     return new BuyerError('REFUNDED', `paid but not delivered: ${said}`, details)
   }

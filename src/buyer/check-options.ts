@@ -3,6 +3,7 @@ import { sameHex } from '../protocol/hex.ts'
 import { BuyerError } from './buyer-error.ts'
 import { allowedNetworks, BUYER_NETWORKS } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
+import { checkOptionTypes } from './check-option-types.ts'
 
 const MIN_VALID_SECONDS = 30
 /** A longer validity is refused by our gateway and by others. */
@@ -12,6 +13,7 @@ const MAX_DECIMALS = 36
 
 /** Throws if a limit is malformed: a limit that does not mean what its author thinks protects nothing. */
 export function checkOptions(options: BuyerOptions): void {
+  checkOptionTypes(options)
   const refuse = (message: string) => new BuyerError('BAD_OPTION', message)
   for (const name of ['maxAmount', 'maxTotal', 'maxPlanAmount'] as const) {
     const price = options[name]

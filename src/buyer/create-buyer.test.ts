@@ -221,6 +221,36 @@ describe('an unknown outcome', () => {
   })
 })
 
+describe('a gateway that cannot be reached', () => {
+  const order = { planId: 'basic', requestId: 'r' }
+  const lost = new TypeError('fetch failed', { cause: new Error('connect ECONNREFUSED') })
+  const away: typeof fetch = () => Promise.reject(lost)
+
+  test('before anything was signed: the purchase rejects with fetch’s own error', async () => {
+    const { buy, steps } = buyer({ fetch: away, maxWaitSeconds: 5 })
+    await expect(buy(url, order)).rejects.toBe(lost)
+    expect(steps.at(-1)).toEqual({ step: 'refused', code: 'FAULT', message: 'fetch failed' })
+  })
+
+  test('one that answered once that it is not decided may know of a payment', async () => {
+    script = () => pending
+    let count = 0
+    const once: typeof fetch = (...call) => (++count === 1 ? fetch(...call) : away(...call))
+    const { buy } = buyer({ fetch: once, maxWaitSeconds: 5 })
+    await expect(buy(url, order)).rejects.toMatchObject({ code: 'STILL_PENDING' })
+  })
+
+  test('once a payment was signed, by this call or an earlier one, it is still pending', async () => {
+    script = selling(() => 'drop')
+    const storage = fileStorage(folder)
+    const expected = { code: 'STILL_PENDING', requestId: 'r' }
+    await expect(buyer({ storage, maxWaitSeconds: 5 }).buy(url, order)).rejects.toMatchObject(expected)
+    const later = buyer({ storage, fetch: away, maxWaitSeconds: 5 })
+    await expect(later.buy(url, order)).rejects.toMatchObject(expected)
+    expect(later.names()).not.toContain('sign')
+  })
+})
+
 describe('a crash of the buyer', () => {
   const order = { planId: 'basic', requestId: 'r' }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { dollarsToMicro } from '../protocol/amount.ts'
-import { type DiscoveryCatalog, IdString } from '../protocol/catalog.ts'
+import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { errorBodyOf } from './answers.ts'
 import { askBalance, type CreditBalance } from './ask-balance.ts'
@@ -14,11 +14,12 @@ import { ANSWER_TIMEOUT_MS, readDocument } from './capped-body.ts'
 import { grantsCredits, rememberCatalogs } from './catalogs.ts'
 import type { CallCharge } from './charge-of.ts'
 import { checkOptions, MAX_VALID_SECONDS } from './check-options.ts'
+import { checkOrder } from './check-order.ts'
 import { memoryCreditLog } from './credit-log.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { ownedCredits } from './owned-credits.ts'
 import { payingFetch } from './paying-fetch.ts'
-import type { BuyerClock } from './send-until-decided.ts'
+import { type BuyerClock, Unreached } from './send-until-decided.ts'
 import type { SettleContext } from './settle-exchange.ts'
 import { createSpending } from './spend-credits.ts'
 import { createTopUps } from './top-up.ts'
@@ -103,8 +104,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
       onStep({ step: 'granted', txHash: bought.grant.txHash, cached: bought.cached })
       return bought
     } catch (error) {
-      const code = error instanceof BuyerError ? error.code : 'FAULT'
-      onStep({ step: 'refused', code, message: error instanceof Error ? error.message : String(error) })
+      const told = asFetchHasIt(error)
+      const code = told instanceof BuyerError ? told.code : 'FAULT'
+      onStep({ step: 'refused', code, message: told instanceof Error ? told.message : String(told) })
       throw error
     }
   }
@@ -142,14 +144,15 @@ export function createBuyer(options: BuyerOptions): Buyer {
       return catalog
     },
 
-    async buy(baseUrl, { planId, resourceId, requestId = randomUUID() }) {
-      for (const [name, id] of Object.entries({ planId, requestId, resourceId })) {
-        const checked = IdString.optional().safeParse(id)
-        if (!checked.success)
-          throw new BuyerError('BAD_OPTION', `${name} ${checked.error.issues[0]!.message}`)
-      }
+    async buy(baseUrl, order) {
+      checkOrder(order)
+      const { planId, resourceId, requestId = randomUUID() } = order
       const base = baseOf(baseUrl)
-      const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId })
+      const bought = await purchase(context, { baseUrl: base, planId, requestId, resourceId }).catch(
+        (error: unknown) => {
+          throw asFetchHasIt(error)
+        },
+      )
       const grant = { ...bought.grant, planId, resourceId: resourceId ?? DEFAULT_RESOURCE_ID }
       // The plan is bought and its grant in hand; if the token cannot be kept, that is no reason to fail.
       await topUps.own(base, grant, requestId).catch(() => {})
@@ -173,6 +176,9 @@ export function createBuyer(options: BuyerOptions): Buyer {
     fetch: payingFetch(context, maxResponseBytes, charges, spend),
   }
 }
+
+/** Of a gateway that was never reached: with nothing signed, its error is that of any other fetch. */
+const asFetchHasIt = (error: unknown): unknown => (error instanceof Unreached ? error.cause : error)
 
 function approvalOf(option: boolean | string | undefined): SettleContext['approval'] {
   if (typeof option === 'string') return { amountMicro: dollarsToMicro(option) }

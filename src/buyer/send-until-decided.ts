@@ -31,6 +31,9 @@ const ATTEMPT_TIMEOUT_MS = 90_000
 const FIRST_BACKOFF_MS = 500
 const MAX_BACKOFF_MS = 8_000
 
+/** Nothing was signed, and no answer ever came. The caller of `buy` gets its cause, which is fetch's own error. */
+export class Unreached extends BuyerError {}
+
 /**
  * Sends the same request until its answer is a decision. A lost answer, a 5xx and SETTLEMENT_PENDING all mean that
  * the money may have moved: signing again could pay twice, sending the same payment cannot.
@@ -43,6 +46,7 @@ export async function sendUntilDecided(
 ): Promise<Response> {
   const mayRetry = paid !== undefined || sending.retryUnpaid
   let statusUrl: string | undefined
+  let wasAnswered = false
   for (let attempt = 1; ; attempt++) {
     if (paid) onStep({ step: 'send', attempt, resumed: paid.resumed })
     let reason: string
@@ -51,6 +55,7 @@ export async function sendUntilDecided(
     try {
       const response = await sendOnce(sending, paid?.payment, deadlineMs - clock.now())
       if (!mayRetry || !isUndecided(response, paid?.payment)) return response
+      wasAnswered = true
       const body = errorBodyOf((await readDocument(response).catch(() => '')) ?? '')
       statusUrl = typeof body.statusUrl === 'string' ? body.statusUrl : statusUrl
       const said = typeof body.message === 'string' ? body.message : `the gateway answered ${response.status}`
@@ -64,8 +69,11 @@ export async function sendUntilDecided(
       cause = error
     }
     const delayMs = retryAfterMs ?? Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (attempt - 1))
-    if (clock.now() + delayMs > deadlineMs)
-      throw stillPending(reason, { ...sending, paid: !!paid, statusUrl, cause })
+    if (clock.now() + delayMs > deadlineMs) {
+      const isUnreached = !paid && !wasAnswered && sending.advice === undefined
+      const Kind = isUnreached ? Unreached : BuyerError
+      throw stillPending(Kind, reason, { ...sending, paid: !!paid, statusUrl, cause })
+    }
     onStep({
       step: 'pending',
       reason,
@@ -98,7 +106,10 @@ async function sendOnce(
   leftMs: number,
 ): Promise<Response> {
   const timeout = new AbortController()
-  const timer = setTimeout(() => timeout.abort(), Math.max(1_000, Math.min(ATTEMPT_TIMEOUT_MS, leftMs)))
+  const timer = setTimeout(
+    () => timeout.abort(new DOMException('the server did not answer in time', 'TimeoutError')),
+    Math.max(1_000, Math.min(ATTEMPT_TIMEOUT_MS, leftMs)),
+  )
   try {
     return await send(payment, signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
   } finally {
@@ -126,6 +137,7 @@ function retryAfterOf(response: Response, nowMs: number): number | undefined {
 }
 
 function stillPending(
+  Kind: typeof BuyerError,
   reason: string,
   details: Pick<Sending, 'requestId' | 'advice'> & {
     paid: boolean
@@ -136,5 +148,5 @@ function stillPending(
   const advice = details.paid
     ? 'The payment is kept: buy again with the same requestId, and the same payment is sent again'
     : (details.advice ?? 'Nothing was signed')
-  return new BuyerError('STILL_PENDING', `${reason}. ${advice}`, details)
+  return new Kind('STILL_PENDING', `${reason}. ${advice}`, details)
 }

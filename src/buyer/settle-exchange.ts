@@ -1,5 +1,5 @@
 import { microToDollars } from '../protocol/amount.ts'
-import { errorBodyOf } from './answers.ts'
+import { errorBodyOf, saidIn } from './answers.ts'
 import { type AuthorizationStatus, authorizationStatus, expiryMs } from './authorization-status.ts'
 import { BuyerError } from './buyer-error.ts'
 import { readDocument } from './capped-body.ts'
@@ -24,6 +24,8 @@ export interface Exchange {
   url(): string
   /** Sends the request, with this payment if there is one. */
   send(payment: StoredPayment | undefined, signal: AbortSignal): Promise<Response>
+  /** What to say where nobody answers an unpaid request; absent: nothing was ever signed for it. */
+  advice?: string
   /** Repeat the unpaid request after a failure; a plain fetch returns failures to its caller. */
   retryUnpaid: boolean
   signal?: AbortSignal | undefined
@@ -49,11 +51,12 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
   const deadlineMs = clock.now() + context.maxWaitSeconds * 1000
   let payment = await storage.get(exchange.key)
   let limitMicro = context.maxMicro
+  let unpaidExchange = exchange
   for (;;) {
     const resumed = payment !== undefined
     if (payment) assertUsable(payment, context, exchange)
     else {
-      const asked = await sendUntilDecided(context, exchange, undefined, deadlineMs)
+      const asked = await sendUntilDecided(context, unpaidExchange, undefined, deadlineMs)
       const choice = await chooseFrom(asked, context, limitMicro, exchange.signal)
       if (!choice) return { response: asked }
       context.onStep({ step: 'challenge', ...choice })
@@ -76,6 +79,10 @@ export async function settleExchange(context: SettleContext, exchange: Exchange)
     const agreedMicro = BigInt(payment.amount)
     if (agreedMicro < limitMicro) limitMicro = agreedMicro
     payment = undefined
+    unpaidExchange = {
+      ...exchange,
+      advice: 'The earlier payment has expired unused, and no other was signed',
+    }
   }
 }
 
@@ -105,8 +112,7 @@ async function unpaid(
   { requestId }: Exchange,
 ): Promise<BuyerError> {
   const gateway = errorBodyOf((await readDocument(response)) ?? '')
-  const message = gateway.message ?? (gateway as { error?: unknown }).error
-  const said = typeof message === 'string' ? message.replace(/\.$/, '') : `HTTP ${response.status}`
+  const said = saidIn(gateway)?.replace(/\.$/, '') ?? `HTTP ${response.status}`
   const details = { requestId, statusUrl: gateway.statusUrl, gateway }
   if (authorization.kind === 'used') {
     const message = `the seller says that the payment failed (${said}), but the chain shows that its authorization was used or cancelled; no other one is signed for this request`

@@ -316,6 +316,14 @@ describe('credits: "buy"', () => {
     expect(shop.state.sold).toBe(0)
   })
 
+  test('where nobody answers who would sell the plan, nothing was signed and the call is paid for', async () => {
+    const fetch: typeof globalThis.fetch = (input, init) =>
+      String(input).endsWith('/x402/access') ? Promise.reject(new TypeError('away')) : shop.fetch(input, init)
+    const one = buyer({ credits: 'buy', fetch, maxWaitSeconds: 5 })
+    await one.discover(base)
+    expect(await (await one.fetch(weather)).json()).toEqual({ paid: true })
+  })
+
   test('nothing is paid for a call whose plan others used up, if another plan is above the limit', async () => {
     const one = buyer({ credits: 'buy', maxTotal: '$0.60' })
     await one.discover(base)

@@ -147,6 +147,21 @@ function gatewaySaysUsed(): Response {
   return Response.json({ code }, { status: 409, headers: { 'x-svc-code': code } })
 }
 
+test.each([
+  ['is a file', {}, 'a-file'],
+  ['lies in a file', {}, join('a-file', 'payments')],
+  ['is a file, for a plan,', { plan: 'basic' }, 'a-file'],
+])('a folder of payments that %s is named before anything is paid', async (_name, flags, path) => {
+  writeFileSync(join(folder, 'a-file'), 'a text')
+  paid = [delivered]
+  const payments = join(folder, path)
+  expect(await run({ ...flags, payments })).toMatchObject({
+    code: 1,
+    errors: `--payments ${payments} is no folder that payments can be remembered in: there is a file in its place. Nothing was paid.\n`,
+  })
+  expect(sent).toEqual([])
+})
+
 describe('what was paid for is handed over', () => {
   test.each([
     ['is in no folder', () => join(folder, 'none', 'a.png')],

@@ -1,4 +1,3 @@
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { CHARGED, GOES_BACK, receiptOf } from '../buyer/answers.ts'
@@ -20,6 +19,7 @@ import { printableLine } from '../protocol/printable.ts'
 import { bodyInJson, handOver, openOutput } from './hand-over.ts'
 import { baseOf, describeShop, listShop, readCatalog, unreachable } from './list-shop.ts'
 import { type Answered, orderEnd, priceOf } from './order-end.ts'
+import { paymentsFolder } from './payments-folder.ts'
 import { readKey } from './read-key.ts'
 import { type Report, type Terminal, write } from './terminal.ts'
 
@@ -65,9 +65,9 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
   )
   const catalog = looks ? await readCatalog(url) : undefined
   if (catalog) return describeShop(url, catalog)
-  const folder = flags.payments ?? join(homedir(), '.paystile', 'payments')
   const { account, maxAmount } = readLimits(terminal, flags)
   const rpcUrls = rpcUrlsOf(flags['rpc-url'])
+  const folder = paymentsFolder(flags.payments)
   const storage = fileStorage(folder)
   const buyer = createBuyer({
     ...{ account, maxAmount, storage, rpcUrls, onStep: say },
@@ -105,7 +105,7 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     return end.isOpen ? report : { ...report, written: order.finished }
   } catch (cause) {
     const payment = await storage.get(key)
-    if (!payment && cause instanceof TypeError && cause.cause instanceof Error) throw unreachable(url, cause)
+    if (!payment && isAway(cause)) throw unreachable(url, cause)
     if (!(cause instanceof BuyerError)) throw cause
     const { code, gateway } = cause
     const isGateways = code === 'REFUSED' && gateway?.code !== undefined
@@ -120,6 +120,11 @@ export async function buy(terminal: Terminal, url: string, flags: BuyFlags): Pro
     file?.close()
   }
 }
+
+/** Nobody answered: fetch says so by a TypeError with a cause, and the buyer where it took too long. */
+const isAway = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  (cause.name === 'TimeoutError' || (cause instanceof TypeError && cause.cause instanceof Error))
 
 const wordsOf = ({ words }: { words?: string }): string[] => (words === undefined ? [] : [words])
 

@@ -1,6 +1,6 @@
 import type { ArgsDef } from 'citty'
-import { didYouMean } from '../config/did-you-mean.ts'
 import { ConfigError } from '../errors.ts'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 
 /** The hint of a positional argument that may be given more than once. */
 export const SEVERAL = '...'

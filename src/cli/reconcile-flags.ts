@@ -1,6 +1,6 @@
-import { didYouMean } from '../config/did-you-mean.ts'
 import type { NetworkConfig } from '../config/resolved-config.ts'
 import { ConfigError } from '../errors.ts'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import { findNetwork } from '../protocol/networks.ts'
 
 const BLOCK = /^\d{1,15}$/

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import { type Plan, PlanSchema, type Route, RouteSchema } from '../protocol/catalog.ts'
+import { nearest } from '../protocol/did-you-mean.ts'
 import { durationWords } from '../protocol/duration.ts'
 import { MAX_TOKEN_TTL_SECONDS } from './check-limits.ts'
-import { nearest } from './did-you-mean.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
 import { urlFault } from './url-fault.ts'
 

@@ -1,6 +1,6 @@
+import { nearest } from '../protocol/did-you-mean.ts'
 import type { Network } from '../protocol/network.ts'
 import { findNetwork, NETWORKS } from '../protocol/networks.ts'
-import { nearest } from './did-you-mean.ts'
 import { createOptionReader, type OptionReader } from './option-reader.ts'
 import type { GatewayOptions } from './options.ts'
 import { readCustomNetworks } from './read-custom-networks.ts'

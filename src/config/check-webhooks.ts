@@ -1,7 +1,7 @@
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import { EVENT_TYPES, type EventType } from '../protocol/events.ts'
 import { isAllowedHost, isLocalName, isPrivateAddress, literalAddress } from '../webhooks/private-address.ts'
 import { secretFault } from '../webhooks/sign-webhook.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { kindOf, type OptionReader } from './option-reader.ts'
 import type { WebhookOptions } from './options.ts'
 import { quote } from './read-variable.ts'

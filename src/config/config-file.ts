@@ -10,9 +10,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import { syncFolder } from '../sync-folder.ts'
 import { exampleOf } from './check-catalog.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { VARIABLES } from './from-env.ts'
 import { jsonFaultAt, placeOf } from './json-fault.ts'
 import { networkVariable, networkVariablesAmong } from './network-variables.ts'

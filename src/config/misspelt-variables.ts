@@ -1,5 +1,5 @@
+import { nearest } from '../protocol/did-you-mean.ts'
 import { findNetwork } from '../protocol/networks.ts'
-import { nearest } from './did-you-mean.ts'
 import { VARIABLES } from './from-env.ts'
 import { NETWORK_OPTION_NAMES, NETWORK_VARIABLES, networkVariable } from './network-variables.ts'
 import { type Env, isSet } from './read-variable.ts'

@@ -1,6 +1,6 @@
+import { didYouMean } from '../protocol/did-you-mean.ts'
 import type { Network } from '../protocol/network.ts'
 import { type ChosenNetworks, readNetworks } from './check-networks.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { NETWORK_OPTION_NAMES, NETWORK_VARIABLES, type NetworkOptionName } from './network-variables.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
 import type { GatewayOptions, NetworkOptions, OptionName, OptionSource } from './options.ts'

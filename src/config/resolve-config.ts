@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.ts'
+import { optionFaults } from '../protocol/option-faults.ts'
 import { readAgents } from './check-agents.ts'
 import { readBackend } from './check-backend.ts'
 import { exampleOf, readPlans, readRoutes } from './check-catalog.ts'
@@ -14,7 +15,6 @@ import { readFactories, readRefundKey, readSettlement } from './check-settlement
 import { readShopWindow } from './check-shop-window.ts'
 import { readSecretKey, readStore } from './check-store.ts'
 import { readWebhooks } from './check-webhooks.ts'
-import { didYouMean } from './did-you-mean.ts'
 import { readPlaces } from './network-places.ts'
 import { createOptionReader, kindOf, type OptionReader } from './option-reader.ts'
 import { type GatewayOptions, OPTION_NAMES, type OptionSource } from './options.ts'
@@ -142,10 +142,7 @@ export function checkConfig(options: GatewayOptions, source: OptionSource = {}):
 }
 
 function refuseUnknown(reader: OptionReader, options: GatewayOptions): void {
-  for (const [key, value] of Object.entries(options)) {
-    if ((OPTION_NAMES as readonly string[]).includes(key) || value === undefined) continue
-    reader.faults.push(`${key} is not an option${didYouMean(key, OPTION_NAMES) || '.'}`)
-  }
+  reader.faults.push(...optionFaults(options, OPTION_NAMES))
 }
 
 function labelsOf(label: OptionReader['label']): NetworkConfig['labels'] {

@@ -58,6 +58,19 @@ async function expectRefused(token: string, keys: TokenKeys, message?: string, n
 }
 
 describe('verifyBearer', () => {
+  test('a misspelt option is its caller’s mistake, whatever the token: ignored, it would open the guard', async () => {
+    const token = await signHs(claims)
+    for (const header of [`Bearer ${token}`, null]) {
+      const misspelt = { resourceID: 'zzz' } as object
+      await expect(verifier(hs)(header, misspelt)).rejects.toMatchObject({
+        code: 'INVALID_REQUEST',
+        message: 'verifyBearer: resourceID is not an option; did you mean "resourceId"?',
+      })
+    }
+    const none = { planId: undefined, planID: undefined } as object
+    expect(await verifier(hs)(`Bearer ${token}`, none)).toMatchObject({ ok: true })
+  })
+
   test.each([
     ['HS256', hs],
     ['RS256', rs],

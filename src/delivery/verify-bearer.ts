@@ -1,5 +1,6 @@
 import { errors, type JWTVerifyOptions, jwtVerify } from 'jose'
 import { GatewayError } from '../errors.ts'
+import { optionFaults } from '../protocol/option-faults.ts'
 import { type AccessClaims, AccessClaimsSchema } from './access-claims.ts'
 import { resourceEndpointOf } from './grant.ts'
 import type { TokenKeys } from './token-keys.ts'
@@ -38,6 +39,7 @@ export type VerifyBearer = (
   expected?: ExpectedAccess,
 ) => Promise<Verified>
 
+const EXPECTED = Object.keys({ resourceId: true, planId: true } satisfies Record<keyof ExpectedAccess, true>)
 const MAX_TOKEN_CHARACTERS = 8192
 
 /**
@@ -51,6 +53,9 @@ export function createVerifyBearer({
   now = Date.now,
 }: VerifyBearerConfig): VerifyBearer {
   return async (authorization, expected = {}) => {
+    // Ignored, a misspelt resourceId would let in whoever has a token for any other.
+    const [fault] = optionFaults(expected, EXPECTED)
+    if (fault !== undefined) throw new GatewayError('INVALID_REQUEST', `verifyBearer: ${fault}`)
     const header = headerOf(authorization)
     if (!header) return refused('No bearer token: send it as Authorization: Bearer <accessToken>.')
     const token = bearerToken(header)

@@ -15,5 +15,11 @@ export interface AdminOptions {
   mcpWrites?: boolean
 }
 
+/** The options of {@link AdminOptions}. */
+export const ADMIN_OPTIONS: readonly string[] = Object.keys({ token: true, mcpWrites: true } satisfies Record<
+  keyof AdminOptions,
+  true
+>)
+
 /** Answers what is below `mount`; undefined: it is the seller's. */
 export type EmbeddedAdmin = (request: Request, mount: string, peer: Peer) => Promise<Response | undefined>

@@ -1,15 +1,25 @@
 import { ConfigError } from '../errors.ts'
-import type { AdminGateway, AdminOptions, EmbeddedAdmin } from './admin-options.ts'
+import { optionFaults } from '../protocol/option-faults.ts'
+import { ADMIN_OPTIONS, type AdminGateway, type AdminOptions, type EmbeddedAdmin } from './admin-options.ts'
 
 const MIN_TOKEN_LENGTH = 16
 
 /**
  * The operator's pages for an application of the seller's own. What they are made of is loaded when somebody first asks for
- * them. Throws ConfigError for a token that is missing or too short.
+ * them. Throws ConfigError for a token that is missing or too short, and for a misspelt option. `known`: options that the
+ * framework has besides.
  */
-export function mountAdmin(gateway: AdminGateway, options: AdminOptions): EmbeddedAdmin {
+export function mountAdmin(
+  gateway: AdminGateway,
+  options: AdminOptions,
+  known: readonly string[] = [],
+): EmbeddedAdmin {
   const fault = tokenFault(options?.token)
-  if (fault) throw new ConfigError([`paystileAdmin: token ${fault}`])
+  const faults = [
+    ...(fault ? [`token ${fault}`] : []),
+    ...optionFaults(options ?? {}, [...ADMIN_OPTIONS, ...known]),
+  ]
+  if (faults.length > 0) throw new ConfigError(faults.map((one) => `paystileAdmin: ${one}`))
   let opened: Promise<EmbeddedAdmin> | undefined
   return async (request, mount, peer) => {
     opened ??= import('./open-admin.ts').then(({ openAdmin }) => openAdmin(gateway, options))

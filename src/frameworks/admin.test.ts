@@ -183,8 +183,19 @@ describe.each<[string, Start]>([
   })
 })
 
+test('a misspelt option is refused at once, so that no agent is left with fewer rights than it was given', () => {
+  const gateway = { backstage: {} } as Gateway
+  const misspelt = { token: TOKEN, mcpWrite: true } as { token: string }
+  const words = 'paystileAdmin: mcpWrite is not an option; did you mean "mcpWrites"?'
+  for (const { paystileAdmin } of [inExpress, inHono, inFastify])
+    expect(() => paystileAdmin(gateway, misspelt)).toThrow(words)
+  const options = { token: TOKEN, mcpWrites: true, trustProxy: 1 }
+  expect(() => inHono.paystileAdmin(gateway, options)).not.toThrow()
+  expect(() => inExpress.paystileAdmin(gateway, options)).toThrow('trustProxy is not an option')
+})
+
 test('a token that is missing or short is refused at once', () => {
-  const gateway = {} as Gateway
+  const gateway = { backstage: {} } as Gateway
   expect(() => inExpress.paystileAdmin(gateway, { token: undefined })).toThrow('token is missing')
   expect(() => inHono.paystileAdmin(gateway, { token: 'short' })).toThrow('token has 5 characters')
   expect(() => inFastify.paystileAdmin(gateway, { token: '' })).toThrow('token is missing')

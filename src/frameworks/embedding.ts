@@ -1,7 +1,9 @@
 import type { AdminGateway, AdminOptions } from '../embedded-admin/admin-options.ts'
-import { GatewayError } from '../errors.ts'
+import { ConfigError, GatewayError } from '../errors.ts'
 import type { AccessClaims, Gateway } from '../gateway-api.ts'
 import type { SvcPayment } from '../protocol/access.ts'
+import { IdString } from '../protocol/catalog.ts'
+import { optionFaults } from '../protocol/option-faults.ts'
 import type { Charged, SvcCharge } from '../transports/http/charged.ts'
 import { bodyFor } from '../transports/http/problem-body.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
@@ -26,14 +28,31 @@ export interface RequiredAccess {
   resourceParam?: string
 }
 
+const REQUIRED_ACCESS = Object.keys({
+  planId: true,
+  resourceId: true,
+  resourceParam: true,
+} satisfies Record<keyof RequiredAccess, true>)
+
 /** A call that may be answered. */
 export type Paid = Extract<Charged, { kind: 'paid' }>
 
 /** Frameworks know the target; scheme and host come from the gateway's own baseUrl, never from here. */
 export const ORIGIN = 'http://gateway.invalid'
 
+/**
+ * Without `await` before createGateway there is a promise instead, and every request would fail. `member`: what the caller
+ * needs of it.
+ */
+export function refuseNoGateway<G extends object>(caller: string, gateway: G, member: keyof G): void {
+  if (typeof gateway === 'object' && gateway !== null && member in gateway) return
+  throw new ConfigError([`${caller}: give it the gateway itself: await createGateway(…)`])
+}
+
 /** A misspelt id would answer 400 to every buyer; better not to start. */
-export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: string): void {
+export function refuseUnknownRoute(gateway: EmbeddedGateway, routeId: string): void {
+  refuseNoGateway('payPerRequest', gateway, 'chargeRoute')
+  const { discovery } = gateway
   const route = discovery.routes.find((candidate) => candidate.routeId === routeId)
   if (route && !route.free) return
   const refuse = (why: string) => new GatewayError('ROUTE_NOT_FOUND', `payPerRequest: ${why}.`)
@@ -41,6 +60,28 @@ export function refuseUnknownRoute({ discovery }: EmbeddedGateway, routeId: stri
   const known = discovery.routes.map((candidate) => candidate.routeId)
   const list = known.length > 0 ? `it has ${known.join(', ')}` : 'it has none'
   throw refuse(`the gateway has no route ${JSON.stringify(routeId)}; ${list}`)
+}
+
+/**
+ * Makes the function that says what a request must bring, of what `requireAccess` was given. A misspelt option would let
+ * tokens in that it was to keep out; better not to start.
+ */
+export function accessAsker<Req>(
+  gateway: EmbeddedGateway,
+  given: RequiredAccess | ((request: Req) => RequiredAccess),
+): (request: Req) => RequiredAccess {
+  const checked = (required: RequiredAccess): RequiredAccess => {
+    const faults = optionFaults(required, REQUIRED_ACCESS)
+    // What is no id was never sold. Another id may be that of a former plan, whose tokens are good until they expire.
+    const id = IdString.optional().safeParse(required?.planId)
+    if (!id.success) faults.push(`planId ${id.error.issues[0]!.message}`)
+    if (faults.length > 0) throw new ConfigError(faults.map((fault) => `requireAccess: ${fault}`))
+    return required
+  }
+  refuseNoGateway('requireAccess', gateway, 'verifyAccess')
+  if (typeof given === 'function') return (request) => checked(given(request))
+  const required = checked(given)
+  return () => required
 }
 
 /**

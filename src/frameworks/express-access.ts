@@ -1,5 +1,5 @@
 import type { Request as ExpressRequest } from 'express'
-import { checkAccess, type EmbeddedGateway, headOf, type RequiredAccess } from './embedding.ts'
+import { accessAsker, checkAccess, type EmbeddedGateway, headOf, type RequiredAccess } from './embedding.ts'
 import { handlerOf } from './express-handler.ts'
 import type { ExpressHandler } from './express-types.ts'
 
@@ -16,10 +16,12 @@ export function requireAccess(
   gateway: EmbeddedGateway,
   required: RequiredAccess | ((req: ExpressRequest) => RequiredAccess) = {},
 ): ExpressHandler {
+  const askedOf = accessAsker(gateway, required)
   return handlerOf(async (req) => {
-    const asked = typeof required === 'function' ? required(req) : required
     const head = headOf(req.originalUrl, req)
-    const access = await checkAccess(gateway, head, asked, (name) => req.params[name], { address: req.ip })
+    const access = await checkAccess(gateway, head, askedOf(req), (name) => req.params[name], {
+      address: req.ip,
+    })
     if (access.kind === 'respond') return access.response
     req.svcAccess = access.claims
     return undefined

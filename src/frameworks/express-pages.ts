@@ -1,5 +1,11 @@
 import { mountAdmin } from '../embedded-admin/mount-admin.ts'
-import type { AdminGateway, AdminOptions, EmbeddedGateway, ShopGateway } from './embedding.ts'
+import {
+  type AdminGateway,
+  type AdminOptions,
+  type EmbeddedGateway,
+  refuseNoGateway,
+  type ShopGateway,
+} from './embedding.ts'
 import { answerBodyFaults } from './express-body-faults.ts'
 import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressErrorHandler, ExpressHandler } from './express-types.ts'
@@ -12,6 +18,7 @@ import type { ExpressErrorHandler, ExpressHandler } from './express-types.ts'
  * app.use(paystile(gateway))
  */
 export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErrorHandler] {
+  refuseNoGateway('paystile', gateway, 'handle')
   const serve = handlerOf(async (req) => {
     const request = fetchRequestOf(req)
     return request && gateway.handle(request, { address: req.ip, a2aOnAccess: true })
@@ -26,6 +33,7 @@ export function paystile(gateway: EmbeddedGateway): [ExpressHandler, ExpressErro
  * app.get('/shop', shopWindow(gateway))
  */
 export function shopWindow(gateway: ShopGateway): ExpressHandler {
+  refuseNoGateway('shopWindow', gateway, 'shopWindow')
   return handlerOf(async (req) => {
     const request = fetchRequestOf(req)
     return request && gateway.shopWindow(request)
@@ -39,6 +47,7 @@ export function shopWindow(gateway: ShopGateway): ExpressHandler {
  * app.use('/office', paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }))
  */
 export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): ExpressHandler {
+  refuseNoGateway('paystileAdmin', gateway, 'backstage')
   const admin = mountAdmin(gateway, options)
   return handlerOf(async (req) => {
     const request = fetchRequestOf(req)

@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
-import type { AdminGateway, AdminOptions, EmbeddedGateway, ShopGateway } from './embedding.ts'
+import {
+  type AdminGateway,
+  type AdminOptions,
+  type EmbeddedGateway,
+  refuseNoGateway,
+  type ShopGateway,
+} from './embedding.ts'
 import { fetchRequestOf, hookOf, sendResponse } from './fastify-hook.ts'
 import type { RouteHook } from './fastify-types.ts'
 
@@ -30,6 +36,7 @@ export const serveGateway =
  * await app.register(paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }), { prefix: '/office' })
  */
 export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): FastifyPluginAsync {
+  refuseNoGateway('paystileAdmin', gateway, 'backstage')
   const admin = mountAdmin(gateway, options)
   return async (scope) => {
     readNoBodies(scope)
@@ -52,5 +59,6 @@ export function paystileAdmin(gateway: AdminGateway, options: AdminOptions): Fas
  * app.get('/shop', { onRequest: shopWindow(gateway) }, (_request, reply) => reply.callNotFound())
  */
 export function shopWindow(gateway: ShopGateway): RouteHook {
+  refuseNoGateway('shopWindow', gateway, 'shopWindow')
   return hookOf(async (request) => gateway.shopWindow(fetchRequestOf(request)))
 }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
+import { refuseNoGateway } from './embedding.ts'
 import { decorateRequireAccess } from './fastify-access.ts'
 import { serveGateway } from './fastify-pages.ts'
 import { decoratePayPerRequest } from './fastify-pay.ts'
@@ -19,6 +20,7 @@ export { paystileAdmin, shopWindow } from './fastify-pages.ts'
 export type { PaystileOptions, RouteHook } from './fastify-types.ts'
 
 const plugin: FastifyPluginAsync<PaystileOptions> = async (fastify, { gateway, prefix = '' }) => {
+  refuseNoGateway('paystile', gateway, 'handle')
   decoratePayPerRequest(fastify, gateway)
   decorateRequireAccess(fastify, gateway)
   await fastify.register(serveGateway(gateway), { prefix })

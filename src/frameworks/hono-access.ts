@@ -1,5 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { type AccessClaims, checkAccess, type EmbeddedGateway, type RequiredAccess } from './embedding.ts'
+import {
+  type AccessClaims,
+  accessAsker,
+  checkAccess,
+  type EmbeddedGateway,
+  type RequiredAccess,
+} from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf } from './hono-context.ts'
 
 /**
@@ -16,9 +22,9 @@ export function requireAccess(
   required: RequiredAccess | ((c: Context) => RequiredAccess) = {},
   options: PeerOptions = {},
 ): MiddlewareHandler<{ Variables: { svcAccess: AccessClaims } }> {
+  const askedOf = accessAsker(gateway, required)
   return async (c, next) => {
-    const asked = typeof required === 'function' ? required(c) : required
-    const access = await checkAccess(gateway, c.req.raw, asked, paramOf(c.req), peerOf(c, options))
+    const access = await checkAccess(gateway, c.req.raw, askedOf(c), paramOf(c.req), peerOf(c, options))
     if (access.kind === 'respond') return access.response
     c.set('svcAccess', access.claims)
     await next()

@@ -1,6 +1,12 @@
 import type { MiddlewareHandler } from 'hono'
 import { mountAdmin, mountIn } from '../embedded-admin/mount-admin.ts'
-import type { AdminGateway, AdminOptions, EmbeddedGateway, ShopGateway } from './embedding.ts'
+import {
+  type AdminGateway,
+  type AdminOptions,
+  type EmbeddedGateway,
+  refuseNoGateway,
+  type ShopGateway,
+} from './embedding.ts'
 import { type PeerOptions, peerOf, wholeRequest } from './hono-context.ts'
 
 /**
@@ -10,6 +16,7 @@ import { type PeerOptions, peerOf, wholeRequest } from './hono-context.ts'
  * app.use(paystile(gateway))
  */
 export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): MiddlewareHandler {
+  refuseNoGateway('paystile', gateway, 'handle')
   return async (c, next) => {
     const response = await gateway.handle(await wholeRequest(c), peerOf(c, options))
     if (response) return response
@@ -24,6 +31,7 @@ export function paystile(gateway: EmbeddedGateway, options: PeerOptions = {}): M
  * app.get('/shop', shopWindow(gateway))
  */
 export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
+  refuseNoGateway('shopWindow', gateway, 'shopWindow')
   return async (c, next) => {
     const response = gateway.shopWindow(c.req.raw)
     if (response) return response
@@ -38,7 +46,8 @@ export function shopWindow(gateway: ShopGateway): MiddlewareHandler {
  * app.use('/office/*', paystileAdmin(gateway, { token: process.env.ADMIN_TOKEN }))
  */
 export function paystileAdmin(gateway: AdminGateway, options: AdminOptions & PeerOptions): MiddlewareHandler {
-  const admin = mountAdmin(gateway, options)
+  refuseNoGateway('paystileAdmin', gateway, 'backstage')
+  const admin = mountAdmin(gateway, options, ['trustProxy'])
   return async (c, next) => {
     const { path: pattern } = c.req.matchedRoutes[c.req.routeIndex]!
     const request = await wholeRequest(c)

@@ -33,6 +33,40 @@ test('a resource id that a misspelt parameter leaves undefined opens nothing', a
   ])
 })
 
+test.each<[string, (required: RequiredAccess) => unknown]>([
+  ['Express', (required) => onExpress.requireAccess(gatewayOfMine(), required)],
+  ['Hono', (required) => onHono.requireAccess(gatewayOfMine(), required)],
+  [
+    'Fastify',
+    async (required) => {
+      const app = createFastify()
+      cleanups.push(() => app.close())
+      await app.register(onFastify, { gateway: gatewayOfMine() })
+      return app.requireAccess(required)
+    },
+  ],
+])('%s refuses to start with a misspelt option, which would leave the guard open', async (_name, build) => {
+  const start = async (required: object) => build(required as RequiredAccess)
+  await expect(start({ planID: 'pro' })).rejects.toThrow(
+    'requireAccess: planID is not an option; did you mean "planId"?',
+  )
+  await expect(start({ resourceParm: 'id' })).rejects.toThrow('did you mean "resourceParam"?')
+  await expect(start('pro' as unknown as object)).rejects.toThrow('the options are a string')
+  await expect(start({ planId: 'the pro plan' })).rejects.toThrow('requireAccess: planId must be 1 to 128')
+  await expect(start({ planId: undefined, planID: undefined })).resolves.toBeDefined()
+})
+
+test('so does what a function asks for, at each request; a promise asks for nothing', async () => {
+  const wide = guarding(async () => ({ ok: true, claims: {} as never }))
+  const app = new Hono()
+  const asking = (required: unknown) => onHono.requireAccess(wide, () => required as RequiredAccess)
+  app.get('/misspelt', asking({ planID: 'pro' }), (c) => c.text('open'))
+  app.get('/promise', asking(Promise.resolve({ planId: 'pro' })), (c) => c.text('open'))
+  app.onError((error, c) => c.text(error.message, 500))
+  expect(await (await app.request('/misspelt')).text()).toContain('did you mean "planId"?')
+  expect(await (await app.request('/promise')).text()).toContain('the options are a promise')
+})
+
 /** Knows one token, which was bought for the resource `mine`. */
 function gatewayOfMine(): EmbeddedGateway {
   const claims = { resourceId: 'mine' } as never

@@ -1,6 +1,7 @@
 import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
 import type { OwnedAccess } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import { optionFaults } from '../../protocol/option-faults.ts'
 import type { AddressLimits } from './admit.ts'
 import { requestTarget } from './request-target.ts'
 import { type Peer, publicFault } from './safeguards.ts'
@@ -12,6 +13,8 @@ export interface AccessHead {
   url: string
   headers: { get(name: string): string | null }
 }
+
+const EXPECTED = Object.keys({ planId: true, resourceId: true } satisfies Record<keyof OwnedAccess, true>)
 
 /** Who may enter, by the claims of a token; or the error that says why not. `extensions`: how a wallet signs in here. */
 export type VerifiedAccess<Claims> =
@@ -47,6 +50,8 @@ export function createVerifyAccess<Claims>({
     expected: OwnedAccess = {},
     { address }: Peer = {},
   ): Promise<VerifiedAccess<Claims>> => {
+    const [fault] = optionFaults(expected, EXPECTED)
+    if (fault !== undefined) throw new GatewayError('INVALID_REQUEST', `verifyAccess: ${fault}`)
     const authorization = request.headers.get('authorization')
     const proof = request.headers.get(SIGN_IN_WITH_X)
     if (!signIn) return verifyBearer(authorization, expected)
