@@ -31,8 +31,8 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'metered: an answer whose charge is no amount goes out for nothing',
     storm,
     file: 'engine/metered/call-metered',
-    from: 'return withhold(core, claimed, charged.reason)',
-    to: 'return failCall(core, claimed, called, charged.reason)',
+    from: 'return withhold(core, await countRead(core, streamed, stream), charged.reason)',
+    to: 'return failCall(core, streamed, called, charged.reason)',
   },
   {
     name: 'metered: a payer whose gas budget is spent is called for, and charged, all the same',
