@@ -35,7 +35,7 @@ async function gasLostSince(start: bigint): Promise<bigint> {
 }
 
 /** Makes many concurrent payments with a wallet that passes the simulation, and burns the gas in the next block. */
-async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet }): Promise<number[]> {
+async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet }) {
   const headers = await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       const { accepts } = await world.terms()
@@ -53,7 +53,10 @@ async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet 
   }
   await world.chain.setAutomine(true)
   await world.chain.mine()
-  return (await answers).map(({ status }) => status)
+  // 503: on a busy machine the block comes after the time that a request waits for it.
+  return (await answers).map(({ status, body }) =>
+    [402, 429, 503].includes(status) ? status : `${status} ${JSON.stringify(body)}`,
+  )
 }
 
 test('attack 39: concurrent payments of a wallet that burns gas lose no more than its budget, and others are served', async () => {
@@ -61,8 +64,7 @@ test('attack 39: concurrent payments of a wallet that burns gas lose no more tha
   const books = await world.ledger(hostile.wallet)
   const start = await world.chain.client.getBlockNumber()
   const first = await burst(hostile)
-  // 503: on a busy machine the block comes after the time that a request waits for it.
-  expect(first.filter((status) => ![402, 429, 503].includes(status))).toEqual([])
+  expect(first.filter((status) => typeof status !== 'number')).toEqual([])
   expect(first).not.toEqual(Array(AT_ONCE).fill(429))
   // On a busy machine it takes more than one further burst until nothing of it is left.
   let later = await burst(hostile)
