@@ -44,18 +44,22 @@ async function burst({ owner, wallet }: { owner: DevAccount; wallet: TestWallet 
   )
   await world.chain.setAutomine(false)
   await wallet.setMode('burns-later')
-  const answers = Promise.all(headers.map((header) => world.pay(header)))
-  let sends = -1
-  // Until nothing more is sent: whatever is let through before the block burns in it.
-  for (let now = await sendsOf(world); now !== sends; now = await sendsOf(world)) {
-    sends = now
+  const before = await sendsOf(world)
+  let isAnswered = false
+  const answers = Promise.all(headers.map((header) => world.pay(header))).finally(() => {
+    isAnswered = true
+  })
+  // Until nothing more is sent: whatever is let through before the block burns in it. On a busy machine the first comes late.
+  for (let sends = before, now = before; !isAnswered && (now === before || now !== sends); ) {
     await new Promise((turn) => setTimeout(turn, 1_000))
+    sends = now
+    now = await sendsOf(world)
   }
   await world.chain.setAutomine(true)
   await world.chain.mine()
-  // 503: on a busy machine the block comes after the time that a request waits for it.
+  // 503: on a busy machine the block comes after the time that a request waits for it; 400 or 402: it comes before the look.
   return (await answers).map(({ status, body }) =>
-    [402, 429, 503].includes(status) ? status : `${status} ${JSON.stringify(body)}`,
+    [400, 402, 429, 503].includes(status) ? status : `${status} ${JSON.stringify(body)}`,
   )
 }
 
