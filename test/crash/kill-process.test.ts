@@ -39,12 +39,10 @@ async function startAll(strategy: Strategy): Promise<void> {
   baseUrl = `http://127.0.0.1:${await freePort()}`
   tokenApi = await startTokenApi()
   buyer = await chain.newBuyer({ micro: 5n * PRICE })
-  await startGateway().catch(() => {
+  await startGateway().catch(async () => {
     // Another test may have taken the port since it was found free; what else is wrong is wrong at the next one too.
-    return freePort().then((port) => {
-      baseUrl = `http://127.0.0.1:${port}`
-      return startGateway()
-    })
+    baseUrl = `http://127.0.0.1:${await freePort()}`
+    await startGateway()
   })
 }
 
