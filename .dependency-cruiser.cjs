@@ -42,6 +42,7 @@ const mayImport = {
   engine: ['protocol', 'errors.ts', 'ports.ts', 'rules'],
   'exchange.ts': [],
   'sync-folder.ts': [],
+  'version.ts': [],
   chain: ['protocol', 'errors.ts', 'ports.ts', 'exchange.ts'],
   schemes: ['protocol', 'errors.ts', 'ports.ts', 'chain'],
   settlement: ['protocol', 'errors.ts', 'ports.ts', 'exchange.ts', 'chain', 'schemes'],
@@ -56,9 +57,9 @@ const mayImport = {
   'backstage.ts': ['protocol', 'ports.ts', 'engine', 'chain'],
   wiring: wired,
   'gateway-api.ts': ['backstage.ts', 'protocol', 'engine', 'dialects', 'delivery', 'transports'],
-  'gateway.ts': ['gateway-api.ts', 'wiring', ...wired],
+  'gateway.ts': ['gateway-api.ts', 'version.ts', 'wiring', ...wired],
   // The operator's pages in a seller's own application; it is to the frameworks what server/boot is to the standalone server.
-  'embedded-admin': ['gateway-api.ts', 'gateway.ts', 'server', 'transports', 'protocol', 'errors.ts'],
+  'embedded-admin': ['gateway-api.ts', 'server', 'transports', 'protocol', 'errors.ts', 'version.ts'],
   frameworks: ['gateway-api.ts', 'embedded-admin', 'transports', 'protocol', 'errors.ts'],
   checks: [
     'protocol',
@@ -86,6 +87,7 @@ const mayImport = {
     'rules',
     'dialects',
     'openapi-import',
+    'version.ts',
   ],
   reconcile: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'chain', 'schemes', 'backstage.ts'],
   buyer: ['protocol', 'errors.ts'],
@@ -110,6 +112,7 @@ const mayImport = {
     'sync-folder.ts',
     'buyer',
     'bridge',
+    'version.ts',
   ],
   sandbox: ['buyer', 'testing', 'protocol', 'config'],
   'index.ts': [
@@ -132,6 +135,7 @@ const mayImport = {
     'buyer',
     'chain',
     'dialects',
+    'version.ts',
   ],
 }
 
@@ -178,6 +182,14 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/(rules|engine)/', pathNot: unitTest },
       to: { path: '(^|/)zod(/|$)' },
+    },
+    {
+      name: 'engine-when-needed',
+      comment:
+        'A command that asks a running server, or none, starts without an engine: `open-records.ts` is loaded where records are read here.',
+      severity: 'error',
+      from: { path: '^src/cli/', pathNot: ['^src/cli/open-records\\.ts$', unitTest] },
+      to: { path: '^src/(gateway\\.ts$|engine/)' },
     },
     {
       name: 'production-alone',

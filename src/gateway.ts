@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Instruments } from './backstage.ts'
 import { discoveryOf } from './config/discovery.ts'
@@ -30,6 +29,7 @@ import { createHttpHandler } from './transports/http/create-http-handler.ts'
 import { createRequestLimits } from './transports/http/limit-requests.ts'
 import { toResponse } from './transports/http/reply.ts'
 import { servePlans } from './transports/http/serve-plans.ts'
+import { VERSION } from './version.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
 import { buildCredits } from './wiring/build-credits.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
@@ -53,9 +53,6 @@ export { type Books, openBooks } from './wiring/open-books.ts'
 import { watchGas } from './wiring/watch-gas.ts'
 
 export type { Gateway }
-
-/** The version of this package. */
-export const VERSION: string = createRequire(import.meta.url)('../package.json').version
 
 const clock: Clock = {
   now: Date.now,

@@ -45,7 +45,7 @@ export type {
 export { ConfigError, type ErrorDetails, GatewayError } from './errors.ts'
 // The rows that a store keeps, and what they say of the chain.
 export type * from './facts.ts'
-export { createGateway, type Gateway, VERSION } from './gateway.ts'
+export { createGateway, type Gateway } from './gateway.ts'
 export type { EchoedOffer } from './gateway-api.ts'
 export type {
   AlertKind,
@@ -97,3 +97,4 @@ export type { Charged, ChargeRoute } from './transports/http/charge-route.ts'
 export type { CapturedAnswer, MeteredCharge, SvcCharge } from './transports/http/charged.ts'
 export type { Peer } from './transports/http/safeguards.ts'
 export type { AccessHead, VerifiedAccess } from './transports/http/verify-access.ts'
+export { VERSION } from './version.ts'

@@ -1,6 +1,6 @@
 import { type CommandDef, defineCommand } from 'citty'
 import { ConfigError } from '../errors.ts'
-import { VERSION } from '../gateway.ts'
+import { VERSION } from '../version.ts'
 import { backupCommands } from './backup-commands.ts'
 import { bridgeCommand } from './bridge-command.ts'
 import { buyCommand } from './buy-command.ts'

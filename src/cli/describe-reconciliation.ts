@@ -1,7 +1,7 @@
 import type { Network } from '../protocol/network.ts'
 import type { Discrepancy } from '../reconcile/discrepancy.ts'
 import type { Reconciliation } from '../reconcile/reconcile.ts'
-import type { OpenBackstage } from './open-backstage.ts'
+import type { OpenBackstage } from './operator-api.ts'
 import { findingLine, type Report } from './terminal.ts'
 
 /** What came of one network; `unreadable`: why its chain could not be asked. */

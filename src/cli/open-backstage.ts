@@ -1,37 +1,15 @@
 import { existsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { askHealth } from '../checks/ask-health.ts'
 import type { ServerSettings } from '../config/server-variables.ts'
-import { ConfigError, GatewayError } from '../errors.ts'
-import { createGateway, openBooks } from '../gateway.ts'
-import type { Store, StoreChoice } from '../ports.ts'
-import type { Network } from '../protocol/network.ts'
-import { NETWORKS } from '../protocol/networks.ts'
-import type { AdminGateway } from '../server/admin/admin-parts.ts'
-import { createAdminApi } from '../server/admin/create-admin-api.ts'
-import { createSalesBook } from '../server/admin/sales-book.ts'
-import { createWalletWatch } from '../server/admin/wallet-watch.ts'
+import { ConfigError } from '../errors.ts'
+import type { StoreChoice } from '../ports.ts'
 import type { Loaded } from '../server/load-configuration.ts'
-import { createAlertBook } from '../server/observe/alert-book.ts'
-
-/** The operator's API: that of a running server, or one over the store itself. */
-export interface OpenBackstage {
-  via: 'server' | 'store'
-  /** Shown to people, such as `the server at http://localhost:3000`. */
-  place: string
-  /** `path` is below `/admin/api`; with a body it is a POST. Rejects with the API's message unless the answer is 2xx. */
-  ask(path: string, body?: object): Promise<Response>
-  close(): Promise<void>
-}
+import { ASK_IT, type OpenBackstage, orFault, placeOf } from './operator-api.ts'
 
 const HEALTH_LIMIT_MS = 3_000
 /** An address that the operator states is worth waiting for: a dashboard is loaded when it is first asked. */
 const STATED_LIMIT_MS = 30_000
-/** So many entries of the log show which networks are sold on. */
-const SAMPLE = 500
-const ASK_IT =
-  'Only the gateway itself changes its records: serve its dashboard (paystileAdmin), and set ADMIN_URL and ADMIN_TOKEN to ask it.'
 
 /**
  * Opens the operator's API. Only the running server can use the embedded store, so that server is asked. A store that
@@ -54,16 +32,16 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
       throw new ConfigError([
         `${placeOf(choice)} belongs to a gateway that is not configured here. ${ASK_IT}`,
       ])
-    return overBooks(choice)
+    return (await records()).overBooks(choice)
   }
   if (config.store.kind === 'embedded') refuseAbsent(config.store.dataDir)
   try {
-    return await overStore(loaded)
+    return await (await records()).overStore(loaded)
   } catch (error) {
     if (!(error instanceof ConfigError) || !error.faults.some((fault) => /in use by another/.test(fault)))
       throw error
     if (purpose === 'look')
-      return overBooks(
+      return (await records()).overBooks(
         config.store,
         config.networks.map(({ network }) => network),
       )
@@ -76,6 +54,9 @@ export async function openBackstage(loaded: Loaded, purpose: 'look' | 'act'): Pr
     throw new ConfigError([...error.faults, how, ASK_IT])
   }
 }
+
+/** Loaded only here: a running server is asked without an engine of our own. */
+const records = () => import('./open-records.ts')
 
 /** Where the server answers: at its base URL or, if that leads elsewhere from here, at its port on this machine. */
 async function findServer(
@@ -138,83 +119,12 @@ function overHttp({ place: url, api, token }: { place: string; api: string; toke
   }
 }
 
-async function overStore({ configuration }: Loaded): Promise<OpenBackstage> {
-  const gateway = await createGateway(configuration.options, configuration.source, {
-    engine: (engine) => ({ ...engine, start: async () => {} }),
-    // Alerts are left out here: `paystile doctor` reports what keeps a server from selling.
-    alert: () => {},
-  })
-  return inProcess(gateway, `the ${gateway.backstage.store.name} store`, () => gateway.close())
-}
-
-/** The records of a gateway that runs elsewhere, read and never changed. */
-async function overBooks(choice: StoreChoice, networks: readonly Network[] = []): Promise<OpenBackstage> {
-  const noRoom = `${tmpdir()} has no room for a copy of ${placeOf(choice)}, from which this command would read: give your server and this command the same ADMIN_TOKEN, so that the server is asked, or set TMPDIR to a folder with more room.`
-  const { backstage, close } = await openBooks(choice, networks).catch((error: unknown) => {
-    throw isFull(error) ? new ConfigError([noRoom]) : error
-  })
-  const known = networks.length > 0 ? networks : await networksIn(backstage.store)
-  const refuse = async () => {
-    throw new GatewayError('INVALID_REQUEST', ASK_IT)
-  }
-  const gateway: AdminGateway = {
-    backstage: { ...backstage, networks: known },
-    ...{ cancel: refuse, retryRefund: refuse, proveRefund: refuse, closeCredits: refuse },
-  }
-  return inProcess(gateway, placeOf(choice), close)
-}
-
-/** Of the disk that the embedded store is copied to. */
-const isFull = (error: unknown): boolean =>
-  error instanceof Error && /^ENOSPC|database or disk is full/.test(error.message)
-
 /** Where records may be, if nothing else is configured. */
 function recordsOf({ configuration, dataDir }: Loaded): StoreChoice | undefined {
   const { databaseUrl, redisUrl } = configuration.options
   if (databaseUrl) return { kind: 'postgres', url: databaseUrl, wakeupsUrl: null }
   if (redisUrl) return { kind: 'redis', url: redisUrl, mustBeDurable: false }
   return existsSync(join(dataDir, 'paystile.db')) ? { kind: 'embedded', dataDir } : undefined
-}
-
-function placeOf(choice: StoreChoice): string {
-  return choice.kind === 'embedded' ? join(choice.dataDir, 'paystile.db') : `the ${choice.kind} store`
-}
-
-/** What was sold on first, or else the network that is standard. */
-async function networksIn(store: Pick<Store, 'log' | 'get'>): Promise<readonly Network[]> {
-  const entries = await store.log(0, SAMPLE)
-  const rows = await store.get('challenges', [...new Set(entries.map(({ challengeId }) => challengeId))])
-  const ids = new Set(rows.flatMap((row) => row?.network ?? []))
-  const found = NETWORKS.filter(({ id }) => ids.has(id))
-  return found.length > 0 ? found : NETWORKS.slice(0, 1)
-}
-
-function inProcess(gateway: AdminGateway, place: string, close: () => Promise<void>): OpenBackstage {
-  const { backstage } = gateway
-  const book = createSalesBook(backstage.store)
-  const api = createAdminApi({
-    gateway,
-    book,
-    wallets: createWalletWatch(backstage),
-    alerts: createAlertBook({ now: Date.now, clean: (text) => text, count() {}, tell() {} }),
-  })
-  return {
-    via: 'store',
-    place,
-    async ask(path, body) {
-      const request = new Request(`http://backstage/admin/api${path}`, {
-        method: body ? 'POST' : 'GET',
-        ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      })
-      const response = await api(request, new URL(request.url).pathname)
-      if (!response) throw new Error(`there is no ${path}`)
-      return orFault(response)
-    },
-    async close() {
-      book.close()
-      await close()
-    },
-  }
 }
 
 /** Refuses a folder without a store: in a mistyped folder, an empty store would look as if nothing were due. */
@@ -224,22 +134,4 @@ function refuseAbsent(dataDir: string): void {
   throw new ConfigError([
     `${path} is not there: set DATA_DIR to the folder of your server, or start it once first.`,
   ])
-}
-
-async function orFault(response: Response): Promise<Response> {
-  if (response.ok) return response
-  const { error } = (await response.json().catch(() => ({}))) as { error?: unknown }
-  throw new Error(typeof error === 'string' ? error : `the server answers HTTP ${response.status}`)
-}
-
-/** The lines of a streamed response. */
-export async function* linesOf(response: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = parts.pop()!
-    yield* parts
-  }
-  if (rest !== '') yield rest
 }

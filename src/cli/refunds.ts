@@ -1,7 +1,8 @@
 import type { ChallengeStatus } from '../protocol/access.ts'
 import type { ShownSale } from '../server/admin/sale.ts'
 import { load } from './load.ts'
-import { type OpenBackstage, openBackstage } from './open-backstage.ts'
+import { openBackstage } from './open-backstage.ts'
+import type { OpenBackstage } from './operator-api.ts'
 import type { Report, Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
 

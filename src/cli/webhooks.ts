@@ -2,7 +2,8 @@ import { ConfigError } from '../errors.ts'
 import type { WebhookBody } from '../protocol/events.ts'
 import type { ShownDelivery } from '../server/admin/webhook-pages.ts'
 import { load } from './load.ts'
-import { type OpenBackstage, openBackstage } from './open-backstage.ts'
+import { openBackstage } from './open-backstage.ts'
+import type { OpenBackstage } from './operator-api.ts'
 import type { Report, Terminal } from './terminal.ts'
 
 const SHOWN = 100

@@ -1,4 +1,3 @@
-import { VERSION } from '../gateway.ts'
 import { createAdminApi } from '../server/admin/create-admin-api.ts'
 import { createOperatorMcp } from '../server/admin/operator-mcp.ts'
 import { createSalesBook } from '../server/admin/sales-book.ts'
@@ -11,6 +10,7 @@ import { createRedactor } from '../server/observe/create-redactor.ts'
 import { createOperatorHandler } from '../server/operator-handler.ts'
 import { createPages } from '../server/pages.ts'
 import { requestPath, requestTarget } from '../transports/http/request-target.ts'
+import { VERSION } from '../version.ts'
 import type { AdminGateway, AdminOptions, EmbeddedAdmin } from './admin-options.ts'
 
 /** The seller's server waits for streams when it closes, and nobody tells them of it. */

@@ -1,6 +1,6 @@
 import { chosenNetworks } from '../config/check-networks.ts'
 import type { Configuration } from '../config/read-configuration.ts'
-import { VERSION } from '../gateway.ts'
+import { VERSION } from '../version.ts'
 
 /** What `/health` says while no gateway runs: the networks and store that it would have with the current configuration. */
 export function describeHealth({ options }: Pick<Configuration, 'options'>): {
