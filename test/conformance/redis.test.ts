@@ -7,7 +7,7 @@ import { type OpenStore, storeConformance } from '../../src/testing/store-confor
 import { sampleAudit, samplePut, sampleRow } from '../../src/testing/store-rows.ts'
 import { repetitions } from '../at-length.ts'
 
-const runs = repetitions({ few: 300, many: 2000 })
+const runs = repetitions({ few: 100, many: 2000 })
 
 let redis: RedisServer
 beforeAll(async () => {

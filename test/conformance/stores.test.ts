@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../src/stores/sql/sqlite.ts'
 import { type OpenStore, storeConformance } from '../../src/testing/index.ts'
 import { repetitions } from '../at-length.ts'
 
-const runs = repetitions({ few: 300, many: 2000 })
+const runs = repetitions({ few: 100, many: 2000 })
 
 const stores: Array<{ name: string; open: () => Promise<OpenStore> }> = [
   { name: 'memory', open: openMemory },

@@ -19,7 +19,7 @@ import { type Answer, answerOf, freePort, PRICE } from './world.ts'
  */
 const CALLS = Number(process.env.CREDITS_CALLS ?? repetitions({ few: 15, many: 100 }))
 const FULL = CALLS >= 1000
-const ACCOUNTS = 20
+const ACCOUNTS = repetitions({ few: 8, many: 20 })
 const WORKERS = 4
 const SPARE = 10
 

@@ -7,12 +7,12 @@ import { TARGETS } from './targets.ts'
 const INPUTS: Record<string, { few: number; many: number }> = {
   configuration: { few: 150, many: 800 },
   signatures: { few: 50, many: 150 },
-  access: { few: 1500, many: 1500 },
+  access: { few: 300, many: 1500 },
   routes: { few: 200, many: 400 },
   a2a: { few: 150, many: 400 },
-  mcp: { few: 300, many: 300 },
+  mcp: { few: 200, many: 300 },
 }
-const OTHERS = { few: 450, many: 1500 }
+const OTHERS = { few: 300, many: 1500 }
 
 /** Inputs that all end in the same way prove nothing. */
 const OUTCOMES: Record<string, string[]> = {
@@ -35,7 +35,7 @@ test.each(TARGETS.map((target) => [target.name, target] as const))(
   'whatever strangers send to %s: no fault of ours, nothing sold, nothing slow',
   async (name, target) => {
     const inputs = repetitions(INPUTS[name] ?? OTHERS)
-    const run = await runTarget(target, { inputs, seed: 1 })
+    const run = await runTarget(target, { inputs, seed: 21 })
     expect(run.failure).toBeUndefined()
     expect(run.inputs).toBeGreaterThanOrEqual(inputs)
     expect([...run.outcomes.keys()]).toEqual(expect.arrayContaining(OUTCOMES[name]!))

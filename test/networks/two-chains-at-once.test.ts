@@ -17,7 +17,7 @@ import {
   termsOf,
 } from './shop.ts'
 
-const PURCHASES = repetitions({ few: 15, many: 100 })
+const PURCHASES = repetitions({ few: 9, many: 100 })
 const AT_ONCE = 10
 /** Spread over the purchases, so that each meets others in flight. By the clock, a slow machine would do little but start. */
 const KILLS = repetitions({ few: 2, many: 7 })

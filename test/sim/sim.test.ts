@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { repetitions } from '../at-length.ts'
 import { runHistory } from './history.ts'
 
-const HISTORIES = repetitions({ few: 200, many: 1000 })
+const HISTORIES = repetitions({ few: 150, many: 1000 })
 
 /** How often each of these happens at least in a thousand histories: without faults they would prove nothing. */
 const LEAST: ReadonlyArray<[what: string, least: number]> = [
