@@ -4,17 +4,16 @@ import {
   chownSync,
   constants,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
 } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+import { createData, type Owner, ownFolder } from './postgres-data.ts'
 import { runAtParentsEnd } from './run-at-parents-end.ts'
 
 /** Every character needs percent-encoding, so that all tests prove that such passwords work. */
@@ -62,8 +61,7 @@ export async function startPostgres({
 } = {}): Promise<PostgresServer> {
   const programs = findPostgres(debian)
   const user = serverUser()
-  const folder = mkdtempSync(join(tmpdir(), 'paystile-postgres-'))
-  if (user) chownSync(folder, user.uid, user.gid)
+  const folder = ownFolder(user)
   const data = join(folder, 'data')
   const as = { ...user, cwd: folder }
   const writeOwn = async (name: string, text: string) => {
@@ -72,16 +70,11 @@ export async function startPostgres({
     if (user) chownSync(file, user.uid, user.gid)
     return file
   }
-  const passwordFile = await writeOwn('password', PASSWORD)
-  const initdb = ['-D', data, '-U', 'paystile', '-A', 'scram-sha-256', '--pwfile', passwordFile]
   try {
-    execFileSync(join(programs, 'initdb'), [...initdb, '-N', '-E', 'UTF8', '--locale=C.UTF-8'], {
-      ...as,
-      stdio: 'pipe',
-    })
+    await createData(data, { programs, password: PASSWORD, owner: user })
   } catch (cause) {
     await rm(folder, { recursive: true, force: true })
-    throw new Error(`initdb failed: ${(cause as { stderr?: Buffer }).stderr ?? cause}`, { cause })
+    throw cause
   }
 
   const settings: Record<string, string> = {
@@ -244,7 +237,7 @@ function isProgram(path: string): boolean {
 }
 
 /** PostgreSQL refuses to run as root. */
-export function serverUser(): { uid: number; gid: number } | undefined {
+export function serverUser(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
