@@ -58,6 +58,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**', ...(long ? [] : LONG)],
     pool: 'forks',
+    execArgv: ['--max-semi-space-size=64', '--min-semi-space-size=32'],
     // More than there are cores: many tests wait most of their time, for blocks, refunds and processes.
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },

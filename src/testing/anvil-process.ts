@@ -112,12 +112,9 @@ function endWithParent(child: ChildProcess, folder: string): () => void {
     process.on('SIGTERM', endBySignal)
   }
   living.add(child)
-  const watcher =
-    child.pid && process.platform !== 'win32'
-      ? runAtParentsEnd('kill -9 "$0"; rm -rf "$1"', String(child.pid), folder)
-      : undefined
+  const forget = child.pid && runAtParentsEnd('kill -9 "$1"; rm -rf "$2"', String(child.pid), folder)
   return () => {
-    watcher?.kill('SIGKILL')
+    if (forget) forget()
     living.delete(child)
     if (living.size === 0) removeHooks()
   }

@@ -51,6 +51,7 @@ async function initialize(programs: string, password: string, owner: Owner | und
     await rm(folder, { recursive: true, force: true })
     throw new Error(`initdb failed: ${(cause as { stderr?: string }).stderr || cause}`, { cause })
   }
-  runAtParentsEnd('rm -rf "$0"', folder)
+  // It is not known when the last server will be started.
+  runAtParentsEnd('rm -rf "$1"', folder)
   return data
 }

@@ -149,7 +149,7 @@ export async function startServer(
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
-  const watcher = endWithParent(child, folder)
+  const forget = endWithParent(child, folder)
   const pids = () =>
     child.pid === undefined || child.exitCode !== null ? [] : [child.pid, ...childrenOf(child.pid)]
   const end: RunningServer['end'] = async (how) => {
@@ -165,7 +165,7 @@ export async function startServer(
     clearTimeout(hammer)
     // A new server refuses the data while a process of the old one is left.
     while (all.some(isAlive)) await sleep(5)
-    watcher?.kill('SIGKILL')
+    forget?.()
   }
   try {
     await ready(child)
@@ -203,10 +203,10 @@ function ready(child: ChildProcess): Promise<void> {
  * Ends the server when this process ends, in whatever way, and deletes its folder. All processes of the server are killed:
  * one that is frozen would not end otherwise, and might hold the port.
  */
-function endWithParent(server: ChildProcess, folder: string): ChildProcess | undefined {
+function endWithParent(server: ChildProcess, folder: string): (() => void) | undefined {
   if (server.pid === undefined) return undefined
-  const command = `own=$(ps -e -o pid=,ppid= | while read -r pid parent; do [ "$parent" != "$0" ] || echo "$pid"; done)
-    kill -QUIT "$0"; kill -CONT "$0" $own; sleep 1; kill -KILL "$0" $own; rm -rf "$1"`
+  const command = `own=$(ps -e -o pid=,ppid= | while read -r pid parent; do [ "$parent" != "$1" ] || echo "$pid"; done)
+    kill -QUIT "$1"; kill -CONT "$1" $own; sleep 1; kill -KILL "$1" $own; rm -rf "$2"`
   return runAtParentsEnd(command, String(server.pid), folder)
 }
 

@@ -137,11 +137,8 @@ export async function spawnRedis(
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
-  const watcher =
-    child.pid === undefined
-      ? undefined
-      : runAtParentsEnd('kill -9 "$0"; rm -rf "$1"', String(child.pid), folder)
-  void exited.then(() => watcher?.kill('SIGKILL'))
+  const forget = child.pid && runAtParentsEnd('kill -9 "$1"; rm -rf "$2"', String(child.pid), folder)
+  if (forget) void exited.then(forget)
   const end: RedisProcess['end'] = async (how) => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.ref()
@@ -158,7 +155,7 @@ export async function spawnRedis(
     await end('SIGKILL')
     throw error
   }
-  // A forgotten stop() must not keep us alive; the watcher then ends the server.
+  // A forgotten stop() must not keep us alive; the server is then ended with us.
   child.unref()
   unrefStream(child.stdout)
   return { pid: child.pid!, signal: (name) => void child.kill(name), end }
