@@ -1,6 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { bundleServer } from './bundle-server.mjs'
 import { runChild } from './child.mjs'
 import { ensureInstalled, ensureSystem, PrepareError, packageBin, root, runMain } from './prepare.mjs'
@@ -67,10 +69,23 @@ async function build() {
   try {
     await ensureChain()
     process.env.PAYSTILE_SERVER_PROGRAM = await bundleServer()
+    process.env.PAYSTILE_TEST_PACKAGE = await pack()
   } catch (error) {
     if (error instanceof PrepareError) return error.message
     throw error
   }
+}
+
+/** Packs the package once for all tests that install it. */
+async function pack() {
+  const folder = join(root, 'node_modules', '.cache', 'paystile-package')
+  mkdirSync(folder, { recursive: true })
+  const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
+  const { stdout } = await promisify(execFile)('npm', words, {
+    cwd: root,
+    shell: process.platform === 'win32',
+  })
+  return join(folder, JSON.parse(stdout)[0].filename)
 }
 
 async function runTests(filters) {
