@@ -78,10 +78,19 @@ export async function openVisitor(browser: Browser, options: BrowserContextOptio
   }
 }
 
-/** No serious or critical fault by axe, as the page stands now. */
-export async function expectAccessible(page: Page, what: string): Promise<void> {
-  await page.evaluate(axe)
-  const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"], preload: false })')) as {
+/** No serious or critical fault by axe, as the page stands now. Stated to be dark: of its colours, since the rest is checked in the light. */
+export async function expectAccessible(
+  page: Page,
+  what: string,
+  { colorScheme }: Pick<BrowserContextOptions, 'colorScheme'> = {},
+): Promise<void> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe)
+  const options = {
+    resultTypes: ['violations'],
+    preload: false,
+    ...(colorScheme === 'dark' && { runOnly: ['color-contrast'] }),
+  }
+  const found = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as {
     violations: Array<{ id: string; impact: string; nodes: Array<{ html: string; failureSummary: string }> }>
   }
   const grave = found.violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')

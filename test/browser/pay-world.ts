@@ -81,7 +81,7 @@ export async function startPayWorld(): Promise<PayWorld> {
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await expectAccessible(page, `${name}, ${colorScheme}`)
+    await expectAccessible(page, `${name}, ${colorScheme}`, { colorScheme })
     if (PICTURES)
       await page.screenshot({ path: `${PICTURES}/pay-${name}-${colorScheme}.png`, fullPage: true })
   }

@@ -52,7 +52,7 @@ describe.each(LOOKS)('%s', (look, options) => {
     for (const [id, words] of PAGES) {
       await page.goto(`${url}/${id}`)
       await page.getByText(words).first().waitFor()
-      await expectAccessible(page, `${id}, ${look}`)
+      await expectAccessible(page, `${id}, ${look}`, options)
       await expectNoSidewaysScroll(page)
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/${id}-${look}.png`, fullPage: true })
     }

@@ -39,7 +39,7 @@ const onChain = () => ({
 async function inspect(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await expectAccessible(page, `${name}, ${colorScheme}`)
+    await expectAccessible(page, `${name}, ${colorScheme}`, { colorScheme })
     if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}.png`, fullPage: true })
   }
   await page.setViewportSize(PHONE)

@@ -102,7 +102,7 @@ describe.each(LOOKS)('%s', (look, options) => {
     ])
       await page.getByText(words).first().waitFor()
     if (options.javaScriptEnabled !== false) {
-      await expectAccessible(page, look)
+      await expectAccessible(page, look, options)
       await expectNoSidewaysScroll(page)
       expect(await page.title()).toBe('Acme Weather & Sons')
       expect(complaints).toEqual([])
