@@ -20,6 +20,7 @@ import { LONE_PURCHASES, type LonePurchase, measureOverhead, type Overhead } fro
 import { measurePrepaid } from './measure-prepaid.ts'
 import { measureStored } from './measure-stored.ts'
 import { measureStoredSales } from './measure-stored-sales.ts'
+import { modeFault } from './modes.ts'
 import type { Asking } from './payments.ts'
 import { briefCases, fullCases, type Planned } from './plan.ts'
 import { prepaidBars } from './prepaid-bars.ts'
@@ -29,6 +30,11 @@ import { runScale } from './scale/run.ts'
 import { startFloor, startOurs, startPeer, type Target } from './targets.ts'
 
 const [root = '.', mode, ...rest] = process.argv.slice(2)
+const wrong = modeFault(mode)
+if (wrong !== undefined) {
+  console.error(wrong)
+  process.exit(1)
+}
 const full = mode === '--full'
 /** Proves that every part runs; its figures mean nothing and are not kept. */
 const quick = mode === '--quick'
