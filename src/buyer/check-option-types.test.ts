@@ -45,6 +45,19 @@ test.each([
   expect(() => made(options)).not.toThrow()
 })
 
+test.each<[unknown, string]>([
+  [7, 'networks has 7; each is a word such as "base"'],
+  [null, 'networks has null; each is a word'],
+  [{ id: 'eip155:1', chainId: 1, asset: key }, 'cannot be used: domain is missing'],
+  [
+    { id: 'eip155:1', chainId: 1, asset: key, domain: {}, decimal: 18 },
+    'cannot be used: decimal is not an option; did you mean "decimals"?',
+  ],
+])('a network of which something is missing or misspelt is refused: %o', (network, message) => {
+  const options = { account, maxAmount: '$1.00', networks: [network] }
+  expect(() => createBuyer(options as unknown as BuyerOptions)).toThrow(message)
+})
+
 test('no message repeats a key that was given in the wrong place', () => {
   const misplaced: unknown[] = [key, { account: key, maxAmount: '$1.00' }]
   for (const options of misplaced) {

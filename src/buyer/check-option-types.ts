@@ -1,6 +1,7 @@
 import { AddressSchema } from '../protocol/hex.ts'
 import { optionFaults } from '../protocol/option-faults.ts'
 import { BuyerError } from './buyer-error.ts'
+import type { BuyerNetwork } from './buyer-networks.ts'
 import type { BuyerOptions } from './buyer-options.ts'
 import type { PaymentStorage } from './payment-storage.ts'
 
@@ -26,6 +27,14 @@ const OPTIONS = Object.keys({
   clock: true,
 } satisfies Record<keyof BuyerOptions, true>)
 
+const NETWORK_FACTS = Object.keys({
+  id: true,
+  chainId: true,
+  asset: true,
+  domain: true,
+  decimals: true,
+} satisfies Record<keyof BuyerNetwork, true>)
+
 const STORAGE_METHODS: ReadonlyArray<keyof PaymentStorage> = ['get', 'claim', 'forget', 'reserve', 'release']
 
 type Loose = Readonly<Record<string, unknown>>
@@ -48,6 +57,7 @@ function faultsOf(options: Loose): string[] {
     const list = options[name]
     if (list !== undefined && !Array.isArray(list)) faults.push(`${name} must be a list`)
   }
+  if (Array.isArray(options.networks)) faults.push(...options.networks.flatMap(networkFaults))
   const hosts = Array.isArray(options.allowedHosts) ? options.allowedHosts : []
   if (hosts.some((host) => typeof host !== 'string'))
     faults.push('allowedHosts must be a list of texts, for example ["api.example.com"]')
@@ -69,6 +79,20 @@ function faultsOf(options: Loose): string[] {
   )
     faults.push(`maxResponseBytes is ${shown(maxResponseBytes)}; it must be a positive whole number`)
   return faults
+}
+
+/** Of one of `networks`, which is a word or what is known of a network. */
+function networkFaults(given: unknown): string[] {
+  if (typeof given === 'string') return []
+  if (typeof given !== 'object' || given === null)
+    return [
+      `networks has ${shown(given)}; each is a word such as "base", or an object: id, chainId, asset, domain`,
+    ]
+  const network = given as Loose
+  const missing = NETWORK_FACTS.filter((name) => name !== 'decimals' && network[name] === undefined)
+  const faults = optionFaults(network, NETWORK_FACTS)
+  if (missing.length > 0) faults.push(`${missing.join(', ')} is missing`)
+  return faults.length > 0 ? [`networks has an object that cannot be used: ${faults.join(', ')}`] : []
 }
 
 function isAccount(account: unknown): boolean {

@@ -131,6 +131,7 @@ describe('the operator’s API', () => {
     expect(await none.text()).toBe('')
     for (const from of ['yesterday', '01.02.2026', '2026-02-01T00:00'])
       expect((await ask(`/export?from=${from}`)).status, from).toBe(400)
+    expect((await ask('/export?from=2030-02-01&to=2030-01-31')).status).toBe(400)
 
     const metrics = await observer.metrics()
     expect(metrics).toContain(

@@ -178,6 +178,8 @@ export function createAdminApi(parts: AdminParts): AdminApi {
         )
       times[name] = time
     }
+    if (times.from !== undefined && times.to !== undefined && times.to <= times.from)
+      return bad('to is not after from; an export ends before to.')
     const day = new Date().toISOString().slice(0, 10)
     const what = of === 'credits' ? 'credits-' : ''
     const name = `paystile-${what}${placeOf(backstage.networks)}-${day}.${format}`
