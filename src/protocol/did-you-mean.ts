@@ -11,7 +11,7 @@ export function nearest(
   const typed = word.toLowerCase()
   let best: { word: string; distance: number } | undefined
   for (const candidate of known) {
-    // So many letters would have to be added or left out. It also keeps every start of the server 50 ms shorter.
+    // So many letters would have to be added or left out. To compare takes long, and a start compares the whole environment.
     if (Math.abs(candidate.length - typed.length) > edits) continue
     const distance = editDistance(typed, candidate.toLowerCase())
     if (!best || distance < best.distance) best = { word: candidate, distance }
