@@ -1,22 +1,14 @@
-import { pbkdf2Sync } from 'node:crypto'
 import type { Address, Hex } from 'viem'
-import {
-  generatePrivateKey,
-  HDKey,
-  hdKeyToAccount,
-  type PrivateKeyAccount,
-  privateKeyToAccount,
-} from 'viem/accounts'
-import { bytesToHex } from 'viem/utils'
+import { generatePrivateKey } from 'viem/accounts'
 import { spawnAnvil } from './anvil-process.ts'
+import { ACCOUNTS, accountOf, type DevAccount, devAccount, fundDevAccounts } from './dev-accounts.ts'
 import { createDevClient, type DevClient, MULTICALL3_ADDRESS, USDC_ADDRESSES } from './dev-client.ts'
 import { placePermit2 } from './permit2.ts'
 import multicall3 from './test-multicall3.json' with { type: 'json' }
 import { controlToken, type TokenTransfer } from './test-token.ts'
 import { deployTestWallet, type TestWallet } from './test-wallet.ts'
 
-/** A key with its address. */
-export type DevAccount = { privateKey: Hex; account: PrivateKeyAccount; address: Address }
+export type { DevAccount }
 
 /** A transaction that `reorg` puts into the new branch: raw signed bytes and the block, counted from the fork. */
 export type ReplayedTransaction = { raw: Hex; block: number }
@@ -70,9 +62,6 @@ export type DevChain = {
   stop(): Promise<void>
 }
 
-const ACCOUNTS = 50
-const MNEMONIC = 'test test test test test test test test test test test junk' // anvil's default
-
 /**
  * Starts a real local chain that looks like one of the known networks on the wire: anvil, with TestUsdc at USDC's address and Multicall3
  * at its own. A block per transaction unless `blockTimeSeconds` is given; `finalized` is two blocks behind `latest`.
@@ -97,17 +86,18 @@ export async function startDevChain({
       `startDevChain: chainId is ${chainId}; it can be ${Object.keys(USDC_ADDRESSES).join(', ')}.`,
     )
   const anvil = await spawnAnvil([
-    ...['--chain-id', `${chainId}`, '--port', `${port}`, '--accounts', `${ACCOUNTS}`],
+    ...['--chain-id', `${chainId}`, '--port', `${port}`, '--accounts', '1'],
     // Otherwise `finalized` stays 64 blocks behind.
     ...['--slots-in-an-epoch', '1'],
   ])
   const rpcUrl = `http://127.0.0.1:${anvil.port}`
   const client = createDevClient(chainId, rpcUrl)
-  const token = controlToken(client, usdc, account(ACCOUNTS - 1).address)
+  const token = controlToken(client, usdc, devAccount(ACCOUNTS - 1).address)
 
   async function prepare() {
     // anvil logs every call to its output; --silent would also hide the port.
     await client.setLoggingEnabled(false)
+    await fundDevAccounts(rpcUrl)
     await token.install()
     await client.setCode({ address: MULTICALL3_ADDRESS, bytecode: multicall3.deployedBytecode as Hex })
     await placePermit2(client)
@@ -139,7 +129,7 @@ export async function startDevChain({
     mint: token.mint,
     balanceOf: token.balanceOf,
     fundEth: (address, wei) => client.setBalance({ address, value: wei }),
-    account,
+    account: devAccount,
     async newBuyer({ micro = 0n, privateKey = generatePrivateKey() } = {}) {
       const buyer = accountOf(privateKey)
       if (micro > 0n) await token.mint(buyer.address, micro)
@@ -180,27 +170,4 @@ async function catchUp(client: DevClient): Promise<void> {
     if (behind > 0) await client.increaseTime({ seconds: behind })
     return
   }
-}
-
-let root: HDKey | undefined
-const accounts = new Map<number, DevAccount>()
-
-function account(index: number): DevAccount {
-  if (!Number.isInteger(index) || index < 0 || index >= ACCOUNTS) {
-    throw new Error(`account(${index}): the dev chain has accounts 0 to ${ACCOUNTS - 1}.`)
-  }
-  let known = accounts.get(index)
-  if (!known) {
-    // The seed as BIP39 says it: viem's mnemonicToAccount takes a tenth of a second for the same, in JavaScript.
-    root ??= HDKey.fromMasterSeed(pbkdf2Sync(MNEMONIC, 'mnemonic', 2048, 64, 'sha512'))
-    const { privateKey } = hdKeyToAccount(root, { addressIndex: index }).getHdKey()
-    known = accountOf(bytesToHex(privateKey!))
-    accounts.set(index, known)
-  }
-  return known
-}
-
-function accountOf(privateKey: Hex): DevAccount {
-  const account = privateKeyToAccount(privateKey)
-  return { privateKey, account, address: account.address }
 }
