@@ -1,10 +1,11 @@
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './prepare.mjs'
 
 /** What has native parts, or starts threads from files of its own. */
-const APART = ['libsql', 'pino', 'undici', 'prom-client']
+const APART = ['libsql', 'pino']
 
 /** The command line, and what the crash tests put their instruments around. */
 const BUILT = {
@@ -39,5 +40,7 @@ export async function bundleServer(input = BUILT, folder = FOLDER) {
     ],
     output: { dir: folder, format: 'esm', cleanDir: true },
   })
+  // Node would otherwise read every file as CommonJS first.
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }\n')
   return join(folder, 'main.js')
 }

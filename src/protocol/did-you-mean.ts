@@ -13,7 +13,7 @@ export function nearest(
   for (const candidate of known) {
     // So many letters would have to be added or left out. To compare takes long, and a start compares the whole environment.
     if (Math.abs(candidate.length - typed.length) > edits) continue
-    const distance = editDistance(typed, candidate.toLowerCase())
+    const distance = editDistance(typed, candidate.toLowerCase(), edits)
     if (!best || distance < best.distance) best = { word: candidate, distance }
   }
   return best && best.distance <= edits ? best.word : undefined
@@ -25,7 +25,8 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return guess === undefined ? '' : `; did you mean "${guess}"?`
 }
 
-function editDistance(a: string, b: string): number {
+/** Infinity as soon as it is certain to be more than `most`. */
+function editDistance(a: string, b: string, most: number): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column)
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
@@ -33,6 +34,7 @@ function editDistance(a: string, b: string): number {
       const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
       next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1))
     }
+    if (Math.min(...next) > most) return Number.POSITIVE_INFINITY
     row = next
   }
   return row[b.length]!
