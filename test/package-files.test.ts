@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { packedPackage } from './e2e/installed-package.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -16,12 +17,10 @@ describe('the package that npm packs', () => {
   let files: string[]
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'paystile-pack-'))
-    // The build is there already; without it prepack makes it.
-    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
-    const { stdout } = await run('npm', args, { cwd: root, shell: process.platform === 'win32' })
-    const [packed] = JSON.parse(stdout)
-    files = packed.files.map(({ path }: { path: string }) => path)
-    await run('tar', ['-xzf', join(folder, packed.filename), '-C', folder])
+    const packed = await packedPackage(folder)
+    const { stdout } = await run('tar', ['-tzf', packed])
+    files = stdout.split('\n').flatMap((path) => (path.startsWith('package/') ? [path.slice(8)] : []))
+    await run('tar', ['-xzf', packed, '-C', folder])
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))

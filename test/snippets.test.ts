@@ -90,7 +90,7 @@ function compile(snippets: Snippet[]): string[] {
     const config = { extends: '../test/types/tsconfig.json', files: paths, include: [] }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules/typescript-native/bin/tsc')
-    const options = ['-p', folder, '--pretty', 'false', '--listFiles']
+    const options = ['-p', folder, '--pretty', 'false', '--listFiles', '--singleThreaded']
     const { stdout } = spawnSync(process.execPath, [tsc, ...options], { cwd: folder, encoding: 'utf8' })
     const lines = stdout.split('\n')
     for (const path of paths) expect(lines, 'a file that is not compiled has no faults').toContain(path)

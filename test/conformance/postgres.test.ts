@@ -4,7 +4,7 @@ import { type PostgresServer, startPostgres } from '../../src/testing/postgres-s
 import { type OpenStore, storeConformance } from '../../src/testing/store-conformance.ts'
 import { repetitions } from '../at-length.ts'
 
-const runs = repetitions({ few: 100, many: 2000 })
+const runs = repetitions({ few: 40, many: 2000 })
 
 let server: PostgresServer
 beforeAll(async () => {

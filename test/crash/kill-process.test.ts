@@ -16,7 +16,6 @@ import {
   startFacilitator,
   type TestFacilitator,
 } from '../../src/testing/index.ts'
-import { repetitions } from '../at-length.ts'
 import { type Answer, answerOf, freePort, type Strategy } from '../e2e/world.ts'
 import { SERVER_PROGRAM } from '../server-program.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
@@ -147,10 +146,7 @@ async function expectOneGrantForOnePayment(answer: Answer): Promise<void> {
   expect(await chain.transfersTo(chain.account(0).address)).toHaveLength(1)
 }
 
-// The faults by a facilitator are also among those of points.test.ts.
-const STRATEGIES = (['gas-wallet', 'facilitator'] as const).slice(0, repetitions({ few: 1, many: 2 }))
-
-describe.each<Strategy>(STRATEGIES)('by %s', (strategy) => {
+describe.each<Strategy>(['gas-wallet', 'facilitator'])('by %s', (strategy) => {
   beforeEach(() => startAll(strategy))
 
   test('killed after the claim and before anything was sent: the retry settles', async () => {

@@ -129,7 +129,7 @@ describe.each([...EMBEDDED, STANDALONE])('the seller’s handlers with $name', (
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       received += read.value.byteLength
       expect(seller.producedBytes - received).toBeLessThan(DOWNLOAD_BYTES / 2)
-      if (received > looks * 5 * MIB) {
+      if (received > looks * 12 * MIB) {
         looks++
         expect(heldBytes() - before, `after ${received} bytes`).toBeLessThan(DOWNLOAD_BYTES / 2)
       }

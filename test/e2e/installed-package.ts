@@ -28,8 +28,7 @@ export async function installPackage(): Promise<InstalledPackage> {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction')
   }
-  // `npm test` has packed it once for all; a test that is run alone packs it itself.
-  const packed = process.env.PAYSTILE_TEST_PACKAGE ?? (await pack(folder))
+  const packed = await packedPackage(folder)
   mkdirSync(join(modules, '.bin'), { recursive: true })
   await run('tar', ['-xzf', packed, '-C', folder, '--transform', 's,^package,node_modules/paystile,'])
   if (dirname(packed) === folder) rmSync(packed)
@@ -45,7 +44,10 @@ export async function installPackage(): Promise<InstalledPackage> {
   }
 }
 
-async function pack(folder: string): Promise<string> {
+/** `npm test` has packed it once for all; a test that is run alone packs it itself, into the folder. */
+export async function packedPackage(folder: string): Promise<string> {
+  const already = process.env.PAYSTILE_TEST_PACKAGE
+  if (already) return already
   const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]
   const { stdout } = await run('npm', words, { cwd: root })
   return join(folder, JSON.parse(stdout)[0].filename)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { repetitions } from '../at-length.ts'
 import { runHistory } from './history.ts'
 
-const HISTORIES = repetitions({ few: 150, many: 1000 })
+const HISTORIES = repetitions({ few: 100, many: 1000 })
 
 /** How often each of these happens at least in a thousand histories: without faults they would prove nothing. */
 const LEAST: ReadonlyArray<[what: string, least: number]> = [
@@ -124,7 +124,7 @@ describe(`${HISTORIES} seeded histories`, () => {
   test.each(
     // What is rare may have less than its share of a few histories.
     LEAST.map(
-      ([what, least]) => [what, repetitions({ few: Math.floor(least / 10), many: least })] as const,
+      ([what, least]) => [what, repetitions({ few: Math.floor(least / 15), many: least })] as const,
     ).filter(([, least]) => least > 0),
   )('%s happen at least %i times', (what, least) => {
     expect(totals.get(what) ?? 0).toBeGreaterThanOrEqual(least)
