@@ -1,30 +1,27 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import {
+  closeVisitors,
   DESKTOP,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
   PHONE,
 } from './browser.ts'
+import { takePicture } from './looks.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
 const ADMIN_TOKEN = 'the-operator-token-of-this-test'
-/** A folder for pictures of what the test sees. */
-const { PICTURES } = process.env
 
 let chain: DevChain
-let browser: Browser
 let backend: Server
 let server: Standalone
 
 beforeAll(async () => {
-  ;[chain, browser] = await Promise.all([startDevChain(), launchBrowser()])
+  chain = await startDevChain()
   backend = createServer((_request, response) => response.writeHead(200).end('sunny'))
   await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
   server = await startStandalone({
@@ -43,7 +40,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   backend?.close()
-  await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+  await Promise.allSettled([closeVisitors(), server?.stop(), chain?.stop()])
 })
 
 test('the operator sees credits sold and spent, closes a purchase after confirming, and sees the refund wait', async () => {
@@ -54,11 +51,9 @@ test('the operator sees credits sold and spent, closes a purchase after confirmi
     const headers = { authorization: `Bearer ${grant.accessToken}` }
     expect((await fetch(`${server.url}/weather/lisbon`, { headers })).status).toBe(200)
   }
-  const visitor = await openVisitor(browser, { viewport: DESKTOP })
+  const visitor = await openVisitor({ viewport: DESKTOP })
   const { page } = visitor
-  const picture = async (name: string) => {
-    if (PICTURES) await page.screenshot({ path: `${PICTURES}/credits-${name}.png`, fullPage: true })
-  }
+  const picture = (name: string) => takePicture(page, `credits-${name}`)
   await page.goto(`${server.url}/admin`)
   await page.getByLabel('Token').fill(ADMIN_TOKEN)
   await page.getByRole('button', { name: 'Log in' }).click()

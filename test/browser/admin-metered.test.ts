@@ -1,20 +1,18 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
 import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
-import { expectAccessible, launchBrowser, openVisitor } from './browser.ts'
+import { closeVisitors, expectAccessible, openVisitor } from './browser.ts'
 
-let browser: Browser
 let server: Awaited<ReturnType<typeof startFixtureServer>>
 beforeAll(async () => {
-  ;[browser, server] = await Promise.all([launchBrowser(), startFixtureServer({ configured: true })])
+  server = await startFixtureServer({ configured: true })
 })
 afterAll(async () => {
-  await Promise.allSettled([browser?.close(), server?.close()])
+  await Promise.allSettled([closeVisitors(), server?.close()])
 })
 
 test('the drawer of a metered sale says what was charged, and of how much; that of a fixed price does not', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(`${server.url}/admin?token=${FIXTURE_TOKEN}`)
   const sales = page.locator('.challenges tbody tr')
   const open = (itemId: string) =>

@@ -1,17 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
 import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
 import {
+  closeVisitors,
   DESKTOP,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
   PHONE,
 } from './browser.ts'
@@ -20,12 +19,11 @@ import { type Standalone, startStandalone } from './standalone.ts'
 const ADMIN_TOKEN = 'the-operator-token-of-this-test'
 
 let chain: DevChain
-let browser: Browser
 let backend: Server
 let server: Standalone
 
 beforeAll(async () => {
-  ;[chain, browser] = await Promise.all([startDevChain(), launchBrowser()])
+  chain = await startDevChain()
   backend = createServer((_request, response) => response.writeHead(503).end('down for a moment'))
   await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
   server = await startStandalone({
@@ -43,7 +41,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   backend?.close()
-  await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+  await Promise.allSettled([closeVisitors(), server?.stop(), chain?.stop()])
 })
 
 test('the operator sees a failed call wait for its refund, cancels an offer, exports, searches and leaves', async () => {
@@ -58,7 +56,7 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   })
   const { challengeId } = (await open.json()) as { challengeId: string }
 
-  const visitor = await openVisitor(browser)
+  const visitor = await openVisitor()
   const { page } = visitor
   await page.goto(`${server.url}/admin`)
   await page.getByLabel('Token').fill(ADMIN_TOKEN)
@@ -122,7 +120,7 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
 
 test('a seller on three networks sees what each brought, which one is withdrawn, and its sales alone', async () => {
   const fixture = await startFixtureServer({ configured: true, several: true })
-  const visitor = await openVisitor(browser, { viewport: DESKTOP })
+  const visitor = await openVisitor({ viewport: DESKTOP })
   const { page } = visitor
   try {
     await page.goto(`${fixture.url}/admin?token=${FIXTURE_TOKEN}`)

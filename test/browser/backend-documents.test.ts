@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../e2e/world.ts'
-import { launchBrowser, openVisitor } from './browser.ts'
+import { closeVisitors, openVisitor } from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
 const ADMIN_TOKEN = 'the-operator-token-of-this-test'
@@ -33,7 +33,6 @@ const attackOn = (pages: string): string => `(async () => {
   await told(state)
 })()`
 
-let browser: Browser
 let backend: Server
 let received: Array<{ path: string; cookie: string }>
 
@@ -56,10 +55,9 @@ beforeAll(async () => {
     response.writeHead(200, { 'content-type': type, 'service-worker-allowed': '/' }).end(body)
   })
   await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
-  browser = await launchBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   backend?.close()
 })
 
@@ -93,7 +91,7 @@ describe.each([
   afterAll(() => server?.stop())
 
   test.each(['page', 'picture'])('attack 40: a hostile %s of the backend does nothing', async (kind) => {
-    const { page, close } = await openVisitor(browser)
+    const { page, close } = await openVisitor()
     await logIn(page, pages)
     received.length = 0
     // Scripts begin to run before the load event, which this waits for.
@@ -112,7 +110,7 @@ describe.each([
   })
 
   test('attack 40: it cannot show the operator’s pages in a frame', async () => {
-    const { page, close } = await openVisitor(browser)
+    const { page, close } = await openVisitor()
     await logIn(page, pages)
     await page.goto(`${server.url}/site/frame?pages=${split ? pages : ''}`)
     // The browser shows a page of its own in its place.

@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import { expect } from 'vitest'
 
 /** As in scripts/prepare.mjs. */
@@ -11,8 +17,17 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export const DESKTOP = { width: 1280, height: 860 }
 export const PHONE = { width: 360, height: 760 }
 
+let launched: Promise<Browser> | undefined
+
+/** One for all test files of a process, since starting one takes as long as many tests; it ends with the process. */
+async function sharedBrowser(): Promise<Browser> {
+  if (launched && !(await launched).isConnected()) launched = undefined
+  launched ??= launchBrowser()
+  return await launched
+}
+
 /** The system's Chromium, which `npm test` installs where it can. */
-export async function launchBrowser(): Promise<Browser> {
+async function launchBrowser(): Promise<Browser> {
   const places = (process.env.PATH ?? '').split(delimiter)
   const executablePath = PROGRAMS.flatMap((name) => places.map((place) => join(place, name))).find(existsSync)
   if (!executablePath)
@@ -38,14 +53,19 @@ export interface Visitor {
   close(): Promise<void>
 }
 
-/** A browser of its own, without cookies, that remembers all that it is sent. */
-export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+const open = new Set<BrowserContext>()
+
+/** A window of its own, without cookies, that remembers all that it is sent. */
+export async function openVisitor(options: BrowserContextOptions = {}): Promise<Visitor> {
+  const browser = await sharedBrowser()
   const context = await browser.newContext({
     viewport: DESKTOP,
     reducedMotion: 'reduce',
     locale: 'en-GB',
     ...options,
   })
+  open.add(context)
+  context.once('close', () => open.delete(context))
   // Slow machines: what matters is that it happens, not how soon.
   context.setDefaultTimeout(45_000)
   const page = await context.newPage()
@@ -76,6 +96,11 @@ export async function openVisitor(browser: Browser, options: BrowserContextOptio
     received: async () => (await Promise.all(bodies)).join('\n'),
     close: () => context.close(),
   }
+}
+
+/** Closes what a file's tests left open, be it that they failed. */
+export async function closeVisitors(): Promise<void> {
+  await Promise.all([...open].map((context) => context.close()))
 }
 
 /** No serious or critical fault by axe, as the page stands now. Stated to be dark: of its colours, since the rest is checked in the light. */

@@ -1,26 +1,22 @@
 import { once } from 'node:events'
-import { mkdir } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import express from 'express'
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { paystile, paystileAdmin } from '../../src/frameworks/express.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { freePort, TOKEN_SECRET } from '../e2e/world.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor, PHONE } from './browser.ts'
+import { closeVisitors, expectAccessible, expectNoSidewaysScroll, openVisitor, PHONE } from './browser.ts'
+import { takePicture } from './looks.ts'
 
-const PICTURES = process.env.PAGE_PICTURES
 const TOKEN = 'the-token-of-the-operator'
 
-let browser: Browser
 let chain: DevChain
 let gateway: Gateway
 let server: Server
 let origin: string
 beforeAll(async () => {
-  if (PICTURES) await mkdir(PICTURES, { recursive: true })
   chain = await startDevChain()
   const port = await freePort()
   origin = `http://127.0.0.1:${port}`
@@ -43,22 +39,20 @@ beforeAll(async () => {
   app.get('/', (_req, res) => void res.send('own'))
   server = app.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  browser = await launchBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   server?.close().closeAllConnections()
   await gateway?.close()
   await chain?.stop()
 })
 
 test('an embedded seller logs in at a path of the application and watches a sale come in', async () => {
-  const { page, complaints, received, close } = await openVisitor(browser)
+  const { page, complaints, received, close } = await openVisitor()
   const picture = async (name: string) => {
-    if (!PICTURES) return
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: `${PICTURES}/embedded-${name}-${colorScheme}.png`, fullPage: true })
+      await takePicture(page, `embedded-${name}-${colorScheme}`)
     }
   }
   await page.goto(`${origin}/staff/office`)

@@ -1,47 +1,36 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
 import { startFixtureServer } from '../../ui/dev/start-fixture-server.ts'
 import {
-  DESKTOP,
+  closeVisitors,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
-  PHONE,
   showAllSettings,
 } from './browser.ts'
+import { LOOKS } from './looks.ts'
 
 type Fixture = Awaited<ReturnType<typeof startFixtureServer>>
 
-let browser: Browser
 let fresh: Fixture
 let busy: Fixture
 let quiet: Fixture
 
 beforeAll(async () => {
-  ;[browser, fresh, busy, quiet] = await Promise.all([
-    launchBrowser(),
+  ;[fresh, busy, quiet] = await Promise.all([
     startFixtureServer({ locked: { BASE_URL: 'https://api.example.com' } }),
     startFixtureServer({ configured: true }),
     startFixtureServer({ configured: true, empty: true }),
   ])
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   await Promise.allSettled([fresh?.close(), busy?.close(), quiet?.close()])
 })
 
-const LOOKS: Array<[string, BrowserContextOptions]> = [
-  ['desktop, light', { viewport: DESKTOP, colorScheme: 'light' }],
-  ['desktop, dark', { viewport: DESKTOP, colorScheme: 'dark' }],
-  ['phone, light', { viewport: PHONE, colorScheme: 'light' }],
-  ['phone, dark', { viewport: PHONE, colorScheme: 'dark' }],
-]
-
 describe.each(LOOKS)('%s', (look, options) => {
   test('the setup, with everything unfolded and mistakes in it, is accessible and fits', async () => {
-    const { page, close, complaints } = await openVisitor(browser, options)
+    const { page, close, complaints } = await openVisitor(options)
     await page.goto(`${fresh.url}/setup?token=${FIXTURE_TOKEN}`)
     await showAllSettings(page)
     await page.getByLabel('Wallet address').fill('0x1234')
@@ -58,7 +47,7 @@ describe.each(LOOKS)('%s', (look, options) => {
   })
 
   test('the dashboard, with alerts, refunds and a sale open, is accessible and fits', async () => {
-    const { page, close, complaints } = await openVisitor(browser, options)
+    const { page, close, complaints } = await openVisitor(options)
     await page.goto(`${busy.url}/admin?token=${FIXTURE_TOKEN}`)
     await page.locator('.challenges tbody tr').first().waitFor()
     await page.locator('.chart canvas').waitFor()
@@ -74,7 +63,7 @@ describe.each(LOOKS)('%s', (look, options) => {
 })
 
 test('a dashboard without sales says so in words', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(`${quiet.url}/admin?token=${FIXTURE_TOKEN}`)
   await page.getByText('No sales yet').waitFor()
   await page.getByText('No sales in this time').waitFor()
@@ -84,7 +73,7 @@ test('a dashboard without sales says so in words', async () => {
 })
 
 test('alerts are marked as read, older sales are loaded, and new ones do not push them away', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(`${busy.url}/admin?token=${FIXTURE_TOKEN}`)
   await page.getByRole('button', { name: 'Mark as read' }).click()
   await page.getByText('One unread alert').waitFor({ state: 'detached' })
@@ -99,7 +88,7 @@ test('alerts are marked as read, older sales are loaded, and new ones do not pus
 })
 
 test('a section can be reached by keyboard alone, past the header', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(`${fresh.url}/setup?token=${FIXTURE_TOKEN}`)
   await page.getByRole('heading', { name: 'Start selling' }).waitFor()
   await page.keyboard.press('Tab')

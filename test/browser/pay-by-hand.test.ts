@@ -8,16 +8,16 @@ import { CALL_PRICE, sunny } from '../e2e/routes-world.ts'
 import { freePort } from '../e2e/world.ts'
 import { openVisitor } from './browser.ts'
 import { injectWallet } from './injected-wallet.ts'
-import { inspect, type PayWorld, startPayWorld } from './pay-world.ts'
+import { inspect } from './looks.ts'
+import { type PayWorld, startPayWorld } from './pay-world.ts'
 
 let shop: PayWorld
-let browser: PayWorld['browser']
 let routes: PayWorld['routes']
 let person: PayWorld['person']
 let paidBy: PayWorld['paidBy']
 beforeAll(async () => {
   shop = await startPayWorld()
-  ;({ browser, routes, person, paidBy } = shop)
+  ;({ routes, person, paidBy } = shop)
 })
 afterAll(() => shop?.stop())
 beforeEach(() => {
@@ -31,10 +31,10 @@ test('a person opens a paid link, pays once, and reads, saves and sees again wha
   await page.getByRole('heading', { name: 'One city' }).waitFor()
   expect(await page.locator('.price').textContent()).toContain('$0.01')
   expect(await page.locator('.price').textContent()).toContain('USDC on Base Sepolia (test money)')
-  await inspect(page, 'offer')
+  await inspect(page, 'pay-offer')
   await pay()
   await page.getByText('"sky": "clear"').waitFor()
-  await inspect(page, 'answered')
+  await inspect(page, 'pay-answered')
   const [saved] = await Promise.all([page.waitForEvent('download'), page.getByText('Save as').click()])
   expect(saved.suggestedFilename()).toBe('berlin.json')
   const text = await readFile((await saved.path())!, 'utf8')
@@ -43,7 +43,7 @@ test('a person opens a paid link, pays once, and reads, saves and sees again wha
 
   await page.reload()
   await page.getByText('You bought this on').waitFor()
-  await inspect(page, 'bought')
+  await inspect(page, 'pay-bought')
   await page.getByRole('button', { name: 'Show the answer again' }).click()
   await page.getByText('"sky": "clear"').waitFor()
   expect(wallet.signed).toHaveLength(1)
@@ -60,7 +60,7 @@ test('a wallet that is only injected will do, and what the person declines is no
   wallet.declines.add('eth_signTypedData_v4')
   await pay()
   await page.getByText('The payment was declined in the wallet. Nothing was charged.').waitFor()
-  await inspect(page, 'declined')
+  await inspect(page, 'pay-declined')
   wallet.declines = new Set(['eth_requestAccounts'])
   await pay()
   await page.getByText('The connection was declined in the wallet. Nothing was charged.').waitFor()
@@ -97,7 +97,7 @@ test('a wallet without enough money is told so before anything is signed', async
   await pay()
   await page.getByText('The wallet has $0.004 USDC on Base Sepolia, and this costs $0.01.').waitFor()
   expect(wallet.signed).toEqual([])
-  await inspect(page, 'no-money')
+  await inspect(page, 'pay-no-money')
   await close()
 })
 
@@ -115,7 +115,7 @@ test('scripts of the backend’s answer run nowhere near the page', async () => 
   expect(await page.title()).not.toBe('stolen')
   expect(await page.locator('iframe').getAttribute('sandbox')).toBe('')
   expect(await page.evaluate('Object.keys(localStorage).length')).toBe(1)
-  await inspect(page, 'document')
+  await inspect(page, 'pay-document')
   routes.backend.answer = (_call, response) =>
     response
       .writeHead(200, { 'content-type': 'image/svg+xml' })
@@ -130,17 +130,17 @@ test('scripts of the backend’s answer run nowhere near the page', async () => 
 })
 
 test('without a wallet, or with several, the page says what to do', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(`${routes.world.baseUrl}/weather/none`)
   await page.getByText('No wallet was found in this browser.').waitFor()
-  await inspect(page, 'no-wallet')
+  await inspect(page, 'pay-no-wallet')
   const buyer = await routes.world.chain.newBuyer({ micro: CALL_PRICE })
   await injectWallet(page, buyer, routes.world.chain.rpcUrl, { name: 'First Wallet' })
   await page.addInitScript(`addEventListener('eip6963:requestProvider', () =>
     dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info: { uuid: 'b', name: '<b>Second</b>', icon: 'javascript:alert(1)' }, provider: { request: async () => [] } } })))`)
   await page.reload()
   await page.getByText('<b>Second</b>').click()
-  await inspect(page, 'wallets')
+  await inspect(page, 'pay-wallets')
   await page.getByRole('button', { name: 'Pay with <b>Second</b>' }).click()
   await page.getByText('The wallet has no account to pay from.').waitFor()
   await close()
@@ -182,18 +182,18 @@ test('a call that the seller’s own server answers is paid by hand as well', as
 test('a person buys a plan from the shop window, and sees its token once', async () => {
   const { page, wallet, buyer, open, pay, complaints, close } = await person({ micro: 2_000_000n })
   await open('/')
-  await inspect(page, 'shop')
+  await inspect(page, 'pay-shop')
   await page.getByRole('link', { name: 'Buy with a wallet: basic' }).click()
   await page.getByText('plan basic').waitFor()
   expect(await page.locator('.price').textContent()).toContain('$1.00')
-  await inspect(page, 'plan-offer')
+  await inspect(page, 'pay-plan-offer')
   await pay()
   const token = (await page
     .getByRole('region', { name: 'What you bought' })
     .locator('pre')
     .first()
     .textContent())!
-  await inspect(page, 'plan-bought')
+  await inspect(page, 'pay-plan-bought')
   const claims = await routes.world.gateway.verifyBearer(
     new Request(routes.world.baseUrl, { headers: { authorization: `Bearer ${token}` } }),
     { planId: 'basic' },
@@ -215,7 +215,7 @@ test('a person buys a plan from the shop window, and sees its token once', async
 })
 
 test('no other site can show the page in a frame', async () => {
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.setContent(`<iframe src="${routes.world.baseUrl}/weather/framed"></iframe>`)
   await expect.poll(() => page.mainFrame().childFrames()[0]?.url()).toMatch(/^chrome-error:/)
   await close()

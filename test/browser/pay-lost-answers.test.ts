@@ -1,7 +1,8 @@
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CALL_PRICE } from '../e2e/routes-world.ts'
-import { inspect, type PayWorld, startPayWorld } from './pay-world.ts'
+import { inspect } from './looks.ts'
+import { type PayWorld, startPayWorld } from './pay-world.ts'
 
 let shop: PayWorld
 let person: PayWorld['person']
@@ -45,7 +46,7 @@ test('a payment that was refused without a word about the money can be sent afte
   await page.reload()
   await page.getByRole('button', { name: 'Start over' }).waitFor()
   await page.getByText('It may have been taken').waitFor()
-  await inspect(page, 'refused-expired')
+  await inspect(page, 'pay-refused-expired')
   await page.getByRole('button', { name: 'Send the same payment again' }).click()
   await page.getByText('"sky": "clear"').waitFor()
   expect(wallet.signed).toHaveLength(1)

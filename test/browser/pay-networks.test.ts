@@ -1,28 +1,24 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DevChain } from '../../src/testing/index.ts'
 import { startBackend, type TestBackend } from '../e2e/routes-world.ts'
 import { eventually } from '../e2e/world.ts'
 import { flowsOn, PRICE, type Shop, shopEnv, startChains, startShop } from '../networks/shop.ts'
-import { expectAccessible, launchBrowser, openVisitor } from './browser.ts'
+import { closeVisitors, expectAccessible, openVisitor } from './browser.ts'
 import { injectWallet } from './injected-wallet.ts'
-
-const PICTURES = process.env.PAGE_PICTURES
+import { takePicture } from './looks.ts'
 
 let chains: DevChain[]
 let backend: TestBackend
 let shop: Shop
-let browser: Browser
 beforeAll(async () => {
   chains = await startChains(84_532, 421_614)
   backend = await startBackend()
   const report = { routeId: 'report', method: 'GET', path: '/report', unitAmount: '$1.00' }
   const more = { ROUTES: JSON.stringify([report]), PROXY_TO_BASE_URL: backend.url }
   shop = await startShop(shopEnv(chains, more))
-  browser = await launchBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   await shop?.stop()
   await backend?.stop()
   await Promise.all((chains ?? []).map((chain) => chain.stop()))
@@ -31,7 +27,7 @@ afterAll(async () => {
 test('of several networks the person chooses one, and pays there alone', async () => {
   const [base, arbitrum] = chains as [DevChain, DevChain]
   const buyer = await arbitrum.newBuyer({ micro: PRICE })
-  const { page, complaints, close } = await openVisitor(browser)
+  const { page, complaints, close } = await openVisitor()
   const wallet = await injectWallet(page, buyer, arbitrum.rpcUrl)
   wallet.known.add(421_614)
   await eventually(async () => {
@@ -40,7 +36,7 @@ test('of several networks the person chooses one, and pays there alone', async (
   })
   await page.getByLabel('Arbitrum Sepolia').check()
   await expectAccessible(page, 'the choice of networks')
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/pay-networks-light.png`, fullPage: true })
+  await takePicture(page, 'pay-networks-light')
   await page.getByRole('button', { name: 'Pay with Test Wallet' }).click()
   await page.getByText('"sky": "clear"').waitFor()
   expect(wallet.chainId).toBe(421_614)

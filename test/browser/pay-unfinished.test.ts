@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { CALL_PRICE, sunny } from '../e2e/routes-world.ts'
-import { inspect, type PayWorld, startPayWorld } from './pay-world.ts'
+import { inspect } from './looks.ts'
+import { type PayWorld, startPayWorld } from './pay-world.ts'
 
 let shop: PayWorld
 let routes: PayWorld['routes']
@@ -24,7 +25,7 @@ test('a payment that settles late survives reloads: one signature, one payment, 
     await pay()
     await page.getByText(/\(\d+ s\)/).waitFor()
     await page.getByText('The chain has not confirmed it yet').waitFor()
-    await inspect(page, 'settling')
+    await inspect(page, 'pay-settling')
     await page.reload()
     await page.getByText('The payment settles on the chain').waitFor()
     expect(await page.getByRole('button').count()).toBe(0)
@@ -47,7 +48,7 @@ test('a payment that is not taken stays the only one while it could be, in every
   await pay()
   await page.getByText('The payment was not taken.').waitFor()
   await page.getByText(/Until then only this same payment is sent again/).waitFor()
-  await inspect(page, 'not-taken')
+  await inspect(page, 'pay-not-taken')
   const second = await page.context().newPage()
   await second.goto(`${baseUrl}/weather/refused`)
   await second.getByText('The payment was not taken.').waitFor()
@@ -66,7 +67,7 @@ test('after a failed call the same payment calls again', async () => {
   await open('/weather/broken')
   await pay()
   await page.getByText('Paid, but not delivered.').waitFor()
-  await inspect(page, 'undelivered')
+  await inspect(page, 'pay-undelivered')
   routes.backend.answer = sunny
   await page.getByRole('button', { name: 'Try again without paying' }).click()
   await page.getByText('"sky": "clear"').waitFor()
@@ -86,7 +87,7 @@ test('a call that stays broken is refunded, and the page tells the story to its 
   const isBack = page.getByText('Your money is back.')
   // Finality needs blocks, and an idle chain makes none.
   while ((await isBack.count()) === 0) await routes.world.chain.mine(1)
-  await inspect(page, 'refunded')
+  await inspect(page, 'pay-refunded')
   expect(await routes.world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [CALL_PRICE] })
   await page.reload()
   await isBack.waitFor()

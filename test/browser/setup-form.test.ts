@@ -1,13 +1,12 @@
-import type { Browser, Dialog, Page } from 'playwright-core'
+import type { Dialog, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createPages } from '../../src/server/pages.ts'
 import { type HttpServer, serveHttp } from '../../src/server/serve-http.ts'
 import { createFixture, FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor } from './browser.ts'
+import { closeVisitors, expectAccessible, expectNoSidewaysScroll, openVisitor } from './browser.ts'
 
 const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-let browser: Browser
 let server: HttpServer
 /** Called for each check: resolves when its body may go out; its head is out already. */
 let holdBody: (() => Promise<void>) | undefined
@@ -15,7 +14,6 @@ let holdBody: (() => Promise<void>) | undefined
 beforeAll(async () => {
   const fixture = createFixture({ configured: true })
   const pages = createPages()
-  browser = await launchBrowser()
   server = await serveHttp({
     host: '127.0.0.1',
     port: 0,
@@ -29,7 +27,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   await server?.close(0)
 })
 
@@ -46,8 +44,8 @@ function delayed(answer: Response, until: Promise<void>): Response {
   return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
-async function openSetup(options: Parameters<typeof openVisitor>[1] = {}) {
-  const visitor = await openVisitor(browser, options)
+async function openSetup(options: Parameters<typeof openVisitor>[0] = {}) {
+  const visitor = await openVisitor(options)
   await visitor.page.goto(`${server.url}/setup?token=${FIXTURE_TOKEN}`)
   await visitor.page.getByRole('heading', { name: 'Settings' }).waitFor()
   await visitor.page.getByText('Everything needed is there.').waitFor()

@@ -1,30 +1,29 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import {
+  closeVisitors,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
   showAllSettings,
 } from './browser.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
 let chain: DevChain
-let browser: Browser
 let server: Standalone
 let backend: Server
 
 beforeAll(async () => {
   backend = createServer((_request, response) => response.end('{}'))
   await new Promise<void>((listening) => backend.listen(0, '127.0.0.1', listening))
-  ;[chain, browser] = await Promise.all([startDevChain(), launchBrowser()])
+  chain = await startDevChain()
   server = await startStandalone({ POLL_INTERVAL_MS: '50', RPC_URL: chain.rpcUrl })
 })
 afterAll(async () => {
-  await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+  await Promise.allSettled([closeVisitors(), server?.stop(), chain?.stop()])
   backend?.close()
 })
 
@@ -42,7 +41,7 @@ const CHAT = {
 }
 
 test('a metered route is typed, told its mistakes, saved, shown again, and kept by a save of something else', async () => {
-  const { page, complaints, close } = await openVisitor(browser)
+  const { page, complaints, close } = await openVisitor()
   await page.goto(server.printedUrl())
   await showAllSettings(page)
   await page.getByLabel('Wallet address').fill(chain.account(0).address)
@@ -118,7 +117,7 @@ test('a metered route is typed, told its mistakes, saved, shown again, and kept 
 
 test('the address that is printed for the next login leads to the setup, logged in', async () => {
   const fresh = await startStandalone()
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   await page.goto(fresh.printedUrl())
   await page.getByRole('heading', { name: 'Start selling' }).waitFor()
   await page.context().clearCookies()

@@ -1,32 +1,20 @@
-import { mkdir } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findNetwork } from '../../src/protocol/networks.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { startBackend, type TestBackend } from '../e2e/routes-world.ts'
 import { startWebhookReceiver } from '../e2e/webhook-receiver.ts'
-import {
-  DESKTOP,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  launchBrowser,
-  openVisitor,
-  PHONE,
-} from './browser.ts'
+import { closeVisitors, openVisitor } from './browser.ts'
 import { injectWallet } from './injected-wallet.ts'
+import { inspect, takePicture } from './looks.ts'
 import { startStandalone } from './standalone.ts'
-
-const PICTURES = process.env.PAGE_PICTURES
 
 let chain: DevChain
 let backend: TestBackend
-let browser: Browser
 beforeAll(async () => {
-  if (PICTURES) await mkdir(PICTURES, { recursive: true })
-  ;[chain, backend, browser] = await Promise.all([startDevChain(), startBackend(), launchBrowser()])
+  ;[chain, backend] = await Promise.all([startDevChain(), startBackend()])
 })
 afterAll(async () => {
-  await Promise.allSettled([browser?.close(), backend?.stop(), chain?.stop()])
+  await Promise.allSettled([closeVisitors(), backend?.stop(), chain?.stop()])
 })
 
 /** What a server on the local chain needs, and on a real one does not. */
@@ -36,22 +24,9 @@ const onChain = () => ({
   GAS_WALLET_PRIVATE_KEY: chain.account(1).privateKey,
 })
 
-async function inspect(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
-    await expectAccessible(page, `${name}, ${colorScheme}`, { colorScheme })
-    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}.png`, fullPage: true })
-  }
-  await page.setViewportSize(PHONE)
-  await expectNoSidewaysScroll(page)
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-phone.png`, fullPage: true })
-  await page.setViewportSize(DESKTOP)
-  await page.emulateMedia({ colorScheme: 'light' })
-}
-
 test('a wallet, one thing to sell, live: and the seller buys it with test money and sees the sale', async () => {
   const server = await startStandalone(onChain())
-  const { page, complaints, close } = await openVisitor(browser)
+  const { page, complaints, close } = await openVisitor()
   const buyer = await chain.newBuyer({ micro: 50_000n })
   const wallet = await injectWallet(page.context(), buyer, chain.rpcUrl)
   try {
@@ -101,7 +76,7 @@ test('a wallet, one thing to sell, live: and the seller buys it with test money 
 
 test('access for an hour is as short, and what the short form lacks leads to all settings', async () => {
   const server = await startStandalone({ RPC_URL: chain.rpcUrl })
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   const buyer = await chain.newBuyer({ micro: 2_000_000n })
   await injectWallet(page.context(), buyer, chain.rpcUrl)
   try {
@@ -148,7 +123,7 @@ test('saved webhooks are tested on the setup page, and told apart on one host', 
     WEBHOOK_SECRET: `${receiver.secret},${receiver.secret}`,
     WEBHOOK_ALLOW_HOSTS: host,
   })
-  const { page, close } = await openVisitor(browser)
+  const { page, close } = await openVisitor()
   try {
     await page.goto(server.printedUrl())
     await page.getByRole('link', { name: 'Setup' }).click()
@@ -157,7 +132,7 @@ test('saved webhooks are tested on the setup page, and told apart on one host', 
     await second.click()
     await page.getByText(/It answered 2\d\d/).waitFor()
     await second.scrollIntoViewIfNeeded()
-    if (PICTURES) await page.screenshot({ path: `${PICTURES}/webhook-test-light.png` })
+    await takePicture(page, 'webhook-test-light')
   } finally {
     await close()
     await server.stop()

@@ -1,11 +1,10 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBuyer } from '../../src/buyer/index.ts'
 import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import {
+  closeVisitors,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
   PHONE,
   showAllSettings,
@@ -13,22 +12,17 @@ import {
 import { type Standalone, startStandalone } from './standalone.ts'
 
 let chain: DevChain
-let browser: Browser
 let server: Standalone
 
 beforeAll(async () => {
-  ;[chain, browser, server] = await Promise.all([
-    startDevChain(),
-    launchBrowser(),
-    startStandalone({ POLL_INTERVAL_MS: '50' }),
-  ])
+  ;[chain, server] = await Promise.all([startDevChain(), startStandalone({ POLL_INTERVAL_MS: '50' })])
 })
 afterAll(async () => {
-  await Promise.allSettled([browser?.close(), server?.stop(), chain?.stop()])
+  await Promise.allSettled([closeVisitors(), server?.stop(), chain?.stop()])
 })
 
 test('from the first start to a sale: redirect, login, a mistake at its field, save, restart, the sale appears', async () => {
-  const visitor = await openVisitor(browser)
+  const visitor = await openVisitor()
   const { page } = visitor
 
   // First boot: every page leads to the setup, which shows the login and nothing else.
@@ -168,7 +162,7 @@ test('from the first start to a sale: redirect, login, a mistake at its field, s
 }, 300_000)
 
 test('without a login nothing is shown, and the page asks for the token', async () => {
-  const visitor = await openVisitor(browser, { viewport: PHONE })
+  const visitor = await openVisitor({ viewport: PHONE })
   for (const path of ['/setup', '/admin']) {
     await visitor.page.goto(server.url + path)
     await visitor.page.getByLabel('Token').waitFor()
@@ -189,7 +183,7 @@ test('without a login nothing is shown, and the page asks for the token', async 
 
 test('below a base path the pages find their files, their API and each other', async () => {
   const shop = await startStandalone({}, '/shop')
-  const visitor = await openVisitor(browser)
+  const visitor = await openVisitor()
   try {
     const { page } = visitor
     await page.goto(shop.printedUrl())

@@ -1,19 +1,10 @@
-import { mkdir } from 'node:fs/promises'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freePort } from '../e2e/world.ts'
-import {
-  DESKTOP,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  launchBrowser,
-  openVisitor,
-  PHONE,
-} from './browser.ts'
+import { closeVisitors, DESKTOP, expectAccessible, expectNoSidewaysScroll, openVisitor } from './browser.ts'
+import { LOOKS, takePicture } from './looks.ts'
 import { type Standalone, startStandalone } from './standalone.ts'
 
-/** A folder for pictures of every page, to look at. */
-const PICTURES = process.env.PAGE_PICTURES
 const EVIL = '<script>document.title = "stolen"</script><img src=x onerror="document.title = \'stolen\'">'
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><circle cx="20" cy="20" r="20" fill="#0a7d55"/></svg>`
 
@@ -60,20 +51,17 @@ const settings = async (): Promise<Record<string, string>> => ({
   CONTACT_EMAIL: 'sales@acme.example',
 })
 
-let browser: Browser
 let server: Standalone
 beforeAll(async () => {
-  if (PICTURES) await mkdir(PICTURES, { recursive: true })
   server = await startStandalone(await settings())
-  browser = await launchBrowser()
 })
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   await server?.stop()
 })
 
 async function visit(options: BrowserContextOptions = {}) {
-  const visitor = await openVisitor(browser, options)
+  const visitor = await openVisitor(options)
   const body = LOGO
   await visitor.page.route('https://acme.example/**', (route) =>
     route.fulfill({ contentType: 'image/svg+xml', body }),
@@ -81,14 +69,10 @@ async function visit(options: BrowserContextOptions = {}) {
   return visitor
 }
 
-const LOOKS: Array<[string, BrowserContextOptions]> = [
-  ['light', { viewport: DESKTOP, colorScheme: 'light' }],
-  ['dark', { viewport: DESKTOP, colorScheme: 'dark' }],
-  ['phone', { viewport: PHONE, colorScheme: 'light' }],
-  ['without-scripts', { viewport: DESKTOP, javaScriptEnabled: false }],
-]
+const WITHOUT_SCRIPTS: BrowserContextOptions = { viewport: DESKTOP, javaScriptEnabled: false }
+const SHOWN: Array<[string, BrowserContextOptions]> = [...LOOKS, ['without-scripts', WITHOUT_SCRIPTS]]
 
-describe.each(LOOKS)('%s', (look, options) => {
+describe.each(SHOWN)('%s', (look, options) => {
   test('the base path shows what is sold, and how to buy it', async () => {
     const { page, complaints, close } = await visit(options)
     await page.goto(server.url)
@@ -107,7 +91,7 @@ describe.each(LOOKS)('%s', (look, options) => {
       expect(await page.title()).toBe('Acme Weather & Sons')
       expect(complaints).toEqual([])
     }
-    if (PICTURES) await page.screenshot({ path: `${PICTURES}/shop-${look}.png`, fullPage: true })
+    await takePicture(page, `shop-${look}`)
     await close()
   })
 })
@@ -129,7 +113,7 @@ test('a paid link leads to its payment page, whose script runs beside the operat
   expect(await page.locator('.price').textContent()).toContain('$0.50 USDC on Base')
   expect(await page.title()).not.toBe('stolen')
   await expectAccessible(page, 'the payment page')
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/pay-hostile-texts.png`, fullPage: true })
+  await takePicture(page, 'pay-hostile-texts')
   expect(complaints).toEqual([])
   await close()
 })

@@ -11,7 +11,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts'
 import { createFakeClock } from '../../src/testing/fake-clock.ts'
 import { createFixture, FIXTURE_TOKEN } from '../../ui/dev/create-fixture.ts'
 import { testCore } from '../engine/test-core.ts'
-import { expectAccessible, expectNoSidewaysScroll, launchBrowser, openVisitor, PHONE } from './browser.ts'
+import { expectAccessible, expectNoSidewaysScroll, openVisitor, PHONE } from './browser.ts'
 
 const endpoints = [{ id: 'a1b2c3d4e5f6', url: 'https://shop.example/hooks?key=hunter2', events: null }]
 
@@ -57,8 +57,7 @@ async function startDashboard() {
 
 test('the operator sees endpoints and deliveries, tries an endpoint and resends an event', async () => {
   const { server, sent, pass } = await startDashboard()
-  const browser = await launchBrowser()
-  const visitor = await openVisitor(browser)
+  const visitor = await openVisitor()
   const { page } = visitor
   try {
     await page.goto(`${server.url}/admin?token=${FIXTURE_TOKEN}`)
@@ -83,7 +82,6 @@ test('the operator sees endpoints and deliveries, tries an endpoint and resends 
     await expectNoSidewaysScroll(page)
   } finally {
     await visitor.close()
-    await browser.close()
     await server.close(0)
   }
 }, 240_000)

@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { DevChain } from '../../src/testing/index.ts'
 import {
+  closeVisitors,
   expectAccessible,
   expectNoSidewaysScroll,
-  launchBrowser,
   openVisitor,
   PHONE,
 } from '../browser/browser.ts'
@@ -26,12 +25,11 @@ const ADMIN_TOKEN = 'the-operator-of-three-networks'
 let chains: DevChain[]
 let env: NodeJS.ProcessEnv
 let shop: Shop
-let browser: Browser
 /** The transaction of the sale on each chain. */
 const sold: string[] = []
 
 beforeAll(async () => {
-  ;[chains, browser] = await Promise.all([startChains(84532, 421614, 11142220), launchBrowser()])
+  chains = await startChains(84532, 421614, 11142220)
   env = shopEnv(chains, { ADMIN_TOKEN })
   shop = await startShop(env)
   for (const chain of chains) {
@@ -45,7 +43,7 @@ beforeAll(async () => {
   }
 }, 120_000)
 afterAll(async () => {
-  await browser?.close()
+  await closeVisitors()
   await shop?.stop()
   await Promise.all((chains ?? []).map((chain) => chain.stop()))
 })
@@ -90,7 +88,7 @@ test('export and metrics name the network of every sale', async () => {
 })
 
 test('the dashboard shows revenue, wallets and state by network, also on a phone', async () => {
-  const visitor = await openVisitor(browser)
+  const visitor = await openVisitor()
   const { page } = visitor
   await page.goto(`${shop.url}/admin`)
   await page.getByLabel('Token').fill(ADMIN_TOKEN)
