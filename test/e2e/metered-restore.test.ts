@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { UptoEvmScheme } from '@x402/evm/upto/client'
 import { parseAbi } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,7 +14,7 @@ import { type DevChain, startDevChain } from '../../src/testing/index.ts'
 import { usdcAbi } from '../../src/testing/usdc-abi.ts'
 import { cli } from './cli-terminal.ts'
 import { PROXY_SECRET, startBackend, type TestBackend } from './routes-world.ts'
-import { answerOf, eventually, freePort, TOKEN_SECRET } from './world.ts'
+import { type Answer, answerOf, freePort, TOKEN_SECRET } from './world.ts'
 
 const HELD = 100_000n
 const CHARGE = 1858n
@@ -72,12 +73,14 @@ const call = async (payment?: string) =>
     }),
   )
 
-/** The same payload again until the answer is no longer 503, as the 503 asks for. */
-const payUntilDecided = (header: string) =>
-  eventually(async () => {
+/** The same payload again until the answer is no longer 503, as the 503 asks for; asked more often, the address is limited. */
+async function payUntilDecided(header: string): Promise<Answer> {
+  for (;;) {
     const answer = await call(header)
-    return answer.status === 503 ? undefined : answer
-  })
+    if (answer.status !== 503) return answer
+    await pause(250)
+  }
+}
 
 test('a charge that was settled after the backup is found on the chain after the restore, and answered', async () => {
   const buyer = await chain.newBuyer({ micro: HELD })
