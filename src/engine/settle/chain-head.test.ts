@@ -55,6 +55,18 @@ test.each([
   expect(alerts).toEqual(['chain-inconsistent'])
 })
 
+test('a lower block with a time to come decides nothing either: a refund signed at it would be valid for days', () => {
+  const { head, alerts, block, reach } = setUp()
+  head.weigh(block(100), block(100))
+  head.weigh(reach(112), block(112))
+  expect(head.weigh({ ...block(108), timestamp: block(112).timestamp + 1e6 })).toBe('ahead')
+  expect(head.weigh(block(108))).toBe('behind')
+  // A reorganisation may show a lower block with a slightly later time.
+  expect(head.weigh({ ...block(111), timestamp: block(113).timestamp })).toBe('behind')
+  expect(head.number).toBe(112)
+  expect(alerts).toEqual(['chain-inconsistent'])
+})
+
 test('a wrong first block is replaced by the next look', () => {
   const { head, block } = setUp()
   head.weigh({ ...block(100), number: 1e9 })

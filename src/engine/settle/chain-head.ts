@@ -32,8 +32,8 @@ export interface ChainHead {
   readonly number: number
   /**
    * Judges the blocks that a node has shown: the block of one answer, or the two blocks of a look. Only a look can
-   * replace what is believed. `ahead`: one of them is doubted, and nothing may be decided from them. `behind`: all
-   * are below the highest.
+   * replace what is believed. `ahead`: one of them is doubted, and nothing may be decided from them: neither from a
+   * number nor from a time that is too high. `behind`: all are below the highest.
    */
   weigh(block: ShownBlock, other?: ShownBlock): 'fits' | 'ahead' | 'behind'
 }
@@ -99,12 +99,14 @@ export function createChainHead({ clock, alerts }: { clock: Clock; alerts: Alert
     },
     weigh(block, other) {
       const [lower, top] = other && other.number > block.number ? [block, other] : [other ?? block, block]
-      if (believed && top.number < believed.number) return other ? reconsider(believed, top, lower) : 'behind'
+      const below = believed && top.number < believed.number ? believed : undefined
+      if (below && other) return reconsider(below, top, lower)
       const doubt = doubtOf(top, lower)
       if (doubt !== undefined) {
         alertOnce(`the RPC names block ${top.number}; ${doubt}. It is not believed unless it stays`)
         return other ? doubtAgain(top, lower) : 'ahead'
       }
+      if (below) return 'behind'
       if (other) {
         doubts = 0
         alerted = false
