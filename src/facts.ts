@@ -65,7 +65,7 @@ export interface ChallengeRow extends RowBase {
   charged?: string
   /** The same in units of the token. */
   chargedUnits?: string
-  /** Plans: the credits that were sold when its payment was claimed. Absent: those that the plan grants now. */
+  /** Plans: the credits that were offered with the price. Absent, in rows of earlier versions: those that the plan grants now. */
   credits?: number
   /** The rail that it is paid on. Until a payment is claimed: the preferred one at the time of the offer. */
   rail: string

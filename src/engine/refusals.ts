@@ -76,13 +76,11 @@ export function answerNotKept(challenge: Pick<ChallengeRow, 'key'>): GatewayErro
   )
 }
 
-export function cannotSettle(why: string): GatewayError {
+export function cannotSettle(why: string, challengeId: string): GatewayError {
   return new GatewayError(
     'SETTLEMENT_PENDING',
     `The gateway cannot settle payments now: ${why}. Nothing was charged.`,
-    {
-      retryAfterSeconds: 30,
-    },
+    { challengeId, retryAfterSeconds: 30 },
   )
 }
 

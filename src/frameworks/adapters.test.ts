@@ -318,6 +318,21 @@ describe('Fastify', () => {
     expect(finished).toEqual([200])
     expect(seen[0]?.url).toMatch(/\/weather\?q=1$/)
   })
+
+  test.each([{}, { 'content-length': '16' }])('a body over HTTP/2, with %j', async (more) => {
+    const app = createFastify({ http2: true })
+    cleanups.push(() => app.close())
+    await app.register(onFastify, { gateway: paidGateway().gateway, prefix: '/pay' })
+    const client = connectHttp2(await app.listen({ port: 0, host: '127.0.0.1' }))
+    cleanups.push(() => client.destroy())
+    const head = { ':path': '/pay/access', ':method': 'POST', 'content-type': 'application/json', ...more }
+    const stream = client.request(head).setEncoding('utf8')
+    stream.end('{"planId":"pro"}')
+    expect(JSON.parse((await stream.toArray()).join(''))).toEqual({ body: '{"planId":"pro"}' })
+    const empty = client.request({ ':path': '/pay/access', ':method': 'POST' }).setEncoding('utf8')
+    empty.end()
+    expect(JSON.parse((await empty.toArray()).join(''))).toEqual({ body: '' })
+  })
 })
 
 test('a request that no Fetch can express is refused before it is charged, and passed on by the mount', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import type { BodySink, BodySource } from '../transports/http/native-request.ts'
 import { headerIn } from './raw-headers.ts'
 
@@ -13,7 +14,10 @@ export function bodyOf(incoming: IncomingMessage, parsedBody: unknown): BodySour
   return (sink) => pushParsed(parsedBody, sink)
 }
 
-function declaresBody({ rawHeaders }: IncomingMessage): boolean {
+function declaresBody(incoming: IncomingMessage): boolean {
+  const { rawHeaders, httpVersionMajor } = incoming
+  // HTTP/2 needs neither header: its frames say whether anything follows the headers.
+  if (httpVersionMajor >= 2) return !(incoming as unknown as Http2ServerRequest).stream.endAfterHeaders
   if (headerIn(rawHeaders, 'transfer-encoding') !== null) return true
   // Several come as one list, which is no number: whatever is not zero announces a body.
   return Number(headerIn(rawHeaders, 'content-length')) !== 0

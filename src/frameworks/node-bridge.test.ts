@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { sampleDialects } from '../../test/transports/sample-x402.ts'
 import { createHttpHandler } from '../transports/http/create-http-handler.ts'
 import { toResponse } from '../transports/http/reply.ts'
+import { requestTarget } from '../transports/http/request-target.ts'
 import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from './node-bridge.ts'
 
 const servers: Server[] = []
@@ -78,6 +79,17 @@ describe('the request', () => {
     }
   })
 
+  test.each([
+    ['http://evil.example/x/../admin?a=%2e', '/x/../admin?a=%2e'],
+    ['http://evil.example/%2e%2e/admin', '/%2e%2e/admin'],
+    ['http://evil.example?a', '/?a'],
+    ['http://evil.example', '/'],
+  ])('the path of %s is taken as it was sent', async (target, path) => {
+    const { port } = await serve(async (request) => new Response(`<${requestTarget(request)}>`))
+    const answer = await exchange(port, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    expect(answer).toContain(`<${path}>`)
+  })
+
   test('a header given twice arrives as a list', async () => {
     const { port } = await serve(async ({ headers }) => new Response(headers.get('payment-signature')))
     const answer = await exchange(
@@ -106,6 +118,22 @@ describe('the request', () => {
     expect(await asked(true)).toBe('10.0.0.1')
     expect(await asked(2)).toBe('203.0.113.7')
   })
+
+  test.each([
+    ['203.0.113.7:50123', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['[::ffff:203.0.113.7]:50123', '203.0.113.7'],
+    ['[2001:db8::1]:50123', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+  ])(
+    'a proxy that says %s means %s: with its port every connection would be another address',
+    async (said, meant) => {
+      const address: FetchHandler = async (_request, peer) => new Response(peer?.address)
+      const { url } = await serve(address, { trustProxy: true })
+      expect(await (await fetch(url, { headers: { 'x-forwarded-for': said } })).text()).toBe(meant)
+    },
+  )
 })
 
 describe('the response', () => {

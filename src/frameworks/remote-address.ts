@@ -18,7 +18,12 @@ export function remoteAddress(incoming: IncomingMessage, trustProxy: boolean | n
   return direct === undefined ? undefined : plain(direct)
 }
 
-/** An IPv4 address that arrived on an IPv6 socket is still that IPv4 address. */
+/**
+ * An IPv4 address that arrived on an IPv6 socket is still that IPv4 address; and some proxies write the client's port
+ * beside it, which would make an address of each connection.
+ */
 function plain(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address
+  const [, bracketed] = /^\[([^\]]*)\](?::\d+)?$/.exec(address) ?? []
+  const host = bracketed ?? address
+  return /(?:^|^::ffff:)(\d+(?:\.\d+){3})(?::\d+)?$/i.exec(host)?.[1] ?? host
 }

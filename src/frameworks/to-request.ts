@@ -18,10 +18,15 @@ export function toRequest(
   return lightRequest(incoming, origin, pathOf(target), bodyOf(incoming, parsedBody))
 }
 
-/** Origin-form as it is; of an absolute target only the path counts, for its host is the client's claim. */
+/**
+ * Origin-form as it is; of an absolute target only the path counts, for its host is the client's claim. It is cut out as
+ * text: parsing would change it, and what was sent is compared with what is found.
+ */
 function pathOf(target: string): string {
   if (target.startsWith('/')) return target
   if (target === '*') return '/'
-  const { pathname, search } = new URL(target)
-  return pathname + search
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]+(.*)$/is.exec(target)
+  if (!absolute) throw new TypeError('the request target is neither a path nor a URL')
+  const path = absolute[1]!
+  return path.startsWith('/') ? path : `/${path}`
 }

@@ -23,6 +23,10 @@ export interface CatalogPlan extends CatalogItem {
   credits: number
 }
 
+/** What a plan grants with its price; what a call costs is no part of what a payment buys. */
+export const grantedBy = (subject: Subject, item: CatalogItem): number =>
+  subject.kind === 'plan' ? (item as CatalogPlan).credits : 0
+
 export interface CatalogRoute extends CatalogItem {
   routeId: string
   method: string

@@ -12,6 +12,7 @@ const terms: Terms = {
   resourceHash: '',
   amount: '1000000',
   requestId: 'r-1',
+  credits: 0,
 }
 const rail: RailTerms = {
   rail: 'eip155:84532/0x036cbd53842c5426634e7929541ec2318f3dcf7e/exact',
@@ -19,6 +20,7 @@ const rail: RailTerms = {
   asset: '0x036cbd53842c5426634e7929541ec2318f3dcf7e',
   payTo: '0x1111111111111111111111111111111111111111',
 }
+const TEXTS = Object.keys(terms).filter((field) => !['resource', 'credits'].includes(field))
 const make = () => makeChallengeId(key, 'http', 1_800_000_000_000, randomBytes(CHALLENGE_RANDOM_BYTES), terms)
 
 describe('a challenge id', () => {
@@ -28,14 +30,25 @@ describe('a challenge id', () => {
     expect(provesTerms([key], parsed!, terms, [rail])).toBe(true)
   })
 
-  test.each(Object.keys(terms).filter((field) => field !== 'resource'))(
-    'does not prove another %s',
-    (field) => {
-      expect(provesTerms([key], parseChallengeId(make())!, { ...terms, [field]: 'other' }, [rail])).toBe(
-        false,
+  test.each(TEXTS)('does not prove another %s', (field) => {
+    expect(provesTerms([key], parseChallengeId(make())!, { ...terms, [field]: 'other' }, [rail])).toBe(false)
+  })
+
+  test('proves how many credits a plan grants', () => {
+    const random = randomBytes(CHALLENGE_RANDOM_BYTES)
+    const idOf = (credits: number) =>
+      makeChallengeId(key, 'http', 1_800_000_000_000, random, { ...terms, credits })
+    for (const [offered, claimed] of [
+      [0, 5],
+      [5, 0],
+      [5, 50],
+      [50, 5],
+      [5, 5],
+    ] as const)
+      expect(provesTerms([key], parseChallengeId(idOf(offered))!, { ...terms, credits: claimed }, [])).toBe(
+        offered === claimed,
       )
-    },
-  )
+  })
 
   test('does not prove the same text split into other fields', () => {
     const parsed = parseChallengeId(make())!
@@ -101,7 +114,7 @@ describe('an id of the earlier format, which also proves network, token and reci
     expect(proves({}, [{ ...rail, [field]: other }])).toBe(false)
   })
 
-  test.each(Object.keys(terms).filter((field) => field !== 'resource'))('nor for another %s', (field) => {
+  test.each(TEXTS)('nor for another %s', (field) => {
     expect(proves({ [field]: 'other' }, [rail])).toBe(false)
   })
 

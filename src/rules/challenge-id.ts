@@ -52,7 +52,9 @@ function provenText(transport: Transport, terms: Terms): string {
     sized(terms.resourceId) +
     sized(terms.resourceHash) +
     sized(terms.amount) +
-    sized(terms.requestId)
+    sized(terms.requestId) +
+    // Absent where there are none, as in the ids of before credits were named.
+    (terms.credits > 0 ? sized(String(terms.credits)) : '')
   )
 }
 

@@ -15,6 +15,8 @@ export interface Terms {
   /** Micro-dollars. */
   amount: string
   requestId: string
+  /** What a plan grants; 0: none. */
+  credits: number
 }
 
 /** Where a challenge is paid: the preferred rail until a payment is claimed. */
@@ -44,7 +46,8 @@ export function fingerprint(terms: Pick<Terms, 'kind' | 'itemId' | 'resourceId' 
   return sha256(JSON.stringify([terms.kind, terms.itemId, terms.resourceId, terms.resourceHash]))
 }
 
-export function termsOf(subject: Subject, amount: string, requestId: string): Terms {
+/** `credits`: of a plan. */
+export function termsOf(subject: Subject, amount: string, requestId: string, credits: number): Terms {
   return {
     kind: subject.kind,
     itemId: subject.kind === 'plan' ? subject.planId : subject.routeId,
@@ -54,6 +57,7 @@ export function termsOf(subject: Subject, amount: string, requestId: string): Te
     resourceHash: resourceHash(subject),
     amount,
     requestId,
+    credits,
   }
 }
 
@@ -64,7 +68,7 @@ export function newChallenge(
   known: Pick<ChallengeRow, 'key' | 'transport' | 'createdAt' | 'expiresAt' | 'clientAgentId'>,
 ): ChallengeRow {
   // Written field by field: spreading took a tenth of a 402's time here.
-  return {
+  const row: ChallengeRow = {
     key: known.key,
     requestId: terms.requestId,
     transport: known.transport,
@@ -97,4 +101,7 @@ export function newChallenge(
     result: null,
     refundTxHash: null,
   }
+  // Also none: the plan may grant some later, for another price.
+  if (terms.kind === 'plan') row.credits = terms.credits
+  return row
 }

@@ -121,6 +121,38 @@ describe('limits of a public port (attack 33)', () => {
     expect(socket.bytesWritten).toBeLessThan(1_000_000_000_000)
   })
 
+  test.each(['one request', 'two requests, the second of them cut off'])(
+    'bytes that are not HTTP after %s get no answer that would be taken for its own',
+    async (how) => {
+      const { opened, open } = gate()
+      const { opened: entered, open: enter } = gate()
+      const { port } = await serve(async () => {
+        enter()
+        await opened
+        return new Response('paid')
+      })
+      const { socket, received, ended } = await dial(port)
+      socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+      await entered
+      if (how !== 'one request')
+        socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n')
+      socket.write('\x16\x03\x01 hello\r\n\r\n')
+      await ended
+      open()
+      expect(received()).toBe('')
+    },
+  )
+
+  test('what is not HTTP after an answer is answered 400', async () => {
+    const { port } = await serve(hello)
+    const { socket, received, ended } = await dial(port)
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await once(socket, 'data')
+    socket.write('\x16\x03\x01 hello\r\n\r\n')
+    await ended
+    expect(received()).toMatch(/^HTTP\/1\.1 200 .*HTTP\/1\.1 400 /s)
+  })
+
   test('what is not HTTP is answered 400', async () => {
     const { port } = await serve(hello)
     const { socket, received, ended } = await dial(port)

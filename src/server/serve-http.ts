@@ -55,7 +55,8 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   let closing = false
   const bridge = bridgeToNode(options.handler, { ...options, a2aOnAccess: true, closing: () => closing })
   const inFlight = new Set<Promise<void>>()
-  const answering = new WeakMap<Duplex, ServerResponse>()
+  /** What is answered on a connection now: several, where a client sends on without waiting. */
+  const answering = new WeakMap<Duplex, Set<ServerResponse>>()
 
   const server = createServer({
     maxHeaderSize: options.maxHeaderBytes ?? 64 * 1024,
@@ -67,7 +68,11 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   })
   server.timeout = options.idleTimeoutMs ?? 300_000
   const take = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    answering.set(incoming.socket, outgoing)
+    const { socket } = incoming
+    const open = answering.get(socket) ?? new Set()
+    if (open.size === 0) answering.set(socket, open)
+    open.add(outgoing)
+    outgoing.once('close', () => open.delete(outgoing))
     const over = () => void inFlight.delete(work)
     const work = bridge(incoming, outgoing).then(over, over)
     inFlight.add(work)
@@ -124,11 +129,13 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
 function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Duplex,
-  response: ServerResponse | undefined,
+  open: ReadonlySet<ServerResponse> = new Set(),
 ): void {
-  // In the middle of a response these bytes would become a part of it.
-  const midResponse = response?.headersSent === true && !response.writableFinished
-  if (error.code === 'ECONNRESET' || !socket.writable || midResponse) {
+  // These bytes would become a part of a response, or be taken for the answer to a purchase that goes on.
+  const wouldMislead = [...open].some(
+    ({ headersSent, writableFinished, req }) => !writableFinished && (headersSent || req.complete),
+  )
+  if (error.code === 'ECONNRESET' || !socket.writable || wouldMislead) {
     if (!socket.writableEnded) socket.destroy()
     return
   }

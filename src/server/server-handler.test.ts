@@ -57,6 +57,7 @@ describe('who answers what', () => {
     expect(await get('/admin')).toBe('302 /setup')
     expect(await get('/')).toBe('302 /setup')
     expect(await get('/anything?x')).toBe('302 /setup')
+    expect(await get('/', '*/*'), 'a program that opens the address').toBe('302 /setup')
     expect(await get('/health')).toBe('200 {"status":"ok"}')
     expect(await get('/ready', '*/*')).toMatch(/^503 .*not configured/)
     expect(await get('/ready'), 'a probe that reads HTML').toMatch(/^503 .*not configured/)

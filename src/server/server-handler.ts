@@ -40,6 +40,9 @@ export function createServerHandler(
     return redirect(`${parts.basePath()}/admin`)
   }
 
+  /** Whoever opens the address itself, by whatever program: there is nothing else to be had there. */
+  const asksForRoot = ({ method }: Request, path: string | undefined) =>
+    parts.operator !== undefined && path === '/' && method === 'GET'
   const leadsToPages = (request: Request) => parts.operator !== undefined && wantsPage(request)
 
   const sell = async (request: Request, peer: Peer) =>
@@ -51,7 +54,8 @@ export function createServerHandler(
     if (parts.phase() === 'starting' && !probes) await parts.untilStarted(STARTING_MS)
     if (parts.phase() === 'live') return sell(request, peer)
     if (path === '/health') return toResponse(jsonReply(200, UNPAID_HEADERS, parts.health()), request)
-    const leads = parts.phase() === 'setup' && !probes && leadsToPages(request)
+    const leads =
+      parts.phase() === 'setup' && !probes && (leadsToPages(request) || asksForRoot(request, path))
     if (leads) return redirect(`${parts.basePath()}/setup`)
     return notServing(request, parts.phase() === 'setup')
   }

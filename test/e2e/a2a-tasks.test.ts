@@ -150,6 +150,18 @@ describe('a task', () => {
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
+  test('a payment that is refused again, for another reason, is told that reason too', async () => {
+    const buyer = await buyerWith(PRICE)
+    const { required } = await opened()
+    const good = await payloadFor(buyer, required)
+    const accepted = { ...(good.accepted as object), payTo: buyer.address }
+    await agent.pay({ ...good, accepted })
+    const forged = { ...(good.payload as object), signature: `0x${'11'.repeat(65)}` }
+    const { result } = await agent.pay({ ...good, accepted: good.accepted, payload: forged })
+    const reasons = result?.metadata?.['x402.payment.receipts']?.map(({ errorReason }) => errorReason)
+    expect(reasons).toEqual([expect.stringContaining('payTo'), expect.stringContaining('signature')])
+  })
+
   test('is cancelled by tasks/cancel or payment-rejected, and is not once it is paid', async () => {
     const buyer = await buyerWith(PRICE)
     const [one, two, three] = [await opened(), await opened(), await opened()]

@@ -13,7 +13,7 @@ export function testChallenge(
 ): ChallengeRow {
   const { key, amount = '10', requestId = key } = change
   const known = { key, transport: 'http', createdAt: 0, expiresAt: 1, clientAgentId: null } as const
-  return { ...newChallenge(termsOf(subject, amount, requestId), railTermsOf(rail), known), ...change }
+  return { ...newChallenge(termsOf(subject, amount, requestId, 0), railTermsOf(rail), known), ...change }
 }
 
 /** A claimed payment that was never stored. */

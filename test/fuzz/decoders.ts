@@ -57,7 +57,7 @@ export function sampleCredential(): Json {
     new Uint8Array(12),
     {
       ...{ kind: 'plan', itemId: 'basic', resourceId: 'default', resource: null, resourceHash: '' },
-      ...{ amount: '1000000', requestId: 'r' },
+      ...{ amount: '1000000', requestId: 'r', credits: 0 },
     },
   )
   const id = `${challengeId}.${'s'.repeat(22)}`

@@ -5,6 +5,13 @@ const storm = 'credits that are spent at once, by several instances, and stolen'
 /** Mistakes with what was paid for in advance. */
 export const CREDIT_MUTANTS: readonly SourceMutant[] = [
   {
+    name: 'credits: an offer of before grants what the plan grants now',
+    storm,
+    file: 'engine/settle/claim-payment',
+    from: 'if (offered !== undefined) return { credits: offered }',
+    to: 'void offered',
+  },
+  {
     name: 'credits: a call is debited twice',
     storm,
     file: 'engine/credits/credit-rows',

@@ -50,14 +50,37 @@ export function gasPriceOn(network: Network): bigint {
 }
 
 /** The seller raises a price in the middle of some histories: open challenges keep the old one. */
-export const DEARER_PLANS = [{ planId: 'basic', unitAmount: '$1.2', credits: 5 }, PLANS[1]!]
+export const DEARER_PLANS = [
+  { planId: 'basic', unitAmount: '$1.2', credits: 7 },
+  { planId: 'pro', unitAmount: '$2.8', credits: 9 },
+]
 /** Micro-units, written out here so that no invariant depends on the catalog. */
 export const PRICES = new Map([
   ['basic', [1_000_000n, 1_200_000n]],
-  ['pro', [2_500_000n]],
+  ['pro', [2_500_000n, 2_800_000n]],
   ['weather', [500_000n]],
   ['chat', [METERED_MAX]],
 ])
+
+/** What a plan grants for each of its prices, written out here for the same reason. */
+const CREDITS = new Map([
+  [
+    'basic',
+    new Map([
+      ['1000000', 5],
+      ['1200000', 7],
+    ]),
+  ],
+  [
+    'pro',
+    new Map([
+      ['2500000', 9],
+      ['2800000', 9],
+    ]),
+  ],
+])
+export const creditsFor = (planId: string, amount: string): number | undefined =>
+  CREDITS.get(planId)?.get(amount)
 
 /** The price that was offered for this item; undefined: this price was never offered. */
 export function priceOf(itemId: string, amount: string): bigint | undefined {

@@ -26,7 +26,7 @@ const expiresAt = Math.floor(Date.now() / 1000 + 900) * 1000
 const offer: Offer = testOffer({
   challengeId: makeChallengeId({ id: 1, key: new Uint8Array(32) }, 'http', expiresAt, new Uint8Array(12), {
     ...{ kind: 'plan', itemId: 'basic', resourceId: 'default', resource: null, resourceHash: '' },
-    ...{ amount: '1000000', requestId: 'r-1' },
+    ...{ amount: '1000000', requestId: 'r-1', credits: 0 },
   }),
   salt: 's'.repeat(22),
   expiresAt,

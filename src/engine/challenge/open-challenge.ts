@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../../ports.ts'
-import { type CatalogItem, findSubject } from '../../rules/catalog.ts'
+import { type CatalogItem, findSubject, grantedBy } from '../../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../../rules/challenge-id.ts'
 import { newChallenge, termsOf } from '../../rules/terms.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
@@ -43,12 +43,15 @@ function draftTerms(
   requestId: string,
 ) {
   const { config, clock } = core
-  const terms = termsOf(subject, item.amount, requestId)
+  const terms = termsOf(subject, item.amount, requestId, grantedBy(subject, item))
   const createdAt = clock.now()
   // Whole seconds, as in the id: a record and its id must agree on when it expires.
   const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
   const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
-  const key = makeChallengeId(config.idKeys[0]!, transport, expiresAt, random, terms)
+  // Over A2A an offer is always stored with what it grants. Its id proves the price alone, as that is all that a plain
+  // transfer shows, which may arrive after the row is gone.
+  const proven = transport === 'a2a' ? { ...terms, credits: 0 } : terms
+  const key = makeChallengeId(config.idKeys[0]!, transport, expiresAt, random, proven)
   return { terms, key, createdAt, expiresAt }
 }
 

@@ -1,8 +1,8 @@
 import type { ChallengeRow, Subject } from '../../ports.ts'
 import { UintString } from '../../protocol/amount.ts'
-import type { CatalogItem } from '../../rules/catalog.ts'
+import { type CatalogItem, grantedBy } from '../../rules/catalog.ts'
 import { parseChallengeId, provesTerms } from '../../rules/challenge-id.ts'
-import { newChallenge, termsOf } from '../../rules/terms.ts'
+import { newChallenge, type Terms, termsOf } from '../../rules/terms.ts'
 import type { Core } from '../core.ts'
 import { railTermsOf } from '../rails.ts'
 
@@ -26,7 +26,7 @@ export interface Echo {
  */
 export function provenDraft(
   core: Core,
-  { subject, item }: { subject: Subject; item: Pick<CatalogItem, 'amount' | 'isMetered'> },
+  { subject, item }: { subject: Subject; item: CatalogItem },
   echo: Echo,
 ): ChallengeRow | undefined {
   const { config, rails } = core
@@ -36,9 +36,13 @@ export function provenDraft(
   // The catalog's price first; the repeated one only if the id proves that we once asked it.
   const amounts =
     echoed !== undefined && UintString.safeParse(echoed).success ? [item.amount, echoed] : [item.amount]
+  const credits = grantedBy(subject, item)
   for (const amount of amounts) {
-    const terms = termsOf(subject, amount, requestId)
-    if (!provesTerms(config.idKeys, parsed, terms, rails.terms)) continue
+    const terms = termsOf(subject, amount, requestId, credits)
+    const proves = (what: Terms): boolean => provesTerms(config.idKeys, parsed, what, rails.terms)
+    // An id that names no credits (of an earlier version, of A2A, or of when the plan had none) buys those of now at the price of now.
+    const unnamed = credits > 0 && amount === item.amount
+    if (!proves(terms) && !(unnamed && proves({ ...terms, credits: 0 }))) continue
     const createdAt = parsed.expiresAt - config.challengeTtlMs
     const { transport, expiresAt } = parsed
     const known = { key: challengeId, transport, createdAt, expiresAt, clientAgentId }

@@ -30,9 +30,12 @@ export function rebuildPaidOffer(
   for (const value of values) {
     const amount = microDollars(network.token, value)
     if (amount === undefined) continue
-    const item = { amount, ...(isMetered && { isMetered }) }
+    const item = { amount, ...(isMetered && { isMetered }), description: '', credits: 0 }
     const draft = provenDraft(core, { subject, item }, { challengeId, requestId, amount, clientAgentId })
-    if (draft) return draft
+    if (!draft) continue
+    // What it granted is not known any more: it grants what the plan does now.
+    const { credits: _, ...row } = draft
+    return row
   }
   return undefined
 }

@@ -9,9 +9,10 @@ const PAID = { payer: PAYER, txHash: '0x1', paidAt: 1 } as const
 const catalogOf = (credits?: number) =>
   buildCatalog([{ planId: 'basic', unitAmount: '$1.00', ...(credits !== undefined && { credits }) }])
 
-test('a purchase grants what was sold when its payment was claimed, even if the plan grants less since', async () => {
+test('a purchase grants what was offered with its price, even if the plan grants something else since', async () => {
   const { core, rail, store } = testCore({ config: { catalog: catalogOf(100) } })
-  const challenge = testChallenge({ key: 'http-1', requestId: 'r-1' })
+  // As a version stored it that did not note what was offered.
+  const { credits: _, ...challenge } = testChallenge({ key: 'http-1', requestId: 'r-1' })
   const payment = { key: 'k', payer: PAYER, salt: null, signed: {}, claims: {} } as never
   const intent = { transport: 'http', payment } as never
   const checked = { signed: {} as never, byKey: true }
@@ -24,6 +25,6 @@ test('a purchase grants what was sold when its payment was claimed, even if the 
     )
   expect(granted(undefined)).toEqual([100])
   expect(granted(7)).toEqual([100])
-  expect(granted(7, challenge), 'claimed by a version that did not note it').toEqual([7])
+  expect(granted(7, challenge), 'claimed by such a version too').toEqual([7])
   expect(granted(undefined, challenge)).toEqual([])
 })

@@ -158,7 +158,7 @@ async function exhausted(
   const topUp = topUpOf(core, planId)
   // Who signs in may hold more for another resource.
   const where = planId === undefined ? ` for the resource ${resourceId}` : ''
-  const message = `The call costs ${cost} credits and ${remaining} are left${where}; nothing was debited.`
+  const message = `The call costs ${cost} ${cost === 1 ? 'credit' : 'credits'} and ${remaining} are left${where}; nothing was debited.`
   const error = new GatewayError('CREDITS_EXHAUSTED', message, { ...(topUp && { topUp }) })
   const { transport, routeId, call, embedded, url } = intent
   const single: Intent = {

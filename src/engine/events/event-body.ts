@@ -3,17 +3,21 @@ import type { WebhookBody } from '../../protocol/events.ts'
 
 /**
  * What an endpoint is sent. What changed is taken from the transition, and what never changes from the challenge, so that
- * every try says the same. `explorerTxUrl`: of the challenge's network.
+ * every try says the same. `explorerTxUrl`: of a network.
  */
 export function eventBody(
   { type, challengeId, requestId, facts }: Omit<WebhookRow, 'phase'>,
   challenge: ChallengeRow | undefined,
-  explorerTxUrl: string,
+  explorerTxUrl: (network: string) => string,
 ): WebhookBody {
   const timestamp = new Date(facts.at).toISOString()
   if (facts.alert) return { type, timestamp, data: { ...facts.alert } }
   const { details = {}, txHash, state } = facts
-  const payment = type.startsWith('payment.') ? txHash : (challenge?.txHash ?? undefined)
+  // A payment beside the one that the challenge names may have been made by somebody else, on another network.
+  const { network: elsewhere, asset } = details
+  const place = elsewhere === undefined ? {} : { network: elsewhere, asset }
+  const network = String(elsewhere ?? challenge?.network)
+  const payment = isOfPayment(facts) ? txHash : elsewhere === undefined ? challenge?.txHash : undefined
   const payer = details.payer ?? challenge?.payer
   return {
     type,
@@ -23,8 +27,9 @@ export function eventBody(
       requestId,
       ...(state && { state }),
       ...(challenge && saleOf(challenge)),
+      ...place,
       ...(payer && { payer }),
-      ...(payment && { txHash: payment, explorerUrl: `${explorerTxUrl}${payment}` }),
+      ...(payment && { txHash: payment, explorerUrl: `${explorerTxUrl(network)}${payment}` }),
       ...(details.reason && { reason: details.reason }),
       ...(type.startsWith('refund.') && { refund: refundOf(facts) }),
       ...(type === 'credits.low' && {
@@ -33,6 +38,10 @@ export function eventBody(
     },
   }
 }
+
+/** The transaction that it names is the payment's. */
+const isOfPayment = ({ event = '' }: WebhookRow['facts']): boolean => PAYMENT_EVENTS.has(event)
+const PAYMENT_EVENTS = new Set(['paid', 'receipt-lost', 'surplus-received'])
 
 function saleOf(row: ChallengeRow) {
   const { kind, itemId, resourceId, resource, charged, network, asset, clientAgentId } = row

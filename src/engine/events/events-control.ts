@@ -64,7 +64,7 @@ export function createEventsControl(core: Core, webhooks: Webhooks): EventsContr
     endpoints,
     async bodyOf(row) {
       const challenge = row.challengeId === '' ? undefined : await getOne(core, 'challenges', row.challengeId)
-      return eventBody(row, challenge, challenge ? core.rails.explorerTxUrl(challenge.network) : '')
+      return eventBody(row, challenge, core.rails.explorerTxUrl)
     },
     async resend(key) {
       const row = await getOne(core, 'webhooks', key)

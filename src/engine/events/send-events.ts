@@ -150,8 +150,7 @@ async function tell(
   row: WebhookRow,
 ): Promise<WebhookAnswer> {
   const challenge = row.challengeId === '' ? undefined : await getOne(core, 'challenges', row.challengeId)
-  const explorer = challenge ? core.rails.explorerTxUrl(challenge.network) : ''
-  const body = JSON.stringify(eventBody(row, challenge, explorer))
+  const body = JSON.stringify(eventBody(row, challenge, core.rails.explorerTxUrl))
   return webhooks.send(endpoint.id, { id: row.eventId, body, at: core.clock.now() })
 }
 

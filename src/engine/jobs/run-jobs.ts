@@ -165,8 +165,9 @@ async function resumeAttempts(
   rows: readonly AuthorizationRow[],
 ): Promise<void> {
   const phase = (wanted: AuthorizationRow['phase']) => rows.filter((row) => row.phase === wanted)
-  const lapsed = cannotSettle('the first try was interrupted before anything was sent')
-  await each(core, 'authorizations', phase('CLAIMED'), (row) => release(core, row, lapsed, new Map()))
+  const lapsed = ({ challengeId }: AuthorizationRow) =>
+    cannotSettle('the first try was interrupted before anything was sent', challengeId)
+  await each(core, 'authorizations', phase('CLAIMED'), (row) => release(core, row, lapsed(row), new Map()))
   await each(core, 'authorizations', phase('RELEASED'), ({ key, version }) =>
     commit(core, { puts: [], removes: [{ table: 'authorizations', key, version }] }),
   )

@@ -70,7 +70,7 @@ async function admitCall(
     look = await lookAtChain(core, rail, [attempt.auth])
   } catch {
     core.rails.standing.refused(rail, CHAIN_UNREADABLE)
-    return releaseCall(core, attempt, cannotSettle(CHAIN_UNREADABLE), false)
+    return releaseCall(core, attempt, cannotSettle(CHAIN_UNREADABLE, attempt.challengeId), false)
   }
   const result = look.results[0]!
   const error =

@@ -1,4 +1,6 @@
 import type { AuditEntry, ChallengeRow, Put, Rail, ReceiptRow, RefundRow } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
+import { assetOfRail, networkOfRail } from '../../rules/rail-id.ts'
 import { auditEntry, type EventFacts } from '../apply-event.ts'
 
 /** The intent to refund a receipt. Recipient and value come only from the chain's Transfer. */
@@ -45,10 +47,20 @@ export function isCreditsRefund(
  */
 export function refundEntry(
   challenge: ChallengeRow,
-  refund: Pick<RefundRow, 'key' | 'movesState'>,
+  refund: RefundRow,
   what: 'refunded' | 'refund-failed' | 'refund-retried' | 'refund-proven',
   facts: EventFacts,
 ): AuditEntry {
-  const event = `${isCreditsRefund(challenge, refund) ? 'credits' : 'surplus'}-${what}`
-  return auditEntry(challenge, event, { ...facts, details: { ...facts.details, payment: refund.key } })
+  const ofCredits = isCreditsRefund(challenge, refund)
+  const details = {
+    ...facts.details,
+    ...(!ofCredits && otherMoney(refund.rail, refund.recipient)),
+    payment: refund.key,
+  }
+  return auditEntry(challenge, `${ofCredits ? 'credits' : 'surplus'}-${what}`, { ...facts, details })
+}
+
+/** Where a payment that its challenge does not name was made, and by whom. */
+export function otherMoney(rail: string, payer: Address) {
+  return { network: networkOfRail(rail), asset: assetOfRail(rail), payer }
 }

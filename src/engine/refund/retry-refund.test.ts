@@ -32,7 +32,7 @@ async function open(state: ChallengeRow['state'], refunds: Array<Partial<RefundR
   })
   const told = async () => {
     const rows = await store.list('webhooks', waitingRef('shop', 'http-1'))
-    return rows.map((event) => eventBody(event, row, ''))
+    return rows.map((event) => eventBody(event, row, () => ''))
   }
   return { store, told, retry: () => retryRefund(core, 'http-1') }
 }

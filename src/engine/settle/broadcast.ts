@@ -227,7 +227,7 @@ async function withinGasBudget(
   await Promise.all(
     held.map(async ({ row }) => {
       const refusal = over.get(row.key)
-      if (!refusal) return
+      if (!refusal || isOwed(row)) return
       if (row.phase === 'CLAIMED') return release(core, row, refusal.error, outcomes, refusal.later)
       if (row.walletTx !== null) return tracker.refused(row, refusal.error.message)
       // A charge for which nothing was held before its call. It is tried again, and must hold its gas again.
@@ -236,8 +236,11 @@ async function withinGasBudget(
         await settleHolds(core, gasHolds, 'returned')
     }),
   )
-  return held.filter(({ row }) => !over.has(row.key))
+  return held.filter(({ row }) => isOwed(row) || !over.has(row.key))
 }
+
+/** A reorganisation undid it, and what it paid for is out: not to send it again would cost more than its gas. */
+const isOwed = ({ phase, walletTx }: AuthorizationRow): boolean => phase === 'BROADCAST' && walletTx === null
 
 /** Why a payment that was looked at may not be sent; undefined if it may. */
 export function refusalOf(

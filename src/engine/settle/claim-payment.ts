@@ -78,8 +78,12 @@ export async function claimPayment(
   return applied ? afterCommit(attempt) : undefined
 }
 
-/** What is paid for does not change any more, even if the plan does before it is delivered. */
-function creditsField({ config }: Core, { kind, itemId }: ChallengeRow): Pick<ChallengeRow, 'credits'> {
+/** What was offered with the price is what is bought. Rows of earlier versions do not say: they buy what the plan grants now. */
+function creditsField(
+  { config }: Core,
+  { kind, itemId, credits: offered }: ChallengeRow,
+): Pick<ChallengeRow, 'credits'> {
+  if (offered !== undefined) return { credits: offered }
   const credits = kind === 'plan' ? (config.catalog.plans.get(itemId)?.credits ?? 0) : 0
   return credits > 0 ? { credits } : {}
 }

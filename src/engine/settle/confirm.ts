@@ -10,7 +10,7 @@ import { deliveredChange } from '../deliver/delivered.ts'
 import { notifySeller, outboxRow } from '../deliver/outbox.ts'
 import { receiptFields } from '../deliver/sign-receipt.ts'
 import { type OpenRail, railTermsOf } from '../rails.ts'
-import { refundOf } from '../refund/refund-rows.ts'
+import { otherMoney, refundOf } from '../refund/refund-rows.ts'
 
 /** When a new receipt is checked for the first time on its way to finality. */
 const FIRST_LOOK_MS = 2_000
@@ -76,13 +76,23 @@ async function confirmPayment(
   { attempt, use }: Confirmed,
   challenge: ChallengeRow,
 ): Promise<boolean> {
-  // That its answer was streamed stays in the row: a reorganisation may undo the payment.
-  const { answer: _, exposure, ...rest } = attempt
-  const applied = await recordReceipt(core, rail, challenge, originOf(attempt), use, [
-    { table: 'authorizations', row: { ...rest, phase: 'CONFIRMED', dueAt: null } },
-  ])
-  if (applied && exposure) void settleHolds(core, [exposure, ...(attempt.streamed ?? [])], 'returned')
+  const done = { table: 'authorizations' as const, row: confirmedRow(attempt) }
+  const applied = await recordReceipt(core, rail, challenge, originOf(attempt), use, [done])
+  if (applied) giveBackHolds(core, attempt)
   return applied
+}
+
+/**
+ * What was held for it is given back, and held anew if a reorganisation undoes the payment. That its answer was streamed
+ * stays in the row for that case.
+ */
+function confirmedRow(attempt: AuthorizationRow): AuthorizationRow {
+  const { answer: _, exposure: _held, gasHolds: _gas, ...rest } = attempt
+  return { ...rest, phase: 'CONFIRMED', dueAt: null }
+}
+
+function giveBackHolds(core: Core, { exposure, streamed = [] }: AuthorizationRow): void {
+  if (exposure) void settleHolds(core, [exposure, ...streamed], 'returned')
 }
 
 const originOf = ({ key, challengeId, fromHeight, byKey, answer }: AuthorizationRow): Origin => ({
@@ -138,7 +148,8 @@ export async function recordReceipt(
   const named = { ...facts, details: { ...facts.details, payment: receipt.key } }
   if (role === 'surplus') {
     // The state does not change, so the challenge is not written and its delivery is not disturbed.
-    const { audit } = applyEvent(challenge, 'surplus-received', named)
+    const details = { ...named.details, ...otherMoney(rail.id, use.from) }
+    const { audit } = applyEvent(challenge, 'surplus-received', { ...named, details })
     return commit(core, { puts: [...puts, refundOf(receipt, rail, false, at)], audit: [...first, ...audit] })
   }
   const failure = 'the payment arrived after the challenge was closed'
@@ -250,7 +261,7 @@ async function relocate(
   }
   const puts: Put[] = [
     { table: 'receipts', row: receipt },
-    { table: 'authorizations', row: { ...attempt, phase: 'CONFIRMED', dueAt: null } },
+    { table: 'authorizations', row: confirmedRow(attempt) },
   ]
   if (challenge.receipt === receipt.key && challenge.txHash !== use.txHash) {
     const moved = { ...challenge, txHash: use.txHash }
@@ -258,7 +269,9 @@ async function relocate(
     const signed = challenge.signedReceipt === undefined ? {} : receiptFields(core, moved, core.clock.now())
     puts.push(putChallenge({ ...moved, ...signed }))
   }
-  return commit(core, { puts })
+  const applied = await commit(core, { puts })
+  if (applied) giveBackHolds(core, attempt)
+  return applied
 }
 
 function receiptAt(

@@ -5,6 +5,7 @@ import { settleHolds } from '../budgets/holds.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { lostStream } from '../metered/hold-again.ts'
 import { writeOffStream } from '../metered/stream-call.ts'
+import { otherMoney } from '../refund/refund-rows.ts'
 
 /** The time until the block should be final, by the chain's own clock. */
 export const lackingMs = (block: Block, finalized: Block): number =>
@@ -52,17 +53,19 @@ export async function loseReceipt(
 }
 
 function lostEvent(core: Core, challenge: ChallengeRow, receipt: ReceiptRow, credits: CreditRow | undefined) {
+  const isOther = challenge.receipt !== receipt.key
   const facts = {
     at: core.clock.now(),
     actor: 'gateway' as const,
     txHash: receipt.txHash,
     details: {
       value: receipt.value,
+      ...(isOther && otherMoney(receipt.rail, receipt.payer)),
       payment: receipt.key,
       ...(credits && { credits: credits.granted, creditsSpent: credits.spent }),
     },
   }
-  if (challenge.receipt !== receipt.key || nextState(challenge.state, 'receipt-lost') === undefined) {
+  if (isOther || nextState(challenge.state, 'receipt-lost') === undefined) {
     return { puts: [], audit: [auditEntry(challenge, 'receipt-lost', facts)] }
   }
   const lost = applyEvent(challenge, 'receipt-lost', facts, { leaseUntil: null, dueAt: null })

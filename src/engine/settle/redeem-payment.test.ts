@@ -25,7 +25,7 @@ const selfProving = {
     'http',
     EXPIRES_AT,
     random,
-    termsOf(BASIC_PLAN, '1000000', generated),
+    termsOf(BASIC_PLAN, '1000000', generated, 0),
   ),
 }
 test.each([named, selfProving])(

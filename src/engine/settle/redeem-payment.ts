@@ -166,7 +166,7 @@ async function settle(
     return failed(core, gasTooDear(challenge, rail.network.name), challenge, rail.id)
   }
   const unavailable = await whyUnsettled(core, rail, checked.signed)
-  if (unavailable) return failed(core, cannotSettle(unavailable))
+  if (unavailable) return failed(core, cannotSettle(unavailable, challenge.key))
   if (!redemption.place) {
     const place = await core.payers.enter(payer, rail.network.chainId, placesFor(core, challenge), deadline)
     if (place instanceof GatewayError) return failed(core, place)
@@ -176,7 +176,10 @@ async function settle(
   if (!attempt) return undefined
   const watched = core.signals.subscribe(challenge.key, attempt.key)
   const called = rail.scheme.metered
-    ? await callMetered(core, rail, attempt, challenge.key, responder)
+    ? await callMetered(core, rail, attempt, challenge.key, responder).catch((error: unknown) => {
+        watched.close()
+        throw error
+      })
     : ({ kind: 'charged', attempt } as const)
   if (called.kind === 'answered') {
     watched.close()

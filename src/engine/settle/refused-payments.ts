@@ -21,7 +21,8 @@ interface Refused {
 export function withRefused(challenge: ChallengeRow, { key, payer, error }: Refused): ChallengeRow {
   if (challenge.transport !== 'a2a') return challenge
   const entry: RefusedPayment = { key, payer, code: error.code, said: error.message.slice(0, MAX_WORDS) }
-  const others = (challenge.refused ?? []).filter((one) => one.key !== key)
+  // The same payment may be refused for one reason after the other.
+  const others = (challenge.refused ?? []).filter((one) => one.key !== key || one.said !== entry.said)
   return { ...challenge, refused: [...others, entry].slice(-MAX_KEPT) }
 }
 

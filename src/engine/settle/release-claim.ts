@@ -30,8 +30,9 @@ export async function releaseAll(
   rows: Iterable<AuthorizationRow>,
   outcomes: Map<string, ClaimOutcome>,
 ): Promise<void> {
-  const error = cannotSettle(CHAIN_UNREADABLE)
-  await Promise.all([...rows].map((row) => release(core, row, error, outcomes)))
+  await Promise.all(
+    [...rows].map((row) => release(core, row, cannotSettle(CHAIN_UNREADABLE, row.challengeId), outcomes)),
+  )
 }
 
 /** Releases a claim that was never sent. A claim that may have been sent stays: only the chain can decide it. */

@@ -82,3 +82,32 @@ test('one that was given up before is searched for before its answer is dropped'
   expect(await row()).toMatchObject({ phase: 'ABANDONED', answer: 'sealed' })
   expect((await row()).dueAt).not.toBeNull()
 })
+
+test.each(['used', 'ok'] as const)(
+  'a payment past its deadline without logs ends only if the token says %s',
+  async (kind) => {
+    const lagging = testRail({
+      chain: { head: async () => ({ latest: LATEST, finalized: LATEST }) },
+      scheme: {
+        uses: async () => ({ at: LATEST, found: [], mined: [] }),
+        simulate: async (payments) => ({
+          at: LATEST,
+          results: payments.map(() => (kind === 'ok' ? { kind, alone: false } : { kind })),
+        }),
+      },
+    })
+    const { core, rail, store } = testCore({ rails: [lagging] })
+    const challenge = testChallenge({ key: 'c', expiresAt: 9e15, claimed: true, liveAuth: 'a' })
+    const sent = testAttempt({ key: 'a', challengeId: 'c', phase: 'BROADCAST', sends: 1, fromHeight: 5 })
+    const attempt = { ...sent, auth: { ...sent.auth, validBefore: '1000' } }
+    await store.commit({
+      puts: [
+        { table: 'challenges', row: challenge },
+        { table: 'authorizations', row: attempt },
+      ],
+    })
+    await resolveAttempts(core, rail, createResolver(core, rail), [{ ...attempt, version: 1 }])
+    const [row] = await store.get('authorizations', ['a'])
+    expect(row!.phase).toBe(kind === 'used' ? 'BROADCAST' : 'ABANDONED')
+  },
+)

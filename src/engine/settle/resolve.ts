@@ -15,6 +15,7 @@ import { type Confirmed, confirmPayments } from './confirm.ts'
 import { finalUses } from './final-uses.ts'
 import { pollMsOn, refuseDoubtful } from './look-at-chain.ts'
 import { withoutLive } from './release-claim.ts'
+import { usedUnseen } from './used-unseen.ts'
 
 /**
  * The next look follows after at most this share of the time since the send. A buyer then waits at most that much
@@ -159,7 +160,10 @@ export function createResolver(core: Core, rail: OpenRail): Resolver {
       return progress.promise
     },
     async refused(row, reason) {
-      const current = watched.get(row.key) ?? row
+      const known = watched.get(row.key)
+      const current = known && known.version > row.version ? known : row
+      // It was sent again since, by another job of this process, and that send may still land.
+      if (current.sends !== row.sends) return
       if (await abandon(core, current, reason)) watched.delete(row.key)
     },
     async adopt(rows) {
@@ -215,7 +219,7 @@ export async function resolveAttempts(
   if (!finalized) await refuseDoubtful(core, rail, at)
   const uses = new Map(found.map((use) => [use.key, use]))
 
-  const failures: Array<{ row: AuthorizationRow; verdict: Verdict; use: Use | undefined }> = []
+  const failures: Failure[] = []
   const confirmed: Confirmed[] = []
   const rebind: AuthorizationRow[] = []
   for (const row of rows) {
@@ -238,11 +242,16 @@ export async function resolveAttempts(
     rows.filter(({ key }) => paid.has(key)),
     'returned',
   )
-  const done = await Promise.all(
-    failures.map(({ row, verdict, use }) => settleFailure(core, rail, tracker, row, verdict, use, finalized)),
+  const expired = failures.flatMap(({ row, verdict, use }) =>
+    row.phase === 'BROADCAST' && !use && isExpired(verdict) && !maySearch(rail, row) ? [row] : [],
   )
-  const settled = [...confirmed.map(({ attempt }) => attempt), ...failures.map(({ row }) => row)]
-  const applied = new Set([...paid, ...failures.filter((_, index) => done[index]).map(({ row }) => row.key)])
+  const hidden = await usedUnseen(core, rail, expired)
+  const certain = failures.filter(({ row }) => !hidden.has(row.key))
+  const done = await Promise.all(
+    certain.map(({ row, verdict, use }) => settleFailure(core, rail, tracker, row, verdict, use, finalized)),
+  )
+  const settled = [...confirmed.map(({ attempt }) => attempt), ...certain.map(({ row }) => row)]
+  const applied = new Set([...paid, ...certain.filter((_, index) => done[index]).map(({ row }) => row.key)])
   // Another writer was first: continue with the stored row if it is still BROADCAST.
   const outdated = settled.filter((row) => !applied.has(row.key))
   const fresh = outdated.length > 0 ? await core.store.get('authorizations', outdated.map(keyOf)) : []
@@ -257,6 +266,14 @@ export async function resolveAttempts(
   ]
   return { at, decided }
 }
+
+interface Failure {
+  row: AuthorizationRow
+  verdict: Verdict
+  use: Use | undefined
+}
+
+const isExpired = (verdict: Verdict): boolean => verdict.kind === 'failed' && verdict.reason === EXPIRED
 
 const keyOf = ({ key }: AuthorizationRow): string => key
 
@@ -281,7 +298,7 @@ async function settleFailure(
   finalized: Block | undefined,
 ): Promise<boolean> {
   // What the store knows shows no use up to the deadline; a transaction that it lost may have paid all the same.
-  if (verdict.kind === 'failed' && verdict.reason === EXPIRED && maySearch(rail, row)) {
+  if (isExpired(verdict) && maySearch(rail, row)) {
     void followFound(core, rail, tracker, row)
     return true
   }

@@ -113,6 +113,14 @@ function failure(
   }
 }
 
+/** The same payment may have been refused before for another reason, which is all that is stored of it. */
+function isStored(outcome: Outcome, payment: Intent['payment'], dossier: Dossier | undefined): boolean {
+  const { challenge, attempts = [] } = dossier ?? {}
+  if (attempts.some(({ key, phase }) => key === payment?.key && phase !== 'RELEASED')) return true
+  const message = outcome.kind === 'failed' ? outcome.error.message : ''
+  return (challenge?.refused ?? []).some(({ key, said }) => key === payment?.key && message.startsWith(said))
+}
+
 /** All that is stored, and this outcome's own receipt where it is not among it. */
 function historyOf(
   outcome: Outcome,
@@ -126,9 +134,6 @@ function historyOf(
   const own = x402.settleResponse(settled)
   const known = own.success
     ? stored.some(({ success, transaction }) => success && transaction === own.transaction)
-    : [
-        ...(dossier?.challenge.refused ?? []),
-        ...(dossier?.attempts ?? []).filter(({ phase }) => phase !== 'RELEASED'),
-      ].some(({ key }) => key === payment?.key)
+    : isStored(outcome, payment, dossier)
   return known ? stored : [...stored, own]
 }

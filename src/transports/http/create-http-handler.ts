@@ -274,7 +274,8 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     if (method === 'OPTIONS') {
       return { status: 204, headers: own ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS, body: null }
     }
-    const endpoint = methods[method === 'HEAD' ? 'GET' : method]
+    const name = method === 'HEAD' ? 'GET' : method
+    const endpoint = Object.hasOwn(methods, name) ? methods[name] : undefined
     if (!endpoint) return (await formerly(request, peer, readsBody)) ?? notAllowed(request, pathname, methods)
     const found = await endpoint(request, peer)
     return method === 'HEAD' ? withoutBody(found) : found

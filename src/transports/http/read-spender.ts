@@ -52,14 +52,16 @@ export function createSpenderReader(
   const known = new Map<string, { spender: Spending; endsAt: number }>()
 
   async function byToken(authorization: string): Promise<Spending | GatewayError> {
-    const found = known.get(authorization)
+    // By the token itself: blanks and the case of the word before it would make many entries of one.
+    const token = authorization.slice('Bearer '.length).trim()
+    const found = known.get(token)
     if (found && now() < found.endsAt) return found.spender
     const verified = await verifyBearer(authorization)
     if (!verified.ok) return verified.error
     const { sub, planId, resourceId, jti, exp } = verified.claims
     const spender = { account: sub.toLowerCase(), planId, resourceId, purchase: jti }
     if (known.size >= MAX_KNOWN) known.clear()
-    known.set(authorization, { spender, endsAt: exp * 1000 })
+    known.set(token, { spender, endsAt: exp * 1000 })
     return spender
   }
 

@@ -15,7 +15,7 @@ const challengeId = makeChallengeId(
   'http',
   1_900_000_000_000,
   new Uint8Array(CHALLENGE_RANDOM_BYTES),
-  termsOf({ kind: 'plan', planId: 'basic', resourceId: 'default' }, '1', 'r'),
+  termsOf({ kind: 'plan', planId: 'basic', resourceId: 'default' }, '1', 'r', 0),
 )
 const FORMER = { challengeId, routeId: 'chat' }
 

@@ -15,7 +15,7 @@ export const RequestId = IdString.describe(
 
 const Arguments = z.strictObject({
   planId: IdString.describe('A planId of discover_plans.'),
-  resourceId: IdString.describe(`What the access is for. Default "${DEFAULT_RESOURCE_ID}".`).optional(),
+  resourceId: IdString.describe('What the access is for.').optional().meta({ default: DEFAULT_RESOURCE_ID }),
   requestId: RequestId.optional(),
 })
 

@@ -1,4 +1,5 @@
 import type { CallRow, CreditRow } from '../../../src/ports.ts'
+import { creditsFor } from '../world.ts'
 import type { Scene } from './scene.ts'
 
 /** I19: what is spent is what was answered, to the credit; who knows nothing of a call may have been debited for it. */
@@ -26,7 +27,12 @@ export async function checkCredits(scene: Scene): Promise<void> {
 
 const payerOf = (ref: string | null): string => ref!.split('/')[0]!
 
-function checkRow({ world }: Scene, { key, granted, spent, reserved }: CreditRow): void {
+function checkRow({ world, challenges }: Scene, { key, granted, spent, reserved }: CreditRow): void {
+  const sale = challenges.get(key)
+  const offered = sale && creditsFor(sale.itemId, sale.amount)
+  // Of an offer that a store lost nobody knows what it granted.
+  if (sale && granted !== offered && world.weather.losses === 0)
+    world.violate('I19', `${key} granted ${granted} credits for ${sale.amount}, and ${offered} were offered`)
   if (spent < 0 || spent > granted) world.violate('I19', `of ${granted} credits of ${key} ${spent} are spent`)
   if (reserved.some(({ lapsed }) => !lapsed)) world.violate('I19', `${key} keeps credits reserved at rest`)
 }
