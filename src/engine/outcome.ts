@@ -203,7 +203,8 @@ export type PrepaidOutcome =
   | ({ kind: 'prepaid'; debit: Debit; failure?: string; cached: boolean } & RouteAnswer)
   /** Embedded routes: the seller's handler runs next; it is debited by `finishPrepaid`. */
   | { kind: 'reserved'; reservation: Reservation; debit: Debit; payment: SvcPayment }
-  | Extract<Outcome, { kind: 'failed' }>
+  /** `remaining`: the credits that are left, where they are too few. */
+  | (Extract<Outcome, { kind: 'failed' }> & { remaining?: number })
 
 /** A purchase of credits that the operator closes, as it stands. */
 export interface ClosedCredits {

@@ -23,6 +23,8 @@ export interface FailureContext {
   headers?: Record<string, string>
   /** Further fields of the body. */
   more?: Record<string, unknown>
+  /** The body has the terms too, as that of a 402 without an error has. */
+  termsInBody?: boolean
   /** How the request spoke of payments. */
   spoken?: Spoken | undefined
 }
@@ -104,7 +106,8 @@ export function createOutcomeRenderer(
     }
     const statusUrl =
       challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${encodeURIComponent(challengeId)}`
-    const body = { ...error.toBody(statusUrl), httpStatus, ...more }
+    const terms = offer && context.termsInBody ? { accepts: x402.paymentRequired(offer).accepts } : {}
+    const body = { ...error.toBody(statusUrl), httpStatus, ...terms, ...more }
     if (retryAfterSeconds !== undefined) body.retryAfterSeconds = retryAfterSeconds
     if (!spoken.paysByMpp) return jsonReply(httpStatus, headers, body)
     headers['content-type'] = 'application/problem+json'
