@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type BuyerClock, fileStorage } from '../buyer/index.ts'
+import { encodeJson } from '../protocol/base64.ts'
 import { findNetwork } from '../protocol/networks.ts'
 import { openLedger } from './ledger.ts'
 import { createPurchases, type Made } from './make-purchases.ts'
@@ -176,6 +177,15 @@ test('an answer that cannot be kept leaves the order open, and the same call ask
   rmSync(join(folder, 'files'))
   expect(textOf(await purchases.make(call(), undefined))).toContain('in the file')
   expect(new Set(seller.paid).size).toBe(1)
+})
+
+test('of a long word of the seller’s, what it calls the transaction is cut', async () => {
+  const transaction = 'a'.repeat(10_000)
+  const receipt = encodeJson({ success: true, network, transaction })
+  seller.answer = (response) => void response.writeHead(200, { 'payment-response': receipt }).end('it')
+  const { purchases, ledger } = open()
+  expect(textOf(await purchases.make(call(), undefined)).length).toBeLessThan(500)
+  expect((await ledger.entries())[0]!.transaction).toHaveLength(128)
 })
 
 /** Sends a byte now and then, for as long as anybody reads. */

@@ -180,7 +180,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
   ): Promise<void> {
     const id = reservationOf(payment)
     if (end === 'unused') return ledger.unused(id)
-    const transaction = outcome instanceof Error ? undefined : outcome.receipt?.transaction
+    const transaction = outcome instanceof Error ? undefined : transactionOf(outcome)
     await ledger.paid(id, { network: payment.network, transaction })
   }
 
@@ -192,7 +192,7 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     const spentMicro = await ledger.spentTodayMicro()
     if (outcome instanceof Error)
       return failure(afterFailure(outcome, { ...parts, payment, end, spentMicro }))
-    const { result, remark, receipt } = outcome
+    const { result, remark } = outcome
     const told = withRemark(result, remark)
     if (!payment) return told
     const price = microToDollars(BigInt(payment.amount))
@@ -205,7 +205,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
       )
     if (end === 'unused') return withRemark({ ...told, isError: true }, 'Nothing was charged.')
     const place = findNetwork(payment.network)?.name ?? payment.network
-    const where = receipt?.transaction ? `, transaction ${receipt.transaction}` : ''
+    const transaction = transactionOf(outcome)
+    const where = transaction ? `, transaction ${transaction}` : ''
     return withRemark(
       told,
       `Paid ${outcome.charged ?? price} on ${place}${where}. Spent today: ${microToDollars(spentMicro)} of ${parts.maxTotal}.`,
@@ -318,6 +319,9 @@ export function createPurchases(parts: PurchaseParts): Purchases {
 }
 
 const PAID = new Set<string>(['ALREADY_USED', 'REFUNDED', 'ANSWER_TOO_LARGE'])
+
+/** The seller's words, at the length of a transaction's hash or not much more. */
+const transactionOf = ({ receipt }: Fulfilled): string | undefined => receipt?.transaction?.slice(0, 128)
 
 function plain(result: CallToolResult): Made {
   return { kind: 'answered', result, handedOver: () => {} }

@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
+import { cut } from './purchase.ts'
 
 /** Most that an answer may be as JSON. Clients hang up at a message of 10 MiB, and remarks follow the answer. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -10,8 +11,7 @@ export function failure(text: string): CallToolResult {
 
 const MAX_REFUSAL = 2000
 /** Of a refusal, whose words are the seller's, as much as a model should read. */
-export const shortened = (text: string): string =>
-  text.length > MAX_REFUSAL ? `${text.slice(0, MAX_REFUSAL)}…` : text
+export const shortened = (text: string): string => cut(text, MAX_REFUSAL)
 
 /** The same result, with a remark after it. */
 export function withRemark(result: CallToolResult, remark: string | undefined): CallToolResult {
