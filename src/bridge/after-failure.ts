@@ -2,6 +2,7 @@ import { type AuthorizationStatus, authorizationStatus } from '../buyer/authoriz
 import { BuyerError, type StoredPayment } from '../buyer/index.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import { findNetwork } from '../protocol/networks.ts'
+import { shortened } from './results.ts'
 
 /** What the chain says of a payment that the seller did not answer for. */
 export function statusOf(
@@ -16,7 +17,7 @@ export function statusOf(
 
 interface Failed {
   payment: StoredPayment | undefined
-  end: 'paid' | 'unused' | 'open' | undefined
+  end: 'paid' | 'unused' | 'open'
   spentMicro: bigint
   maxAmount: string
   maxTotal: string
@@ -26,13 +27,16 @@ interface Failed {
 
 /** Why a purchase failed, what that means for the money, and what to do about it. */
 export function afterFailure(error: Error, failed: Failed): string {
-  return [`${sentence(messageOf(error))}`, moneyOf(failed), adviceOf(error, failed)]
+  return [sentence(shortened(messageOf(error))), moneyOf(failed), adviceOf(error, failed)]
     .filter((part) => part !== undefined)
     .join(' ')
 }
 
 function moneyOf({ payment, end }: Failed): string | undefined {
-  if (!payment) return undefined
+  if (!payment)
+    return end === 'open'
+      ? 'It may have been debited to credits. The same call continues it, and is debited once.'
+      : undefined
   const price = microToDollars(BigInt(payment.amount))
   if (end === 'unused') return 'Nothing was charged.'
   if (end === 'paid') return `${price} was paid.`
@@ -40,8 +44,9 @@ function moneyOf({ payment, end }: Failed): string | undefined {
 }
 
 function adviceOf(error: Error, failed: Failed): string | undefined {
-  if (!(error instanceof BuyerError)) return failed.payment ? undefined : 'Nothing was paid.'
-  const { spentMicro, maxAmount, maxTotal, account } = failed
+  const { spentMicro, maxAmount, maxTotal, account, payment, end } = failed
+  const isUnpaid = !payment && end !== 'open'
+  if (!(error instanceof BuyerError)) return isUnpaid ? 'Nothing was paid.' : undefined
   switch (error.code) {
     case 'OVER_LIMIT':
       return `This bridge pays at most ${maxAmount} at once; the user can allow more by --max-amount.`
@@ -56,6 +61,10 @@ function adviceOf(error: Error, failed: Failed): string | undefined {
     case 'INSUFFICIENT_FUNDS':
     case 'PAYMENT_FAILED':
       return `Does the wallet ${account.address} hold enough USDC?`
+    case 'STILL_PENDING':
+      return isUnpaid ? 'Nothing was paid.' : undefined
+    case 'ANSWER_TOO_LARGE':
+      return 'The bridge takes no longer answers; the same call would buy anew.'
     case 'ALREADY_USED':
       return 'The seller took the payment and gave no answer; the same call would buy anew.'
     default:
@@ -72,6 +81,8 @@ function messageOf(error: Error): string {
     .replace(/; raise maxAmount to buy this/, '')
     .replace('allowedHosts', 'the allowed hosts')
     .replace(', or set approvePermit2', '')
+    .replace('; raise maxResponseBytes to take more', '')
+    .replace(/\. The call may have been debited: the same call with the same Idempotency-Key .*/, '')
 }
 
 function sentence(text: string): string {

@@ -20,9 +20,7 @@ const BODY: Schema = { description: 'The request body; it is sent as JSON.' }
 
 /** The arguments of the tool that makes such calls. A path parameter keeps its name, so the others make room. */
 export function callArguments({ method, url, query, body }: CallShape) {
-  const params = [...new URL(url).pathname.matchAll(/\/:([^/]+)/g)].map(([, name]) =>
-    decodeURIComponent(name!),
-  )
+  const params = [...new URL(url).pathname.matchAll(/\/:([^/]+)/g)].map(([, name]) => decoded(name!))
   const beside = (wanted: string): string => (params.includes(wanted) ? beside(`_${wanted}`) : wanted)
   const names = { query: beside('query'), body: beside('body') }
   const hasBody = method !== 'GET' && method !== 'HEAD'
@@ -77,11 +75,17 @@ function fill(
     values.set(name, encodeURIComponent(value))
   }
   const { origin, pathname, search } = new URL(url)
-  const path = pathname.replace(
-    /\/:([^/]+)/g,
-    (_, name: string) => `/${values.get(decodeURIComponent(name))}`,
-  )
+  const path = pathname.replace(/\/:([^/]+)/g, (_, name: string) => `/${values.get(decoded(name))}`)
   return { url: `${origin}${path}${search}` }
+}
+
+/** What is no percent-encoding stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -1,5 +1,6 @@
 import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { type CallShape, callArguments } from './call-arguments.ts'
+import type { Description, ReadCatalog } from './gateway-documents.ts'
 import { type SellerTool, toolName } from './seller.ts'
 
 type Operation = {
@@ -12,21 +13,21 @@ type Operation = {
   }>
   requestBody?: { content?: Record<string, { schema?: Record<string, unknown> }> }
 }
-/** Those parts of a gateway's openapi.json that say more of a route than its catalog. */
-export interface Description {
-  paths?: Record<string, { servers?: Array<{ url?: string }> } & Record<string, unknown>>
-}
-
 /** A tool per plan and per route of a gateway. */
 export function gatewayTools(
   base: string,
-  { agentName, plans, routes }: DiscoveryCatalog,
+  { agentName, plans, routes }: Omit<ReadCatalog, 'faults'>,
   description: Description = {},
-): SellerTool[] {
-  return [
-    ...plans.map((plan) => planTool(base, agentName, plan)),
-    ...routes.map((route) => routeTool(agentName, route, shapeOf(base, route, description))),
-  ]
+): { tools: SellerTool[]; faults: string[] } {
+  const tools = plans.map((plan) => planTool(base, agentName, plan))
+  const faults: string[] = []
+  for (const route of routes) {
+    const url = routeUrl(base, route.path, description)
+    if (url === undefined)
+      faults.push(`its route ${route.routeId} is left out: its path leads away from ${new URL(base).origin}`)
+    else tools.push(routeTool(agentName, route, shapeOf(url, route, description)))
+  }
+  return { tools, faults }
 }
 
 function planTool(base: string, agentName: string, plan: DiscoveryCatalog['plans'][number]): SellerTool {
@@ -90,15 +91,21 @@ function routeTool(
 /** What the description says of a path; in it, parameters are written otherwise. */
 const pathItem = (path: string, { paths }: Description) => paths?.[path.replace(/\/:([^/]+)/g, '/{$1}')]
 
-/** Where a route is called. Embedded ones may be beside the gateway and not below it, which its description says. */
-export function routeUrl(base: string, path: string, description: Description): string {
+/**
+ * Where a route is called. Embedded ones may be beside the gateway and not below it, which its description says. Undefined:
+ * at another origin than the gateway's, which nobody has agreed to.
+ */
+export function routeUrl(base: string, path: string, description: Description): string | undefined {
   const server = pathItem(path, description)?.servers?.[0]?.url?.replace(/\/+$/, '')
-  const near = server !== undefined && URL.canParse(server) && new URL(server).origin === new URL(base).origin
-  return `${near ? server : base}${path}`
+  const { origin } = new URL(base)
+  const isOurs = (url: string) =>
+    URL.canParse(url) && new URL(url).origin === origin && new URL(url).username === ''
+  const url = `${server !== undefined && isOurs(server) ? server : base}${path}`
+  return isOurs(url) ? new URL(url).href : undefined
 }
 
 function shapeOf(
-  base: string,
+  url: string,
   { method, path }: DiscoveryCatalog['routes'][number],
   description: Description,
 ): CallShape {
@@ -106,7 +113,7 @@ function shapeOf(
   const operation = item?.[method.toLowerCase()] as Operation | undefined
   return {
     method,
-    url: routeUrl(base, path, description),
+    url,
     query: queryOf(operation),
     body: operation?.requestBody?.content?.['application/json']?.schema,
   }

@@ -8,6 +8,7 @@ import {
   type PaymentStorage,
   type StoredPayment,
 } from '../buyer/index.ts'
+import { ownedCredits } from '../buyer/owned-credits.ts'
 import { reservationOf } from '../buyer/reservations.ts'
 import { microToDollars } from '../protocol/amount.ts'
 import { findNetwork } from '../protocol/networks.ts'
@@ -32,12 +33,15 @@ export interface PurchaseParts {
   ledger: Ledger
   book: OrderBook
   connections: McpConnections
+  /** The longest answer that is taken. */
   maxBytes: number
   say(line: string): void
   /** By CAIP-2 id; default: the networks' public ones. */
   rpcUrls?: Readonly<Record<string, string>>
   /** For tests. */
   clock?: BuyerClock
+  /** How long one call may take, with the whole of its answer. Default: four minutes. */
+  deadlineMs?: number
 }
 
 export type Made =
@@ -61,6 +65,8 @@ export interface Purchases {
 }
 
 const MAX_WAIT_MS = 240_000
+/** Much shorter than an order stays locked. */
+const DEADLINE_MS = 240_000
 
 class NotAgreed extends Error {
   readonly offer: Offer
@@ -75,8 +81,10 @@ class NotAgreed extends Error {
  * before the order is closed: whoever starts again finds one of them, and signs nothing anew.
  */
 export function createPurchases(parts: PurchaseParts): Purchases {
-  const { book, payments, ledger, say, rpcUrls = {}, clock } = parts
-  const askStatus = (payment: StoredPayment) => statusOf(payment, rpcUrls, clock?.now() ?? Date.now())
+  const { book, payments, ledger, say, rpcUrls = {}, clock, deadlineMs = DEADLINE_MS } = parts
+  const now = () => clock?.now() ?? Date.now()
+  const askStatus = (payment: StoredPayment) => statusOf(payment, rpcUrls, now())
+  const credits = payments.credits && ownedCredits(payments.credits, parts.account.address)
   const running = new Map<string, Promise<Made>>()
   let earlier: Promise<unknown> | undefined
 
@@ -110,7 +118,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     const order = book.open(purchase)
     let outcome: Fulfilled | BuyerError | Error
     try {
-      outcome = await fulfil(buyerFor(purchase, order.id, agreed), purchase, order.id)
+      const buyer = buyerFor(purchase, order.id, agreed)
+      outcome = await fulfil({ buyer, saveFile: book.saveFile, deadlineMs }, purchase, order.id)
     } catch (error) {
       if (error instanceof NotAgreed) {
         order.finished()
@@ -119,17 +128,13 @@ export function createPurchases(parts: PurchaseParts): Purchases {
       outcome = error instanceof Error ? error : new Error(String(error))
     }
     const payment = await payments.get(order.id)
-    if (!payment) {
-      order.finished()
-      return plain(await resultOf(outcome, undefined))
-    }
-    const end = await endOf(outcome, payment)
+    const end = payment ? await endOf(outcome, payment) : await endOfDebit(outcome, purchase)
     const result = await resultOf(outcome, payment, end)
     if (end === 'open') return plain(result)
-    await record(payment, outcome, end)
+    if (payment) await record(payment, outcome, end === 'unused' ? 'unused' : 'paid')
     // Only what was paid for is worth keeping.
     if (end === 'paid') book.saveAnswer(purchase, result, new Date().toISOString())
-    await payments.forget(order.id, payment)
+    if (payment) await payments.forget(order.id, payment)
     order.finished()
     const name = book.nameOf(purchase)
     return { kind: 'answered', result, handedOver: () => book.dropAnswer(name) }
@@ -150,6 +155,24 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     return status.kind === 'used' && refused ? 'paid' : 'open'
   }
 
+  /** The same without a payment: it was debited, it may have been, or it was for nothing. */
+  async function endOfDebit(
+    outcome: Fulfilled | Error,
+    purchase: Purchase,
+  ): Promise<'paid' | 'unused' | 'open'> {
+    if (!(outcome instanceof Error)) return outcome.debited ? 'paid' : 'unused'
+    // Any other error of the buyer is the gateway's decision, or its own.
+    const isDecided = outcome instanceof BuyerError && outcome.code !== 'STILL_PENDING'
+    return !isDecided && (await mayBeDebited(purchase)) ? 'open' : 'unused'
+  }
+
+  /** Could this call have been made with credits? Where none are owned, nothing of it is worth remembering. */
+  async function mayBeDebited(purchase: Purchase): Promise<boolean> {
+    if (purchase.kind !== 'call' || !credits) return false
+    const accounts = await credits.at(new URL(purchase.url).origin)
+    return accounts.some(({ owned }) => owned && (owned.expiresAt ?? Number.POSITIVE_INFINITY) > now())
+  }
+
   async function record(
     payment: StoredPayment,
     outcome: Fulfilled | Error,
@@ -157,19 +180,19 @@ export function createPurchases(parts: PurchaseParts): Purchases {
   ): Promise<void> {
     const id = reservationOf(payment)
     if (end === 'unused') return ledger.unused(id)
-    const transaction = outcome instanceof Error ? undefined : outcome.receipt?.transaction
+    const transaction = outcome instanceof Error ? undefined : transactionOf(outcome)
     await ledger.paid(id, { network: payment.network, transaction })
   }
 
   async function resultOf(
     outcome: Fulfilled | Error,
     payment: StoredPayment | undefined,
-    end?: 'paid' | 'unused' | 'open',
+    end: 'paid' | 'unused' | 'open',
   ): Promise<CallToolResult> {
     const spentMicro = await ledger.spentTodayMicro()
     if (outcome instanceof Error)
       return failure(afterFailure(outcome, { ...parts, payment, end, spentMicro }))
-    const { result, remark, receipt } = outcome
+    const { result, remark } = outcome
     const told = withRemark(result, remark)
     if (!payment) return told
     const price = microToDollars(BigInt(payment.amount))
@@ -182,7 +205,8 @@ export function createPurchases(parts: PurchaseParts): Purchases {
       )
     if (end === 'unused') return withRemark({ ...told, isError: true }, 'Nothing was charged.')
     const place = findNetwork(payment.network)?.name ?? payment.network
-    const where = receipt?.transaction ? `, transaction ${receipt.transaction}` : ''
+    const transaction = transactionOf(outcome)
+    const where = transaction ? `, transaction ${transaction}` : ''
     return withRemark(
       told,
       `Paid ${outcome.charged ?? price} on ${place}${where}. Spent today: ${microToDollars(spentMicro)} of ${parts.maxTotal}.`,
@@ -258,8 +282,11 @@ export function createPurchases(parts: PurchaseParts): Purchases {
     // Another bridge is at it.
     if (!unlock) return
     try {
-      if (book.answer(name) || !(await payments.get(id))) {
-        const payment = await payments.get(id)
+      const payment = await payments.get(id)
+      const isAnswered = book.answer(name) !== undefined
+      if (isAnswered || !payment) {
+        // Whether it was debited only its seller knows. The same call asks under the same key; nobody else does.
+        if (!isAnswered && (await mayBeDebited(purchase))) return
         if (payment) await payments.forget(id, payment)
         return book.open(purchase).finished()
       }
@@ -292,6 +319,9 @@ export function createPurchases(parts: PurchaseParts): Purchases {
 }
 
 const PAID = new Set<string>(['ALREADY_USED', 'REFUNDED', 'ANSWER_TOO_LARGE'])
+
+/** The seller's words, at the length of a transaction's hash or not much more. */
+const transactionOf = ({ receipt }: Fulfilled): string | undefined => receipt?.transaction?.slice(0, 128)
 
 function plain(result: CallToolResult): Made {
   return { kind: 'answered', result, handedOver: () => {} }

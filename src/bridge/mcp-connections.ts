@@ -1,6 +1,9 @@
 import {
+  type CacheEntry,
+  type CacheKey,
   type CallToolResult,
   Client,
+  InMemoryResponseCacheStore,
   StreamableHTTPClientTransport,
   type Tool,
 } from '@modelcontextprotocol/client'
@@ -8,6 +11,7 @@ import { capResponse } from '../buyer/capped-body.ts'
 
 /** Paid MCP servers, each connected when it is first needed, and anew after its connection broke. */
 export interface McpConnections {
+  /** Without their output schemas: an answer that was paid for is handed on, whether it fits its schema or not. */
   tools(url: string): Promise<Tool[]>
   call(
     url: string,
@@ -30,7 +34,10 @@ export function createConnections(
   const clients = new Map<string, Promise<Client>>()
 
   async function connect(url: string): Promise<Client> {
-    const client = new Client({ name: 'paystile-bridge', version }, { versionNegotiation: { mode: 'auto' } })
+    const client = new Client(
+      { name: 'paystile-bridge', version },
+      { versionNegotiation: { mode: 'auto' }, responseCacheStore: new ListsWithoutOutputSchemas() },
+    )
     const transport = new StreamableHTTPClientTransport(new URL(url), {
       fetch: async (input, init) => capResponse(await fetchOnce(input, init), maxBytes),
       // A payment goes to the address that the user named, and nowhere else.
@@ -64,7 +71,7 @@ export function createConnections(
           const listed = await client.listTools(cursor === undefined ? {} : { cursor }, {
             timeout: CONNECT_TIMEOUT_MS,
           })
-          tools.push(...listed.tools)
+          tools.push(...listed.tools.map(withoutOutputSchema))
           cursor = listed.nextCursor
           if (cursor === undefined) break
         }
@@ -82,6 +89,25 @@ export function createConnections(
       await Promise.allSettled(open.map(async (client) => (await client).close()))
     },
   }
+}
+
+/**
+ * The lists of tools that the SDK keeps of a server. By the output schemas in them it would check answers, and throw away
+ * one that does not fit, with its receipt; the bridge would take that for the server's refusal.
+ */
+class ListsWithoutOutputSchemas extends InMemoryResponseCacheStore {
+  override set(key: CacheKey, entry: Omit<CacheEntry, 'stamp'>): number {
+    if (key.method !== 'tools/list') return super.set(key, entry)
+    const { tools, ...list } = JSON.parse(entry.value) as { tools: Tool[] }
+    return super.set(key, {
+      ...entry,
+      value: JSON.stringify({ ...list, tools: tools.map(withoutOutputSchema) }),
+    })
+  }
+}
+
+function withoutOutputSchema({ outputSchema: _, ...tool }: Tool): Tool {
+  return tool
 }
 
 /** The server's own refusal, in contrast to an answer that was lost. */

@@ -1,13 +1,14 @@
 import { readDocument } from '../buyer/capped-body.ts'
 import { findOffer } from '../buyer/read-offer.ts'
-import type { DiscoveryCatalog } from '../protocol/catalog.ts'
 import { callArguments } from './call-arguments.ts'
-import { type Description, gatewayTools } from './gateway-tools.ts'
+import { ask, askCatalog, askDescription } from './gateway-documents.ts'
+import { gatewayTools } from './gateway-tools.ts'
 import type { McpConnections } from './mcp-connections.ts'
 import { sortKeys } from './purchase.ts'
 import { type Seller, type SellerTool, toolName } from './seller.ts'
 
-const ASK_TIMEOUT_MS = 15_000
+/** Of the tools of one seller, as JSON: those of all go to the assistant in one message, which must not be too long for it. */
+const MAX_TOOLS_BYTES = 1024 * 1024
 
 /** Finds out what is sold at an address: a gateway's catalog, the tools of an MCP server, or the address itself. */
 export async function openSeller(url: string, connections: McpConnections): Promise<Seller> {
@@ -18,7 +19,7 @@ export async function openSeller(url: string, connections: McpConnections): Prom
   for (const way of ways) {
     try {
       const seller = await way(url, connections)
-      if (seller) return seller
+      if (seller) return withinMessage(seller)
     } catch (error) {
       faults.push(
         error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error),
@@ -29,14 +30,25 @@ export async function openSeller(url: string, connections: McpConnections): Prom
   throw new Error(`${url} has no catalog at /discover, speaks no MCP and asks for no x402 payment${why}`)
 }
 
+/** The seller with as many of its tools as there is room for. */
+function withinMessage(seller: Seller): Seller {
+  let bytes = 0
+  const tools = seller.tools.filter(({ listing }) => {
+    bytes += Buffer.byteLength(JSON.stringify(listing))
+    return bytes <= MAX_TOOLS_BYTES
+  })
+  const left = seller.tools.length - tools.length
+  if (left === 0) return seller
+  const fault = `${left} of its tools are left out: all of them are longer than ${MAX_TOOLS_BYTES} bytes`
+  return { ...seller, tools, faults: [...(seller.faults ?? []), fault] }
+}
+
 async function gateway(url: string): Promise<Seller | undefined> {
   const base = url.replace(/\/+$/, '')
-  const catalog = (await askJson(`${base}/discover`)) as Partial<DiscoveryCatalog> | undefined
-  if (!Array.isArray(catalog?.plans) || !Array.isArray(catalog.routes)) return undefined
-  const description = (await askJson(`${base}/openapi.json`).catch(() => undefined)) as
-    | Description
-    | undefined
-  return { url, kind: 'gateway', tools: gatewayTools(base, catalog as DiscoveryCatalog, description) }
+  const catalog = await askCatalog(base)
+  if (!catalog) return undefined
+  const { tools, faults } = gatewayTools(base, catalog, await askDescription(base))
+  return { url, kind: 'gateway', tools, faults: [...catalog.faults, ...faults] }
 }
 
 async function mcpServer(url: string, connections: McpConnections): Promise<Seller> {
@@ -84,19 +96,4 @@ async function paidAddress(url: string, method: 'GET' | 'POST'): Promise<Seller 
     },
   }
   return { url, kind: 'paid address', tools: [tool] }
-}
-
-function ask(url: string, init: RequestInit = {}): Promise<Response> {
-  return fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ASK_TIMEOUT_MS) })
-}
-
-async function askJson(url: string): Promise<unknown> {
-  const response = await ask(url)
-  const text = await readDocument(response)
-  if (!response.ok || text === undefined) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

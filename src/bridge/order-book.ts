@@ -31,6 +31,8 @@ export interface OrderBook {
   answers(): SavedAnswer[]
   saveAnswer(purchase: Purchase, result: CallToolResult, at: string): void
   dropAnswer(name: string): void
+  /** Writes what no message can hold into a file of its own, which stays; returns its path. */
+  saveFile(id: string, bytes: Uint8Array): string
   lock(name: string, maxWaitMs: number): Promise<(() => void) | undefined>
   tryLock(name: string): (() => void) | undefined
 }
@@ -64,6 +66,13 @@ export function openOrderBook(folder: string, payer: string): OrderBook {
       renameSync(draft, file)
     },
     dropAnswer: (name) => rmSync(answerFile(name), { force: true }),
+    saveFile(id, bytes) {
+      const files = join(folder, 'files')
+      mkdirSync(files, { recursive: true, mode: 0o700 })
+      const path = join(files, `${id}.answer`)
+      writeFileSync(path, bytes, { mode: 0o600, flush: true })
+      return path
+    },
     lock: (name, maxWaitMs) => lock(lockFile(name), maxWaitMs),
     tryLock: (name) => tryLock(lockFile(name)),
   }

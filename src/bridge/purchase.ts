@@ -24,19 +24,24 @@ export type Purchase = z.infer<typeof PurchaseSchema>
 export function describePurchase(purchase: Purchase): string {
   switch (purchase.kind) {
     case 'call':
-      return `${purchase.method} ${purchase.url}${withWords(purchase.body)}`
+      return `${purchase.method} ${cut(purchase.url, MAX_URL)}${withWords(purchase.body)}`
     case 'plan':
       return `plan ${purchase.planId} of ${purchase.baseUrl}`
     case 'tool':
-      return `tool ${purchase.tool} of ${purchase.url}${withWords(JSON.stringify(purchase.args))}`
+      return `tool ${cut(purchase.tool, MAX_WORDS)} of ${purchase.url}${withWords(JSON.stringify(purchase.args))}`
   }
 }
 
 const MAX_WORDS = 200
+/** Of an address, whose path is the seller's. */
+const MAX_URL = 2000
+export const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text
+
 /** Enough of the arguments to know the call again. */
 function withWords(json = '{}'): string {
   if (json === '{}') return ''
-  return ` with ${json.length > MAX_WORDS ? `${json.slice(0, MAX_WORDS)}…` : json}`
+  return ` with ${cut(json, MAX_WORDS)}`
 }
 
 export function hostOf(purchase: Purchase): string {

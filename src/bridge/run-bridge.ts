@@ -20,7 +20,7 @@ export interface BridgeOptions {
   maxTotal: string
   allowedHosts: readonly string[]
   confirm: boolean
-  /** Where the ledger, the orders under way and their payments are kept. */
+  /** Where the ledger, the orders under way, their payments, and answers that are too long for a message are kept. */
   folder: string
   version: string
   input: Readable
@@ -29,8 +29,10 @@ export interface BridgeOptions {
   say(line: string): void
 }
 
-/** A message of MCP over stdio has at most 10 MB, and as JSON an answer may be more than twice as long. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+/** What no message can hold goes into a file, and memory must hold it until then. */
+const MAX_ANSWER_BYTES = 100 * 1024 * 1024
+/** The answers of MCP servers are parsed as a whole, which takes many times their size. */
+const MAX_TOOL_ANSWER_BYTES = 16 * 1024 * 1024
 const SHOWN_PAYMENTS = 50
 
 export const ledgerFile = (folder: string): string => join(folder, 'ledger.jsonl')
@@ -40,7 +42,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   const { folder, account, maxAmount, maxTotal, say, version } = options
   const ledger = openLedger(ledgerFile(folder))
   const book = openOrderBook(folder, account.address)
-  const connections = createConnections(version, { maxBytes: MAX_ANSWER_BYTES })
+  const connections = createConnections(version, { maxBytes: MAX_TOOL_ANSWER_BYTES })
   const sellers = createSellers(options.urls, connections, say)
   const purchases = createPurchases({
     account,

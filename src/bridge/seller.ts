@@ -14,6 +14,8 @@ export interface Seller {
   /** What was found at the address. */
   kind: 'gateway' | 'MCP server' | 'paid address'
   tools: SellerTool[]
+  /** What of it cannot be offered, and why. */
+  faults?: string[]
 }
 
 /** What every model takes as the name of a tool. */

@@ -26,6 +26,7 @@ export function createSellers(
       entry.seller = seller
       delete entry.fault
       say(`${url}: ${seller.kind}, ${seller.tools.length} tools`)
+      for (const fault of seller.faults ?? []) say(`warning: ${url}: ${fault}`)
     } catch (error) {
       const fault = error instanceof Error ? error.message : String(error)
       if (entry.fault !== fault) say(`warning: ${fault}`)

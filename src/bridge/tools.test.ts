@@ -35,6 +35,8 @@ test('arguments become one address, whatever they hold', () => {
   })
   for (const args of [{}, { city: '', day: '1' }, { city: '..', day: '1' }])
     expect(callOf(args)).toBe('city is missing; it is part of the path.')
+  const odd = callArguments({ method: 'GET', url: 'https://a.example/:%zz' })
+  expect(odd.callOf({ '%zz': 'x' })).toMatchObject({ url: 'https://a.example/x' })
   expect(callOf({ city: 'a', day: 'b', body: 1 })).toBe(
     'There is no argument "body"; it takes city, day, query.',
   )
@@ -66,12 +68,26 @@ test('a gateway’s description says where embedded routes are, and what they ta
       },
     },
   })
-  const [tool] = gatewayTools('https://a.example/pay', catalog, item('https://a.example/'))
+  const [tool] = gatewayTools('https://a.example/pay', catalog, item('https://a.example/')).tools
   expect(tool!.purchaseOf({ who: 'me' })).toMatchObject({ url: 'https://a.example/ask/me' })
   expect(tool!.listing).toMatchObject({
     description: expect.stringContaining('a call costs at most $2.00, or 3 of the credits'),
     inputSchema: { properties: { query: { required: ['deep'] }, body: { title: 'Question' } } },
   })
-  const [elsewhere] = gatewayTools('https://a.example/pay', catalog, item('https://evil.example'))
+  const [elsewhere] = gatewayTools('https://a.example/pay', catalog, item('https://evil.example')).tools
   expect(elsewhere!.purchaseOf({ who: 'me' })).toMatchObject({ url: 'https://a.example/pay/ask/me' })
 })
+
+test.each(['@evil.example/x', '.evil.example/x', ':8080/x', 'x', '//@evil.example/x', '/\\evil.example'])(
+  'a route at %s leads to no other origin',
+  (path) => {
+    const catalog = { agentName: 'A', plans: [], routes: [{ routeId: 'ask', method: 'POST', path }] } as never
+    const { tools, faults } = gatewayTools('https://a.example', catalog)
+    const [call] = tools.map(({ purchaseOf }) => purchaseOf({}) as { url: string })
+    if (call) expect(new URL(call.url).origin).toBe('https://a.example')
+    else expect(faults).toEqual(['its route ask is left out: its path leads away from https://a.example'])
+    const server = { paths: { [path]: { servers: [{ url: 'https://me:pw@a.example' }] } } }
+    for (const { purchaseOf } of gatewayTools('https://a.example', catalog, server).tools)
+      expect(purchaseOf({})).not.toMatchObject({ url: expect.stringContaining('pw@') })
+  },
+)

@@ -19,6 +19,15 @@ const read = (accepts: Array<Record<string, unknown>>, named?: Parameters<typeof
   readOffers(raw(...accepts), allowedNetworks(named), 1_000_000n)
 const fitting = (...given: Parameters<typeof read>) => read(...given).fitting.map(({ accepted }) => accepted)
 
+test.each(['scheme', 'network', 'asset'])(
+  'a refusal shows no more of a long %s than its beginning',
+  (name) => {
+    const [unfit] = read([{ ...good, [name]: `eip155:${'9'.repeat(100_000)}` }]).unfit
+    expect(unfit!.why.length).toBeLessThan(300)
+    expect(unfit!.message.length).toBeLessThan(300)
+  },
+)
+
 describe('an offer', () => {
   test('at the limit passes, is echoed verbatim, and its domain comes from our own table', () => {
     const offer = read([good]).fitting[0]!

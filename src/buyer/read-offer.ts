@@ -57,6 +57,8 @@ const MeteredExtraSchema = z.looseObject({
   assetTransferMethod: z.literal('permit2', { error: 'must be "permit2" for scheme "upto"' }),
   facilitatorAddress: AddressSchema,
 })
+/** Of a word of the seller's that a refusal shows, to people or to a model. */
+const MAX_WORD = 64
 const NO_ACCOUNT = `0x${'0'.repeat(40)}`
 
 const PaymentRequiredSchema = z.looseObject({
@@ -122,6 +124,9 @@ function checkRequirements(
   if (!parsed.success) return unreadable(parsed.error)
   const wanted = parsed.data
   const name = networkName(wanted.network)
+  const [scheme, id, asset] = [wanted.scheme, wanted.network, wanted.asset].map((word) =>
+    word.slice(0, MAX_WORD),
+  )
   const refuse = (why: string, message: string): Unfit => ({
     code: 'OFFER_REFUSED',
     why,
@@ -131,8 +136,8 @@ function checkRequirements(
   if (wanted.scheme !== SCHEME && !isMetered) {
     const paid = metered === 'off' ? '"exact"' : '"exact" and "upto"'
     return refuse(
-      `${name} by scheme "${wanted.scheme.slice(0, 64)}", and this buyer pays ${paid}`,
-      `the seller asks for scheme "${wanted.scheme}"; this buyer pays ${paid}`,
+      `${name} by scheme "${scheme}", and this buyer pays ${paid}`,
+      `the seller asks for scheme "${scheme}"; this buyer pays ${paid}`,
     )
   }
   const extra = isMetered ? MeteredExtraSchema.safeParse(wanted.extra ?? {}) : undefined
@@ -147,15 +152,15 @@ function checkRequirements(
     const known = [...new Set(networks.map(({ id }) => id))].join(', ')
     return refuse(
       `${name} is not among the networks that this buyer allows`,
-      `the seller wants payment on ${wanted.network}; this buyer allows ${known}`,
+      `the seller wants payment on ${id}; this buyer allows ${known}`,
     )
   }
   const network = sameChain.find(({ asset }) => sameHex(wanted.asset, asset))
   if (!network) {
     const known = sameChain.map(({ asset }) => asset).join(' or ')
     return refuse(
-      `token ${wanted.asset.slice(0, 64)} on ${name} is not known; USDC there is ${known}`,
-      `the seller asks for token ${wanted.asset}; USDC on ${wanted.network} is ${known}`,
+      `token ${asset} on ${name} is not known; USDC there is ${known}`,
+      `the seller asks for token ${asset}; USDC on ${id} is ${known}`,
     )
   }
   const amountUnits = BigInt(wanted.amount)

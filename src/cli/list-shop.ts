@@ -1,8 +1,8 @@
-import { type Description, routeUrl } from '../bridge/gateway-tools.ts'
+import { askCatalog, askDescription, type ReadCatalog } from '../bridge/gateway-documents.ts'
+import { routeUrl } from '../bridge/gateway-tools.ts'
 import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
-import type { DiscoveryCatalog } from '../protocol/catalog.ts'
-import type { Report } from './terminal.ts'
+import type { Line, Report } from './terminal.ts'
 
 /** What the gateway at this address sells, with the command for each. */
 export async function listShop(url: string): Promise<Report> {
@@ -17,41 +17,47 @@ export async function listShop(url: string): Promise<Report> {
 export const baseOf = (url: string): string => url.replace(/\/+$/, '')
 
 /** What a gateway at this address sells; undefined: there is none. */
-export async function readCatalog(url: string): Promise<DiscoveryCatalog | undefined> {
-  const catalog = await readJson<DiscoveryCatalog>(`${baseOf(url)}/discover`).catch((cause: unknown) => {
+export function readCatalog(url: string): Promise<ReadCatalog | undefined> {
+  return askCatalog(baseOf(url)).catch((cause: unknown) => {
     throw unreachable(url, cause)
   })
-  return Array.isArray(catalog?.plans) && Array.isArray(catalog.routes) ? catalog : undefined
 }
 
 export const unreachable = (url: string, cause: unknown): ConfigError =>
   new ConfigError([`${new URL(url).host} ${reasonOf(cause)}. Nothing was paid.`])
 
-/** Undefined: there is none, or it is no JSON. */
-async function readJson<T>(url: string): Promise<T | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(15_000) })
-  return response.ok ? ((await response.json().catch(() => undefined)) as T | undefined) : undefined
-}
-
-export async function describeShop(url: string, catalog: DiscoveryCatalog): Promise<Report> {
+export async function describeShop(url: string, catalog: ReadCatalog): Promise<Report> {
   const base = baseOf(url)
-  const description = (await readJson<Description>(`${base}/openapi.json`).catch(() => undefined)) ?? {}
-  const lines = [
-    ...catalog.plans.map(
-      ({ planId, unitAmount }) =>
-        `${unitAmount}  npx paystile buy ${base} --plan ${planId} --max-amount '${unitAmount}'`,
+  const description = await askDescription(base)
+  const { plans, routes, faults } = catalog
+  const sold: Line[] = [
+    ...plans.map(
+      ({ planId, unitAmount }) => `${unitAmount}  ${command(base, ['--plan', planId], unitAmount)}`,
     ),
-    ...catalog.routes.map(({ method, path, unitAmount, maxAmount }) => {
-      const how = method === 'GET' ? '' : ` --method ${method}`
-      const most = unitAmount ?? maxAmount
+    ...routes.map(({ routeId, method, path, unitAmount, maxAmount }): Line => {
       const address = routeUrl(base, path, description)
+      if (address === undefined)
+        return { level: 'warn', text: `route ${routeId} is left out: its path leads away from ${base}` }
+      const most = unitAmount ?? maxAmount
       if (most === undefined) return `free  ${method} ${address}`
       const price = unitAmount ?? `up to ${most}`
-      return `${price}  npx paystile buy ${address}${how} --max-amount '${most}'`
+      return `${price}  ${command(address, method === 'GET' ? [] : ['--method', method], most)}`
     }),
   ]
   return {
-    lines: lines.length > 0 ? lines : ['Nothing is sold there.'],
-    json: { ok: true, plans: catalog.plans, routes: catalog.routes },
+    lines: [
+      ...(sold.length > 0 ? sold : ['Nothing is sold there.']),
+      ...faults.map((text): Line => ({ level: 'warn', text })),
+    ],
+    json: { ok: true, plans, routes },
   }
+}
+
+/** To be pasted into a shell: whatever the seller says stays one word. */
+function command(address: string, how: readonly string[], maxAmount: string): string {
+  return ['npx paystile buy', ...[address, ...how, '--max-amount', maxAmount].map(shellWord)].join(' ')
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+,=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
