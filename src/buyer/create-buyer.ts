@@ -163,11 +163,12 @@ export function createBuyer(options: BuyerOptions): Buyer {
       const { origin } = new URL(baseOf(url))
       const balances: CreditBalance[] = []
       for (const account of await owned.at(origin)) {
-        const catalog = account.owned && (await catalogs.of(account.base))
-        if (!catalog) continue
-        const asked = askBalance(fetchOnce, account, account.owned!)
+        if (!account.owned) continue
+        const { catalog } = await catalogs.of(account.base)
+        const asked = askBalance(fetchOnce, account, account.owned)
         // A plan that is sold without credits may have had some when it was bought.
-        const balance = await (grantsCredits(catalog, account) ? asked : asked.catch(() => undefined))
+        const mayHaveNone = catalog && !grantsCredits(catalog, account)
+        const balance = await (mayHaveNone ? asked.catch(() => undefined) : asked)
         if (balance && balance.granted > 0) balances.push(balance)
       }
       return balances

@@ -22,7 +22,8 @@ test.each<Record<string, unknown>>([
   const sent: string[] = []
   const seller: typeof fetch = async (_input, init) => {
     const payment = new Headers(init?.headers).get('payment-signature')
-    if (payment === null) return new Response('{}', { status: 402, headers: { 'payment-required': required } })
+    if (payment === null)
+      return new Response('{}', { status: 402, headers: { 'payment-required': required } })
     sent.push(payment)
     return new Response('data')
   }
