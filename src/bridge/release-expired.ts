@@ -19,13 +19,25 @@ export async function releaseExpired({
   ledger: Ledger
   statusOf(payment: StoredPayment): Promise<AuthorizationStatus>
 }): Promise<void> {
+  /** A payment that cannot be read keeps its place in the total, and does not keep the others from being taken back. */
+  async function expired(id: string): Promise<{ payment: StoredPayment; reservation: string } | undefined> {
+    try {
+      const payment = await payments.get(id)
+      if (!payment || (await statusOf(payment)).kind !== 'unused') return undefined
+      return { payment, reservation: reservationOf(payment) }
+    } catch {
+      return undefined
+    }
+  }
+
   for (const { name, id, purchase } of book.unfinished()) {
     const unlock = book.tryLock(name)
     if (!unlock) continue
     try {
-      const payment = await payments.get(id)
-      if (!payment || (await statusOf(payment)).kind !== 'unused') continue
-      await ledger.unused(reservationOf(payment))
+      const found = await expired(id)
+      if (!found) continue
+      const { payment, reservation } = found
+      await ledger.unused(reservation)
       await payments.forget(id, payment)
       book.open(purchase).finished()
     } finally {

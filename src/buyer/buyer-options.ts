@@ -27,7 +27,8 @@ export interface BuyerOptions {
   maxAmount: string
   /**
    * Most that all payments of this storage may cost together, for example `"$20.00"`. What was signed counts until the
-   * chain shows that it expired unused, or that less was charged; a refund is not deducted. Default: no limit.
+   * chain shows that it expired unused, or that less was charged; a refund is not deducted. Payments of a buyer that
+   * has no `maxTotal` are not counted. Default: no limit.
    */
   maxTotal?: string
   /**

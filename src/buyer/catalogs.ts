@@ -9,12 +9,14 @@ const REMEMBERED_MS = 3_600_000
 /** Who could not be asked is asked again soon: credits may lie there. */
 const FAILURE_REMEMBERED_MS = 60_000
 
+/** A catalog; without it, why there is none: it cannot be asked now, or is no gateway. */
+export type AskedCatalog = { catalog: DiscoveryCatalog } | { catalog?: undefined; why: string }
+
 /** What gateways say in `/discover`, asked once and remembered. */
 export interface Catalogs {
-  /** Undefined: it cannot be asked, or is no gateway. */
-  of(base: string): Promise<DiscoveryCatalog | undefined>
+  of(base: string): Promise<AskedCatalog>
   learn(base: string, catalog: DiscoveryCatalog): void
-  /** It turned out to be out of date. */
+  /** It turned out to be out of date, or is to be asked again. */
   forget(base: string): void
   /** Gateways of this origin that were asked. */
   basesAt(origin: string): string[]
@@ -24,26 +26,29 @@ export function rememberCatalogs(
   ask: (base: string) => Promise<DiscoveryCatalog>,
   clock: BuyerClock,
 ): Catalogs {
-  const known = new Map<string, { catalog: Promise<DiscoveryCatalog | undefined>; until: number }>()
-  const keep = (base: string, catalog: Promise<DiscoveryCatalog | undefined>) => {
-    const kept = { catalog, until: clock.now() + REMEMBERED_MS }
+  const known = new Map<string, { asked: Promise<AskedCatalog>; until: number }>()
+  const keep = (base: string, asked: Promise<AskedCatalog>) => {
+    const kept = { asked, until: clock.now() + REMEMBERED_MS }
     known.set(base, kept)
     return kept
   }
   return {
     of(base) {
       const found = known.get(base)
-      if (found && clock.now() < found.until) return found.catalog
+      if (found && clock.now() < found.until) return found.asked
       const kept = keep(
         base,
-        ask(base).catch(() => {
-          kept.until = clock.now() + FAILURE_REMEMBERED_MS
-          return undefined
-        }),
+        ask(base).then(
+          (catalog) => ({ catalog }),
+          (error: unknown) => {
+            kept.until = clock.now() + FAILURE_REMEMBERED_MS
+            return { why: error instanceof Error ? error.message : String(error) }
+          },
+        ),
       )
-      return kept.catalog
+      return kept.asked
     },
-    learn: (base, catalog) => void keep(base, Promise.resolve(catalog)),
+    learn: (base, catalog) => void keep(base, Promise.resolve({ catalog })),
     forget: (base) => void known.delete(base),
     basesAt: (origin) => [...known.keys()].filter((base) => new URL(base).origin === origin),
   }

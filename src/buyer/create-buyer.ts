@@ -16,6 +16,7 @@ import type { CallCharge } from './charge-of.ts'
 import { checkOptions, MAX_VALID_SECONDS } from './check-options.ts'
 import { checkOrder } from './check-order.ts'
 import { memoryCreditLog } from './credit-log.ts'
+import { followRedirects } from './follow-redirects.ts'
 import { memoryStorage } from './memory-storage.ts'
 import { ownedCredits } from './owned-credits.ts'
 import { payingFetch } from './paying-fetch.ts'
@@ -112,7 +113,15 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 
   async function ask(base: string): Promise<DiscoveryCatalog> {
-    const response = await fetchOnce(`${base}/discover`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+    const { response } = await followRedirects(
+      fetchOnce,
+      { url: `${base}/discover`, method: 'GET', headers: new Headers(), body: undefined },
+      {
+        redirect: 'follow',
+        allowedHosts: context.allowedHosts,
+        signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+      },
+    )
     const catalog = errorBodyOf((await readDocument(response)) ?? '') as Partial<DiscoveryCatalog>
     if (!response.ok || !Array.isArray(catalog.plans) || !Array.isArray(catalog.routes)) {
       throw new BuyerError(
@@ -163,11 +172,12 @@ export function createBuyer(options: BuyerOptions): Buyer {
       const { origin } = new URL(baseOf(url))
       const balances: CreditBalance[] = []
       for (const account of await owned.at(origin)) {
-        const catalog = account.owned && (await catalogs.of(account.base))
-        if (!catalog) continue
-        const asked = askBalance(fetchOnce, account, account.owned!)
+        if (!account.owned) continue
+        const { catalog } = await catalogs.of(account.base)
+        const asked = askBalance(fetchOnce, account, account.owned)
         // A plan that is sold without credits may have had some when it was bought.
-        const balance = await (grantsCredits(catalog, account) ? asked : asked.catch(() => undefined))
+        const mayHaveNone = catalog && !grantsCredits(catalog, account)
+        const balance = await (mayHaveNone ? asked.catch(() => undefined) : asked)
         if (balance && balance.granted > 0) balances.push(balance)
       }
       return balances

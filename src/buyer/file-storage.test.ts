@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -89,16 +90,67 @@ test('files survive the process, are readable only by their owner, and leave no 
   const path = join(folder, 'payments')
   await fileStorage(path).claim('../../etc/x', payment('a'))
   expect(await fileStorage(path).get('../../etc/x')).toEqual(payment('a'))
-  const files = readdirSync(path)
-  expect(files).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.json$/)])
-  expect(statSync(join(path, files[0]!)).mode & 0o777).toBe(0o600)
+  const [place, ...others] = readdirSync(path, { recursive: true, encoding: 'utf8' })
+  expect(place).toMatch(/^[0-9a-f]{64}\.json$/)
+  expect(others).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.json.[0-9a-f]{64}\.json$/)])
+  expect(statSync(join(path, others[0]!)).mode & 0o777).toBe(0o600)
+  expect(statSync(join(path, place!)).mode & 0o777).toBe(0o700)
   expect(statSync(path).mode & 0o777).toBe(0o700)
+  await fileStorage(path).forget('../../etc/x', payment('a'))
+  expect(readdirSync(path)).toEqual([])
+})
+
+/** Where the payment under a key is kept. */
+const placeOf = (key: string) => join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)
+
+test('of many that forget the same payment and store another, nobody takes that of another away', async () => {
+  const forgotten = new Set<string>()
+  const live = new Set<string>()
+  let most = 0
+  let made = 0
+  async function work(): Promise<void> {
+    const storage = fileStorage(folder)
+    for (let turn = 0; turn < 25; turn++) {
+      const { header } = await storage.claim('k', payment(`h${made++}`))
+      if (!forgotten.has(header)) live.add(header)
+      most = Math.max(most, live.size)
+      forgotten.add(header)
+      live.delete(header)
+      await Promise.all([1, 2, 3].map(() => storage.forget('k', payment(header))))
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, work))
+  expect(most).toBe(1)
+})
+
+test('a process that was killed between two steps of forgetting leaves room for the next payment', async () => {
+  mkdirSync(placeOf('k'), { recursive: true })
+  const storage = fileStorage(folder)
+  expect(await storage.get('k')).toBeUndefined()
+  expect(await storage.claim('k', payment('a'))).toEqual(payment('a'))
+  expect(await fileStorage(folder).claim('k', payment('b'))).toEqual(payment('a'))
+})
+
+test('the file of an earlier version is found, is no other payment’s to forget, and then makes room', async () => {
+  writeFileSync(placeOf('k'), JSON.stringify(payment('a')))
+  const storage = fileStorage(folder)
+  expect(await storage.get('k')).toEqual(payment('a'))
+  expect(await storage.claim('k', payment('b'))).toEqual(payment('a'))
+  await storage.forget('k', payment('b'))
+  expect(await storage.get('k')).toEqual(payment('a'))
+  await storage.forget('k', payment('a'))
+  expect(await storage.claim('k', payment('b'))).toEqual(payment('b'))
+})
+
+test('what is no payment and in its place is named, and nothing is stored', async () => {
+  mkdirSync(join(placeOf('k'), 'notes'), { recursive: true })
+  await expect(fileStorage(folder).claim('k', payment('a'))).rejects.toThrow(/holds something else.*not sent/)
 })
 
 test('a file that cannot be read stops the purchase: it may be a payment under way', async () => {
   const storage = fileStorage(folder)
   await storage.claim('k', payment('a'))
-  writeFileSync(join(folder, readdirSync(folder)[0]!), '{"header"')
+  writeFileSync(join(placeOf('k'), readdirSync(placeOf('k'))[0]!), '{"header"')
   await expect(storage.get('k')).rejects.toThrow()
 })
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { fileCreditLog } from './credit-log.ts'
@@ -15,9 +15,13 @@ const StoredPaymentSchema = z.object({
   url: z.string().optional(),
 })
 
+const PAYMENT = /^[0-9a-f]{64}\.json$/
+/** Other processes may come between two steps, but not for ever. */
+const MAX_TRIES = 100
+
 /**
- * Keeps payments in a folder, one file each, readable by its owner only. Several processes may share it. Files of
- * payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`,
+ * Keeps payments in a folder, readable by its owner only: each key has a folder of its own there, with the payment in
+ * it. Several processes may share it. Those of payments that are done may be deleted at any time. `spent.log` is what counts for `maxTotal`,
  * `credits.log` has the tokens of plans that were bought.
  *
  * @example
@@ -28,54 +32,54 @@ const StoredPaymentSchema = z.object({
  * const buyer = createBuyer({ account, maxAmount: '$1.00', storage: fileStorage('./payments') })
  */
 export function fileStorage(folder: string): PaymentStorage {
-  const fileOf = (key: string) => join(folder, `${createHash('sha256').update(key).digest('hex')}.json`)
+  // Earlier versions had a file of this name. It still counts; and where one of them runs beside us, it stops here.
+  const placeOf = (key: string) => join(folder, `${digest(key)}.json`)
+  // Named by the payment: whoever forgets it cannot take another that has been stored in its place since.
+  const fileOf = (place: string, { header }: StoredPayment) => join(place, `${digest(header)}.json`)
 
   async function get(key: string): Promise<StoredPayment | undefined> {
-    let text: string
-    try {
-      text = await readFile(fileOf(key), 'utf8')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
+    const place = placeOf(key)
+    for (;;) {
+      const path = await paymentIn(place)
+      if (path === undefined) return undefined
+      const text = await readFile(path, 'utf8').catch(unless('ENOENT'))
+      // Otherwise it was forgotten meanwhile, and there may be another by now.
+      if (text !== undefined) return parse(text)
     }
-    return parse(text)
   }
 
   async function claim(key: string, payment: StoredPayment): Promise<StoredPayment> {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    const draft = join(folder, `.${randomUUID()}.tmp`)
+    const [place, draft] = [placeOf(key), join(folder, `.${randomUUID()}.tmp`)]
+    await mkdir(draft, { recursive: true, mode: 0o700 })
     try {
-      const file = await open(draft, 'wx', 0o600)
-      try {
-        await file.writeFile(JSON.stringify(payment))
-        await file.sync()
-      } finally {
-        await file.close()
+      await writeDurably(fileOf(draft, payment), JSON.stringify(payment))
+      await syncFolder(draft)
+      for (let tries = 0; tries < MAX_TRIES; tries++) {
+        // A folder is never moved over one that holds something, nor over a file: of two claims exactly one wins.
+        const stored = (await moveTo(place, draft)) ? payment : await get(key)
+        if (stored) {
+          await syncFolder(folder)
+          return stored
+        }
+        // Windows does not replace an empty folder either. One that holds something stays.
+        await rmdir(place).catch(() => {})
       }
-      // Unlike a rename, a link never replaces a file: of two claims exactly one wins.
-      await link(draft, fileOf(key))
-      await syncFolder(folder)
-      return payment
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      return (await get(key)) ?? claim(key, payment)
     } finally {
-      await rm(draft, { force: true })
+      await rm(draft, { recursive: true, force: true })
     }
+    throw new Error(
+      `${place} holds something else than a payment: move it away. The payment was not stored, and so not sent.`,
+    )
   }
 
   async function forget(key: string, payment: StoredPayment): Promise<void> {
-    if ((await get(key))?.header !== payment.header) return
-    // Another process may have stored a new payment here since, so the removed file is checked once more.
-    const taken = join(folder, `.${randomUUID()}.taken`)
-    try {
-      await rename(fileOf(key), taken)
-      if (parse(await readFile(taken, 'utf8')).header !== payment.header) await link(taken, fileOf(key))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    } finally {
-      await rm(taken, { force: true })
-    }
+    const place = placeOf(key)
+    const isEarlier = (await paymentIn(place)) === place
+    if (isEarlier && (await get(key))?.header !== payment.header) return
+    // What was stored since is in a folder, which is not unlinked.
+    const unlinked = isEarlier ? unlink(place) : unlink(fileOf(place, payment))
+    await unlinked.catch(unless('ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM'))
+    await rmdir(place).catch(() => {})
   }
 
   return {
@@ -87,9 +91,54 @@ export function fileStorage(folder: string): PaymentStorage {
   }
 }
 
+/** The file of the payment that is stored here; undefined: there is none. */
+async function paymentIn(place: string): Promise<string | undefined> {
+  try {
+    const name = (await readdir(place)).find((file) => PAYMENT.test(file))
+    return name === undefined ? undefined : join(place, name)
+  } catch (error) {
+    // The file of an earlier version.
+    if (codeOf(error) === 'ENOTDIR') return place
+    return unless('ENOENT')(error)
+  }
+}
+
+/** Moves a folder, unless something is there already. */
+async function moveTo(place: string, draft: string): Promise<boolean> {
+  try {
+    await rename(draft, place)
+    return true
+  } catch (error) {
+    const onWindows = process.platform === 'win32' ? ['EPERM', 'EACCES'] : []
+    unless('ENOTEMPTY', 'EEXIST', 'ENOTDIR', ...onWindows)(error)
+    return false
+  }
+}
+
 /** A file that cannot be read may be a payment under way: continuing without it could pay twice. */
 function parse(text: string): StoredPayment {
   return StoredPaymentSchema.parse(JSON.parse(text))
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
+/** Throws an error that has none of these codes. */
+const unless =
+  (...codes: string[]) =>
+  (error: unknown): undefined => {
+    if (!codes.includes(codeOf(error) ?? '')) throw error
+  }
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
 }
 
 /**

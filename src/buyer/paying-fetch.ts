@@ -1,5 +1,7 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
+import { CHARGED } from './answers.ts'
 import { BuyerError } from './buyer-error.ts'
+import { keepKeys, nameCalls } from './call-names.ts'
 import { capResponse, wholeIfShort } from './capped-body.ts'
 import { type CallCharge, callCharge } from './charge-of.ts'
 import { followRedirects, type Outgoing, send, withoutCredentials } from './follow-redirects.ts'
@@ -9,7 +11,6 @@ import type { PrepaidCall, Spent } from './spend-credits.ts'
 
 /** Headers by which the caller says itself who calls. */
 const OWN_CREDENTIALS = ['authorization', 'sign-in-with-x']
-const MAX_KEPT_KEYS = 10_000
 
 /** The name under which the payment for a call is kept; `id` is its Idempotency-Key. */
 export function callKey({ method, url }: Pick<Request, 'method' | 'url'>, payer: string, id: string): string {
@@ -52,6 +53,8 @@ export function payingFetch(
     /** An answer to the unpaid request that is there already. */
     let terms: Response | undefined
     let planRefused: BuyerError | undefined
+    /** A payment or a key may be kept that the next call of this kind has to go on with. */
+    let isOpen = true
     const askUnpaid = async (wait: AbortSignal): Promise<Response> => {
       const { allowedHosts } = context
       const followed = await followRedirects(context.fetch, original, {
@@ -76,12 +79,16 @@ export function payingFetch(
       ) {
         const spent = await spendCredits({
           call: original,
+          mayBeRepeat: given !== null || prepaidKeys.has(name!.id),
           key: given ?? prepaidKeys.of(name!.id),
           signal,
           ask: async () => ({ response: await askUnpaid(signal), isHere: at.url === url }),
         })
-        if (name) prepaidKeys.drop(name.id)
+        // An error that does not say what was debited is not the gateway's, and the next call repeats this one.
+        isOpen = spent.kind === 'answered' && !isOfGateway(spent.response)
+        if (name && !isOpen) prepaidKeys.drop(name.id)
         if (spent.kind === 'answered') return capResponse(spent.response, maxResponseBytes)
+        isOpen = true
         terms = spent.terms
         planRefused = spent.planRefused
       }
@@ -108,8 +115,11 @@ export function payingFetch(
         },
       })
       // The payment of a metered call that failed makes the next one: no other is signed while it may be charged.
-      const mayDrop = name && payment && !charge?.failed
-      if (mayDrop && (await isPaymentOver(context, payment, response))) await drop()
+      isOpen =
+        name !== undefined &&
+        payment !== undefined &&
+        (charge?.failed || !(await isPaymentOver(context, payment, response)))
+      if (payment && !isOpen) await drop()
       const answer = capResponse(response, maxResponseBytes)
       if (payment && charge) charges.set(answer, callCharge(payment, charge))
       return answer
@@ -117,7 +127,7 @@ export function payingFetch(
       if (error instanceof BuyerError && error.code === 'ALREADY_USED') await drop()
       throw planRefused ? withPlan(error, planRefused) : error
     } finally {
-      name?.giveBack()
+      name?.giveBack(isOpen)
     }
 
     /**
@@ -135,37 +145,9 @@ export function payingFetch(
   }
 }
 
-/**
- * Generates keys for calls without an Idempotency-Key. Concurrent calls have different keys. The next call of the
- * same kind reuses the key of one that ended, and so finds the payment that a failed call left.
- */
-function nameCalls(): (kind: string) => { id: string; giveBack(): void } {
-  const own = randomUUID()
-  const taken = new Set<string>()
-  return (kind) => {
-    let number = 0
-    while (taken.has(`${number} ${kind}`)) number++
-    const mark = `${number} ${kind}`
-    taken.add(mark)
-    return { id: `${own} ${mark}`, giveBack: () => void taken.delete(mark) }
-  }
-}
-
-/**
- * Keys for calls with credits that bring none of their own. A call that failed leaves its key to the next one of the
- * same name, so that what may have been debited is not debited again.
- */
-function keepKeys(): { of(name: string): string; drop(name: string): void } {
-  const keys = new Map<string, string>()
-  return {
-    of(name) {
-      const key = keys.get(name) ?? randomUUID()
-      keys.set(name, key)
-      if (keys.size > MAX_KEPT_KEYS) keys.delete(keys.keys().next().value!)
-      return key
-    },
-    drop: (name) => void keys.delete(name),
-  }
+/** Is this answer to a call with credits the gateway's own? */
+function isOfGateway({ ok, headers }: Response): boolean {
+  return ok || headers.has(CHARGED) || headers.has('x-svc-code')
 }
 
 /** Neither the plan nor the single call could be paid for: the caller wants to know both. */

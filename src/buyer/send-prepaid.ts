@@ -1,4 +1,5 @@
 import { CHARGED, errorBodyOf, REMAINING } from './answers.ts'
+import { BuyerError } from './buyer-error.ts'
 import { readDocument, wholeIfShort } from './capped-body.ts'
 import { type Outgoing, send } from './follow-redirects.ts'
 import { sendUntilDecided, type Waiting } from './send-until-decided.ts'
@@ -24,19 +25,27 @@ const REPEATED_BY_KEY =
 export async function sendPrepaid(
   context: Waiting & { fetch: typeof fetch },
   call: Outgoing,
-  { token, key, signal }: { token: string; key: string; signal: AbortSignal },
+  {
+    token,
+    key,
+    mayBeRepeat,
+    signal,
+  }: { token: string; key: string; mayBeRepeat: boolean; signal: AbortSignal },
 ): Promise<PrepaidAnswer> {
   const headers = new Headers(call.headers)
   headers.set('authorization', `Bearer ${token}`)
   headers.set('idempotency-key', key)
+  let attempts = 0
   const response = await sendUntilDecided(
     context,
     {
       retryUnpaid: true,
       advice: REPEATED_BY_KEY,
       signal,
-      send: async (_payment, attempt) =>
-        wholeIfShort(await send(context.fetch, { ...call, headers }, 'manual', attempt)),
+      async send(_payment, attempt) {
+        attempts++
+        return wholeIfShort(await send(context.fetch, { ...call, headers }, 'manual', attempt))
+      },
     },
     undefined,
     context.clock.now() + context.maxWaitSeconds * 1000,
@@ -55,7 +64,13 @@ export async function sendPrepaid(
   if (status === 402) return { kind: 'unpaid', response }
   if (status === 401 || (status >= 300 && status < 400)) {
     await response.body?.cancel()
-    return status === 401 ? { kind: 'refused', byGateway: code === 'UNAUTHORIZED' } : { kind: 'unpaid' }
+    const byGateway = status === 401 && code === 'UNAUTHORIZED'
+    // Something in front of the gateway knows nothing of what the same call was debited before.
+    if (!byGateway && (mayBeRepeat || attempts > 1)) {
+      const message = `something in front of the gateway answered HTTP ${status} to the token. ${REPEATED_BY_KEY}; a buyer with credits: "off" pays for it instead`
+      throw new BuyerError('STILL_PENDING', message)
+    }
+    return status === 401 ? { kind: 'refused', byGateway } : { kind: 'unpaid' }
   }
   return { kind: 'answered', response }
 }

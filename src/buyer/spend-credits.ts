@@ -1,6 +1,6 @@
 import { DEFAULT_RESOURCE_ID } from '../protocol/access.ts'
 import { type BoughtPlan, type Exhaustion, planOfNoUse, whyExhausted } from './bought-plan.ts'
-import type { BuyerError } from './buyer-error.ts'
+import { BuyerError } from './buyer-error.ts'
 import { type Catalogs, creditPlan, creditRoute, grantsCredits } from './catalogs.ts'
 import { createDebits } from './debits.ts'
 import type { Outgoing } from './follow-redirects.ts'
@@ -13,6 +13,8 @@ import { PlanNotBought, type TopUps } from './top-up.ts'
 export interface PrepaidCall {
   call: Outgoing
   key: string
+  /** The same call may have been made under this key before, and debited. */
+  mayBeRepeat: boolean
   signal: AbortSignal
   /** Sends the call without a token or payment. `isHere`: it was not redirected. */
   ask(): Promise<{ response: Response; isHere: boolean }>
@@ -38,6 +40,9 @@ interface Candidate extends CreditAccount {
   isFormer: boolean
 }
 
+/** A gateway where a plan was bought, and which cannot be asked which calls take its credits. */
+type Unasked = CreditAccount & { why: string }
+
 /**
  * Makes a call with credits: those that are owned first, then, if the caller wants it, of a plan that is bought for
  * it. A call that cannot be made so is left to be paid for, unless a plan was paid for it: a seller gets money for one
@@ -54,21 +59,31 @@ export function createSpending(
   const usedUp = new Set<string>()
   const costOf = (token: string, cost: number) => `${token} ${cost}`
 
-  /** The accounts that this call can be debited to, the soonest to expire first. */
-  async function candidates(call: Outgoing, accounts: readonly CreditAccount[]): Promise<Candidate[]> {
+  /** The accounts that this call can be debited to, the soonest to expire first, and one of which that is not known. */
+  async function candidates(
+    call: Outgoing,
+    accounts: readonly CreditAccount[],
+  ): Promise<{ found: Candidate[]; unasked: Unasked | undefined }> {
     const found: Candidate[] = []
+    let unasked: Unasked | undefined
     for (const account of accounts) {
       if (!account.owned || (account.owned.expiresAt ?? Number.POSITIVE_INFINITY) <= context.clock.now())
         continue
-      const catalog = await catalogs.of(account.base)
-      const route = catalog && creditRoute(catalog, account.base, call)
+      const asked = await catalogs.of(account.base)
+      if (!asked.catalog) {
+        unasked = { ...account, why: asked.why }
+        continue
+      }
+      const { catalog } = asked
+      const route = creditRoute(catalog, account.base, call)
       if (!route) continue
       const isFormer = !grantsCredits(catalog, account)
       const cost = route.credits ?? 0
       if (isFormer && usedUp.has(costOf(account.owned.token, cost))) continue
       found.push({ ...account, owned: account.owned, cost, isFormer })
     }
-    return found.sort((one, other) => (one.owned.expiresAt ?? 0) - (other.owned.expiresAt ?? 0))
+    found.sort((one, other) => (one.owned.expiresAt ?? 0) - (other.owned.expiresAt ?? 0))
+    return { found, unasked }
   }
 
   /** Finishes what was signed before. Where nothing was asked for, a failure of it does not stop the call. */
@@ -91,7 +106,7 @@ export function createSpending(
     const { origin } = new URL(call.url)
     const bases = new Set([...accounts.map(({ base }) => base), ...catalogs.basesAt(origin), origin])
     for (const base of bases) {
-      const catalog = await catalogs.of(base)
+      const { catalog } = await catalogs.of(base)
       const route = catalog && creditRoute(catalog, base, call)
       const plan = route && creditPlan(catalog, route, planId)
       if (!plan) continue
@@ -104,25 +119,37 @@ export function createSpending(
     return undefined
   }
 
-  return async ({ call, key, signal, ask }) => {
+  return async ({ call, key, mayBeRepeat, signal, ask }) => {
     const { origin } = new URL(call.url)
     const emptied = new Set<string>()
     let terms: Response | undefined
     let topUpPlan: string | undefined
+    let unasked: Unasked | undefined
     /** The plan that was paid for this call, and what came of it. */
     let bought: (BoughtPlan & { answer?: PrepaidAnswer; why?: Exhaustion; triedAgain?: true }) | undefined
     const leaveUnpaid = async (planRefused?: BuyerError): Promise<Spent> => {
       if (bought) throw await planOfNoUse(bought, bought.answer, planRefused)
+      if (unasked) {
+        // What is free is no matter of credits.
+        terms ??= (await ask()).response
+        if (terms.status === 402) {
+          await terms.body?.cancel()
+          catalogs.forget(unasked.base)
+          throw creditsUnknown(unasked)
+        }
+      }
       return { kind: 'unpaid', terms, planRefused }
     }
     for (;;) {
       const accounts = await owned.at(origin)
       const roundOf = ({ owned: { token }, last }: Candidate) => `${token} ${last}`
-      const candidate = (await candidates(call, accounts)).find((one) => !emptied.has(roundOf(one)))
+      const possible = await candidates(call, accounts)
+      unasked = possible.unasked
+      const candidate = possible.found.find((one) => !emptied.has(roundOf(one)))
       if (candidate) {
         const { token, requestId } = candidate.owned
         const answer = await debits.count(candidate, candidate.cost, () =>
-          sendPrepaid(context, call, { token, key, signal }),
+          sendPrepaid(context, call, { token, key, mayBeRepeat, signal }),
         )
         if (answer.kind === 'answered') {
           const { response, debit } = answer
@@ -160,7 +187,7 @@ export function createSpending(
         bought?.why === 'spent' || accounts.some((one) => one.spentElsewhere === bought?.requestId)
       if (bought && !isSpent) return leaveUnpaid()
       if (await finishSigned(accounts)) continue
-      if (mode !== 'buy') return leaveUnpaid()
+      if (mode !== 'buy' || unasked) return leaveUnpaid()
       if (!terms) {
         // Only what asks for money here is worth a plan.
         const asked = await ask()
@@ -183,4 +210,10 @@ export function createSpending(
       signal.throwIfAborted()
     }
   }
+}
+
+/** Paying instead could be paying twice: the same call may have been debited, and its answer lost. */
+function creditsUnknown({ base, planId, why }: Unasked): BuyerError {
+  const message = `${base} cannot be asked now whether this call takes the credits of the plan ${planId}, which was bought there (${why}). Nothing was paid, since the call may have been debited before. Make the same call again, with the same Idempotency-Key if it has one; a buyer with credits: "off" pays for it instead`
+  return new BuyerError('STILL_PENDING', message)
 }

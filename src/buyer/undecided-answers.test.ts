@@ -143,3 +143,14 @@ describe('a paid answer that breaks off', () => {
     expect(sent).toHaveLength(1)
   })
 })
+
+test('calls that fail among parallel identical ones are continued by the next ones, each once', async () => {
+  const no = answer(404)
+  const { buyer, signed } = scene([delivered, no, no, no, delivered])
+  const statuses = await Promise.all([1, 2, 3, 4].map(async () => (await buyer.fetch(url)).status))
+  expect(statuses.toSorted()).toEqual([200, 404, 404, 404])
+  for (let call = 0; call < 3; call++) expect((await buyer.fetch(url)).status).toBe(200)
+  expect(signed()).toBe(4)
+  await buyer.fetch(url)
+  expect(signed()).toBe(5)
+})

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -28,11 +28,23 @@ test('whoever finds an order unfinished reads what was noted first, and nothing 
 
 test('orders of earlier versions have no note; a file that a power cut left empty names nothing', () => {
   const file = join(folder, 'unfinished', orderName(['a']))
-  nameOrder(folder, ['a'])
-  writeFileSync(file, 'an-id')
+  mkdirSync(join(folder, 'unfinished'))
+  writeFileSync(file, 'an-id\n')
   expect(unfinishedOrders(folder)).toEqual([{ id: 'an-id', name: orderName(['a']), note: undefined }])
+  const order = nameOrder(folder, ['a'])
+  expect(order.id).toBe('an-id')
+  order.finished()
+  expect(unfinishedOrders(folder)).toEqual([])
   writeFileSync(file, '')
   expect(unfinishedOrders(folder)).toEqual([])
   const { id } = nameOrder(folder, ['a'])
   expect(nameOrder(folder, ['a']).id).toBe(id)
+})
+
+test('whoever finishes an order that another process had finished before leaves the next one of the same words', () => {
+  const [one, other] = [nameOrder(folder, ['a']), nameOrder(folder, ['a'])]
+  one.finished()
+  const next = nameOrder(folder, ['a'])
+  other.finished()
+  expect(nameOrder(folder, ['a']).id).toBe(next.id)
 })

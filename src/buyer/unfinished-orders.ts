@@ -1,12 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import {
-  existsSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmdirSync,
   rmSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -25,6 +26,9 @@ export interface UnfinishedOrder {
   note: unknown
 }
 
+/** Other processes may come between two steps, but not for ever. */
+const MAX_TRIES = 100
+
 type Words = ReadonlyArray<string | undefined>
 
 /** The same words have the same name. */
@@ -39,8 +43,9 @@ export function orderName(words: Words): string {
 export function nameOrder(folder: string, words: Words, note?: unknown): NamedOrder {
   const unfinished = folderOf(folder)
   mkdirSync(unfinished, { recursive: true, mode: 0o700 })
-  const file = join(unfinished, orderName(words))
-  return { id: nameIn(file, note), finished: () => rmSync(file, { force: true }) }
+  const place = join(unfinished, orderName(words))
+  const id = nameAt(place, note)
+  return { id, finished: () => remove(place, id) }
 }
 
 /** All orders that are not finished. */
@@ -59,35 +64,76 @@ export function unfinishedOrders(folder: string): UnfinishedOrder[] {
 
 const folderOf = (folder: string): string => join(folder, 'unfinished')
 
-function nameIn(file: string, note: unknown): string {
+/** The name that is there, or a new one. An order is a folder, and in it a file of its name, with the note. */
+function nameAt(place: string, note: unknown): string {
   const id = randomUUID()
-  const draft = `${file}.${id}`
-  const text = note === undefined ? id : `${id}\n${JSON.stringify(note)}`
+  const draft = `${place}.${id}`
+  mkdirSync(draft, { mode: 0o700 })
   try {
-    writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true })
-    // Fails if another process was first: then both continue the same order. The file is never there without its name.
-    linkSync(draft, file)
-    return id
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
-    const kept = read(file)
-    if (kept) return kept.id
+    const text = note === undefined ? '' : JSON.stringify(note)
+    writeFileSync(join(draft, id), text, { flag: 'wx', mode: 0o600, flush: true })
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      // Where another process was first, both continue the same order: a folder is not moved over one that holds something.
+      if (moveTo(place, draft)) return id
+      const kept = read(place)
+      if (kept) return kept.id
+      removeEmpty(place)
+    }
   } finally {
-    rmSync(draft, { force: true })
+    rmSync(draft, { recursive: true, force: true })
   }
-  // It was finished meanwhile, or an earlier version was cut off before it wrote the name: nothing was signed then.
-  if (existsSync(file) && statSync(file).size === 0) rmSync(file, { force: true })
-  return nameIn(file, note)
+  throw new Error(`${place} holds something else than an order: move it away. Nothing was signed.`)
 }
 
-function read(file: string): Omit<UnfinishedOrder, 'name'> | undefined {
+function moveTo(place: string, draft: string): boolean {
   try {
-    const [id = '', note] = readFileSync(file, 'utf8').split(/\n(.*)/s)
-    return id === '' ? undefined : { id, note: noteOf(note) }
+    renameSync(draft, place)
+    return true
   } catch (error) {
+    const onWindows = process.platform === 'win32' ? ['EPERM', 'EACCES'] : []
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR', ...onWindows].some((code) => hasCode(error, code))) return false
+    throw error
+  }
+}
+
+/** By its own name: the order of the same words that another process has begun since stays. */
+function remove(place: string, id: string): void {
+  try {
+    const isEarlier = statSync(place).isFile()
+    if (isEarlier && read(place)?.id !== id) return
+    unlinkSync(isEarlier ? place : join(place, id))
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM'].some((code) => hasCode(error, code))) throw error
+  }
+  removeEmpty(place)
+}
+
+/** What was finished, or named nothing because an earlier version was cut off before it wrote the name. */
+function removeEmpty(place: string): void {
+  try {
+    const found = statSync(place)
+    if (found.isDirectory()) rmdirSync(place)
+    else if (found.size === 0) unlinkSync(place)
+  } catch {
+    // Another process was faster, or has filled it.
+  }
+}
+
+function read(place: string): Omit<UnfinishedOrder, 'name'> | undefined {
+  try {
+    const id = readdirSync(place).find((name) => !name.startsWith('.'))
+    return id === undefined ? undefined : { id, note: noteOf(readFileSync(join(place, id), 'utf8')) }
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR')) return readEarlier(place)
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
+}
+
+/** Earlier versions kept an order in one file. */
+function readEarlier(place: string): Omit<UnfinishedOrder, 'name'> | undefined {
+  const [id = '', note] = readFileSync(place, 'utf8').split(/\n(.*)/s)
+  return id === '' ? undefined : { id, note: noteOf(note) }
 }
 
 /** Without its note an order still continues: the same words find its name. */

@@ -81,6 +81,21 @@ describe('attack 43: a seller that is out for more than its price', () => {
     expect(seller.authorizations()).toEqual([])
   })
 
+  test('a redirect of its catalog leads to no host that is not allowed', async () => {
+    seller.answer = ({ path, payment }, response) => {
+      if (path === '/discover') return redirect(response, 302, `${other.url}/internal`)
+      if (payment) return void response.end('data')
+      return offer(response, asks())
+    }
+    other.answer = (_visit, response) => void response.end('{"agentName":"other","plans":[],"routes":[]}')
+    const { fetch, discover } = buyer({ credits: 'buy' })
+    await expect(discover(seller.url)).rejects.toMatchObject({ code: 'REDIRECTED' })
+    expect(await (await fetch(`${seller.url}/data`)).text()).toBe('data')
+    expect(other.visits).toEqual([])
+    const allowed = buyer({ allowedHosts: [seller.host, other.host] })
+    expect((await allowed.discover(seller.url)).agentName).toBe('other')
+  })
+
   test('a redirect of the paid request is not followed, within its origin neither', async () => {
     seller.answer = ({ payment, path }, response) =>
       payment

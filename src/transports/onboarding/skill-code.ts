@@ -85,7 +85,8 @@ export async function payFor(url, init, { requestId, maxMicro }) {
       return answer
     }
     // It may be on its way: send this very payment again, never a new one.
-    await sleep(1000 * Number(answer?.headers.get('retry-after') ?? 2))
+    const seconds = Number(answer?.headers.get('retry-after'))
+    await sleep(1000 * (seconds > 0 ? Math.min(60, seconds) : 2))
   }
   throw new Error(\`not decided yet: run again with REQUEST_ID=\${requestId}\`)
 }`
