@@ -203,8 +203,7 @@ export type PrepaidOutcome =
   | ({ kind: 'prepaid'; debit: Debit; failure?: string; cached: boolean } & RouteAnswer)
   /** Embedded routes: the seller's handler runs next; it is debited by `finishPrepaid`. */
   | { kind: 'reserved'; reservation: Reservation; debit: Debit; payment: SvcPayment }
-  /** `remaining`: the credits that are left, where they are too few. */
-  | (Extract<Outcome, { kind: 'failed' }> & { remaining?: number })
+  | Extract<Outcome, { kind: 'failed' }>
 
 /** A purchase of credits that the operator closes, as it stands. */
 export interface ClosedCredits {

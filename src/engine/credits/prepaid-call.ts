@@ -171,7 +171,7 @@ async function exhausted(
   const offered = offerTerms(core, single) ?? (await openChallenge(core, single))
   // Without terms a 402 is of no use to whoever would pay for the single call: its price or chain cannot be had now.
   if (offered.kind === 'failed') return refuse(offered.error)
-  return { kind: 'failed', error, remaining, ...(offered.kind === 'challenge' && { offer: offered.offer }) }
+  return { kind: 'failed', error, ...(offered.kind === 'challenge' && { offer: offered.offer }) }
 }
 
 /** The plan of the token, or the first that has credits. */

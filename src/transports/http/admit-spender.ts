@@ -1,19 +1,18 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
-import type { Outcome, PrepaidOutcome } from '../../engine/outcome.ts'
+import type { Outcome } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Admit, WITHOUT_PAYMENT } from './admit.ts'
 import type { CallHeaders } from './decode-call.ts'
 import { headerOf } from './native-request.ts'
 import { isBearer, RESOURCE_ID_HEADER, type ReadSpender, type Spending } from './read-spender.ts'
 import type { FailureContext, OutcomeRenderer } from './render-outcome.ts'
-import { debitHeaders } from './render-prepaid.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
 import type { Peer } from './safeguards.ts'
 import type { SignIn } from './sign-in.ts'
 
-type Failed = Extract<PrepaidOutcome, { kind: 'failed' }>
+type Failed = Extract<Outcome, { kind: 'failed' }>
 export type Challenge = Extract<Outcome, { kind: 'challenge' }>
 
 /** Lets those spend who hold credits, on a route that takes them. */
@@ -93,11 +92,10 @@ export function createSpenderAdmission(
       const proof = signIn ? headerOf(request, SIGN_IN_WITH_X) : null
       return proof === null ? undefined : admitWallet(proof, request, peer, spoken)
     },
-    refuse(request, peer, { error, offer, remaining }, spoken) {
+    refuse(request, peer, { error, offer }, spoken) {
       if (error.httpStatus === 401) return admit(peer, error, unauthorized(request, error, spoken))
-      const headers = remaining === undefined ? {} : debitHeaders({ charged: 0, remaining })
       return render.failure(error, {
-        ...{ offer, spoken, headers, termsInBody: true },
+        ...{ offer, spoken, termsInBody: true },
         ...(offer && offering(request)),
       })
     },

@@ -13,10 +13,7 @@ const EXPOSE_ALL = { 'access-control-expose-headers': '*' }
 type Answered = Extract<PrepaidOutcome, { kind: 'prepaid' }>
 
 /** What was debited, of every answer to a prepaid call. */
-export function debitHeaders({
-  charged,
-  remaining,
-}: Pick<Debit, 'charged' | 'remaining'>): Record<string, string> {
+export function debitHeaders({ charged, remaining }: Debit): Record<string, string> {
   return { 'x-svc-credits-charged': String(charged), 'x-svc-credits-remaining': String(remaining) }
 }
 
