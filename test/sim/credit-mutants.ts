@@ -8,7 +8,7 @@ export const CREDIT_MUTANTS: readonly SourceMutant[] = [
     name: 'credits: an offer of before grants what the plan grants now',
     storm,
     file: 'engine/settle/claim-payment',
-    from: 'if (offered !== undefined) return { credits: offered }',
+    from: 'return { credits: offered }',
     to: 'void offered',
   },
   {
