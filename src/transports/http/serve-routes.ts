@@ -1,7 +1,7 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
+import { type Catalog, type CatalogRoute, createRouteFinder } from '../../rules/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
 import { type Challenge, createSpenderAdmission } from './admit-spender.ts'
 import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
@@ -36,6 +36,7 @@ export function createRouteServer(
 ): (target: string) => Methods | GatewayError | undefined {
   const { engine, dialects, limits, render, admit, catchFaults, credits, paymentPage } = context
   const admission = credits && createSpenderAdmission(credits.readSpender, context)
+  const routesAt = createRouteFinder(catalog)
 
   /** A call by the holder of credits; undefined: the request brings no token or sign-in, and so may pay. */
   function servePrepaid(
@@ -131,7 +132,7 @@ export function createRouteServer(
   /** Undefined where only the query is malformed, and the path is none of our routes: it may be somebody else's. */
   function malformed(target: string): GatewayError | undefined {
     const pathname = target.split('?')[0]!
-    if (routesAt(catalog, pathname)?.length === 0) return undefined
+    if (routesAt(pathname)?.length === 0) return undefined
     const message =
       'the path or query has dot segments, backslashes or characters that must be percent-encoded; nothing was charged'
     return new GatewayError('INVALID_REQUEST', message, { hint: 'send it as a URL parser writes it' })
@@ -145,7 +146,7 @@ export function createRouteServer(
   )
 
   return (target) => {
-    const routes = routesAt(catalog, target)
+    const routes = routesAt(target)
     if (!routes) return malformed(target)
     if (routes.length === 1) return methodsOf.get(routes[0]!)
     return routes.length === 0 ? undefined : Object.assign({}, ...routes.map((route) => methodsOf.get(route)))
