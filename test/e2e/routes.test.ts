@@ -169,6 +169,8 @@ describe('answers of every kind', () => {
   })
   afterAll(() => routes.stop())
 
+  const BIG = '{"a":9007199254740993,"b":1e400}'
+  const DEEP = '['.repeat(9000) + ']'.repeat(9000)
   const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
   test.each<[string, number, Record<string, string>, Buffer | string, object]>([
     ['JSON', 200, json, '{"a":[1,"ü"]}', { body: { a: [1, 'ü'] }, contentType: 'application/json' }],
@@ -179,6 +181,14 @@ describe('answers of every kind', () => {
       { 'content-type': 'image/png' },
       png,
       { body: png.toString('base64'), encoding: 'base64', contentType: 'image/png' },
+    ],
+    ['numbers that JavaScript does not hold', 200, json, BIG, { body: { a: 2 ** 53, b: null }, text: BIG }],
+    [
+      'JSON nested too deep to be written down',
+      200,
+      json,
+      DEEP,
+      { body: Buffer.from(DEEP).toString('base64'), encoding: 'base64' },
     ],
     ['empty', 204, {}, '', { body: null }],
     ['as large as allowed', 201, { 'content-type': 'text/plain' }, 'x'.repeat(20_000), {}],

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
-import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
+import { isNestedTooDeep, MAX_JSON_DEPTH } from '../../protocol/json-depth.ts'
+import { inexactNumber } from '../../protocol/json-numbers.ts'
 import { type BodySource, bodySourceOf, headerOf, takeArrived } from './native-request.ts'
 
 export interface BodyLimits {
@@ -14,7 +15,10 @@ type BodyFault = { kind: 'fault'; error: GatewayError; httpStatus?: number }
 export type BodyRead = { kind: 'text'; text: string } | BodyFault
 export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
-/** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
+/**
+ * Reads a body as UTF-8 text that is to be JSON. What is nested absurdly deep is refused before anybody parses it, and so is a
+ * number that would be another one afterwards: it may be part of a call that is to be sold.
+ */
 export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
   const read = await readBytes(request, limits)
   return read.kind === 'fault' ? read : decodeBody(read.bytes)
@@ -72,7 +76,7 @@ function push(source: BodySource, maxBodyBytes: number, requestTimeoutMs: number
   })
 }
 
-/** UTF-8, and not nested absurdly deep. */
+/** UTF-8, not nested absurdly deep, and with numbers that survive being parsed. */
 export function decodeBody(bytes: Uint8Array): BodyRead {
   if (!isUtf8(bytes)) {
     return {
@@ -83,9 +87,15 @@ export function decodeBody(bytes: Uint8Array): BodyRead {
   const { buffer, byteOffset, byteLength } = bytes
   const whole = Buffer.from(buffer, byteOffset, byteLength).toString('utf8')
   const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
-  if (!isNestedTooDeep(text)) return { kind: 'text', text }
-  const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
-  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
+  if (isNestedTooDeep(text)) {
+    const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
+    return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
+  }
+  const number = inexactNumber(text)
+  if (number === undefined) return { kind: 'text', text }
+  const message = `the body has the number ${number.slice(0, 100)}, which is another one once JavaScript has read it; nothing was charged`
+  const hint = "send it as a text, or call the route's own path, whose body is passed on byte for byte"
+  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }) }
 }
 
 function tooLarge(maxBodyBytes: number): BodyFault {
