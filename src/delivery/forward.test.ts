@@ -94,6 +94,27 @@ test.each([204, 304, 200])('%i without a body', async (status) => {
   expect([answer.status, await answer.text()]).toEqual([status, ''])
 })
 
+const REASON = "the backend's answer (status 700) is not valid HTTP"
+
+test.each([
+  ['a status that Fetch does not know', 'HTTP/1.1 700 Odd'],
+  ['a status without a body, which has an endless one', 'HTTP/1.1 205 Reset Content'],
+])('%s keeps no connection', async (_what, statusLine) => {
+  let closed: (value: unknown) => void = () => {}
+  const over = new Promise((resolve) => {
+    closed = resolve
+  })
+  const { forward, pool } = await forwardTo(({ socket }) => {
+    socket.once('close', () => closed('closed')).on('error', () => {})
+    socket.write(`${statusLine}\r\ncontent-length: 9000000\r\n\r\n${'x'.repeat(1_000_000)}`)
+  })
+  const forwarded = await forward(call())
+  if (forwarded instanceof Response) expect(forwarded.status).toBe(205)
+  else expect(forwarded).toEqual({ status: 502, reason: REASON })
+  expect(await over).toBe('closed')
+  expect(pool.streams.size).toBe(0)
+})
+
 test('a redirect to the backend itself points to the gateway; any other is unchanged', async () => {
   let location = ''
   const { forward, backendUrl } = await forwardTo((_request, answer) =>
