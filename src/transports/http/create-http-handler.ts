@@ -18,6 +18,7 @@ import type { Credits, Endpoint, EndpointContext, Methods, Mount } from './endpo
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { headerOf } from './native-request.ts'
+import { createPassOn } from './pass-on.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { ReceiptPage } from './receipt-page.ts'
 import { createOutcomeRenderer, type Dialects } from './render-outcome.ts'
@@ -107,6 +108,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const { signIn } = options
   const context: EndpointContext = {
     ...{ engine, dialects, limits, render, basePath, ...safeguards },
+    passOn: createPassOn(options, render),
     ...(signIn && { signIn }),
     ...(options.paymentPage && { paymentPage: options.paymentPage }),
     ...(options.credits && { credits: options.credits }),

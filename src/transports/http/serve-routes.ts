@@ -10,7 +10,6 @@ import { PAID_HEADERS } from './headers.ts'
 import { createLiveAnswer } from './live-answer.ts'
 import { headersOf } from './native-request.ts'
 import { readBytes } from './read-body.ts'
-import { renderForwarded } from './render-forwarded.ts'
 import { renderPrepaid } from './render-prepaid.ts'
 import { renderRaw } from './render-raw.ts'
 import type { Reply } from './reply.ts'
@@ -34,7 +33,7 @@ export function createRouteServer(
   context: EndpointContext,
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
-  const { engine, dialects, limits, render, admit, catchFaults, credits, paymentPage } = context
+  const { engine, dialects, limits, render, admit, passOn, catchFaults, credits, paymentPage } = context
   const admission = credits && createSpenderAdmission(credits.readSpender, context)
   const routesAt = createRouteFinder(catalog)
 
@@ -115,8 +114,7 @@ export function createRouteServer(
       if ('status' in admitted) return admitted
       const call = await callOf(request, true, spoken)
       if ('status' in call) return call
-      const forwarded = await forwardFree(routeId, { ...call, method: request.method })
-      return renderForwarded(forwarded, render, spoken)
+      return passOn(peer.address, () => forwardFree(routeId, { ...call, method: request.method }), spoken)
     }
   }
 
