@@ -115,18 +115,31 @@ test.each([
   expect(pool.streams.size).toBe(0)
 })
 
-test('a redirect to the backend itself points to the gateway; any other is unchanged', async () => {
+test('addresses of the backend itself point to the gateway; any other is unchanged', async () => {
   let location = ''
   const { forward, backendUrl } = await forwardTo((_request, answer) =>
-    answer.writeHead(302, { location }).end(),
+    answer
+      .writeHead(302, {
+        location,
+        'content-location': location,
+        link: `<${location}>; rel="next", </x>; rel=self`,
+      })
+      .end(),
   )
   for (const [said, heard] of [
     [`${backendUrl}/x/?a=1`, 'https://pay.example/base/x/?a=1'],
+    [backendUrl, 'https://pay.example/base'],
+    [`${backendUrl}?a=1`, 'https://pay.example/base?a=1'],
+    [`${backendUrl.slice('http:'.length)}/x`, 'https://pay.example/base/x'],
+    [`${backendUrl}1/x`, `${backendUrl}1/x`],
     ['/x/', '/x/'],
     ['https://elsewhere.example/', 'https://elsewhere.example/'],
   ]) {
     location = said!
-    expect(response(await forward(call())).headers.get('location')).toBe(heard)
+    const { headers } = response(await forward(call()))
+    expect(headers.get('location')).toBe(heard)
+    expect(headers.get('content-location')).toBe(heard)
+    expect(headers.get('link')).toBe(`<${heard}>; rel="next", </x>; rel=self`)
   }
 })
 

@@ -122,6 +122,23 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('selling calls by %s', (s
     expect(JSON.parse(backend.seen[0]!.body.toString())).toEqual({ city: 'paris' })
   })
 
+  test.each([
+    ['a paid GET', 'GET /weather/paris'],
+    ['a HEAD of it', 'HEAD /weather/paris'],
+    ['a free GET', 'GET /cities'],
+  ])('%s with a body is refused, and not sold without it', async (_what, start) => {
+    const calls = routes.backend.seen.length
+    const head = `${start} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`
+    for (const body of [
+      'content-length: 14\r\n\r\n{"days":"ten"}',
+      'transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n',
+    ])
+      expect(await routes.raw(head + body)).toMatch(/^HTTP\/1.1 400 /)
+    expect(routes.backend.seen).toHaveLength(calls)
+    for (const none of ['content-length: 0\r\n\r\n', 'transfer-encoding: chunked\r\n\r\n0\r\n\r\n'])
+      expect(await routes.raw(head + none)).toMatch(/^HTTP\/1.1 (200|402) /)
+  })
+
   test('a binary request body arrives byte for byte', async () => {
     const { world, backend } = routes
     const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
 import { isNestedTooDeep, MAX_JSON_DEPTH } from '../../protocol/json-depth.ts'
 import { inexactNumber } from '../../protocol/json-numbers.ts'
-import { type BodySource, bodySourceOf, headerOf, takeArrived } from './native-request.ts'
+import { type BodySource, bodySourceOf, dropsBody, headerOf, takeArrived } from './native-request.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
@@ -28,7 +28,8 @@ const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
 
 /**
  * Reads a body. It never holds more than the cap and never waits longer than the limit: the bytes are counted as
- * they arrive, for a declared length may lie or be absent.
+ * they arrive, for a declared length may lie or be absent. A body that cannot be read is refused, since a call without
+ * it would be another one than was meant.
  */
 export async function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
@@ -39,7 +40,7 @@ export async function readBytes(request: Request, limits: BodyLimits): Promise<B
   } catch {
     return broken()
   }
-  if (!source) return NO_BODY
+  if (!source) return dropsBody(request) ? unfit(request.method) : NO_BODY
   const bytes = takeArrived(request)
   if (bytes) return bytes.byteLength > maxBodyBytes ? tooLarge(maxBodyBytes) : { kind: 'bytes', bytes }
   return push(source, maxBodyBytes, requestTimeoutMs)
@@ -103,6 +104,12 @@ function tooLarge(maxBodyBytes: number): BodyFault {
     kind: 'fault',
     error: new GatewayError('BODY_TOO_LARGE', `the body exceeds ${maxBodyBytes} bytes`),
   }
+}
+
+function unfit(method: string): BodyFault {
+  const message = `a ${method} request has no body here; nothing was charged`
+  const hint = `send it without a body and its headers (content-length, transfer-encoding); what it says may go into the query`
+  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }) }
 }
 
 function timedOut(timeoutMs: number): BodyFault {

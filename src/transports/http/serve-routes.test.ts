@@ -99,6 +99,13 @@ describe('a direct call of a paid route', () => {
     expect(intents[0]?.call).toMatchObject({ path: '/weather/paris', headers: {} })
   })
 
+  test('a GET whose body was lost on the way is refused', async () => {
+    const { raw, intents, calls } = gateway()
+    for (const target of ['/weather/paris', '/cities'])
+      expect((await raw('GET', target, { 'content-length': '5' })).status).toBe(400)
+    expect([intents, calls]).toEqual([[], []])
+  })
+
   test('below a base path is the route’s path alone', async () => {
     const { send, intents } = gateway({ baseUrl: 'https://api.example/pay/v1' })
     await send('GET', '/pay/v1/weather/paris?x')
