@@ -107,8 +107,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const { admit, catchFaults, report } = safeguards
   const { signIn } = options
   const context: EndpointContext = {
-    ...{ engine, dialects, limits, render, basePath, ...safeguards },
-    passOn: createPassOn(options, render),
+    ...{ engine, dialects, limits, render, basePath, ...safeguards, passOn: createPassOn(options, render) },
     ...(signIn && { signIn }),
     ...(options.paymentPage && { paymentPage: options.paymentPage }),
     ...(options.credits && { credits: options.credits }),
