@@ -2,6 +2,8 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { answerOf, bytesOf, decodeContent } from './backend-answer.ts'
 
+const deep = Buffer.from('['.repeat(5000) + ']'.repeat(5000))
+const big = '{"id":9007199254740993,"wei":1e400,"price":1.10}'
 const utf16 = Buffer.from('hi', 'utf16le')
 
 describe('a body keeps its type', () => {
@@ -15,6 +17,13 @@ describe('a body keeps its type', () => {
     [undefined, Buffer.from('?'), { body: 'Pw==', encoding: 'base64' }],
     ['image/png', Buffer.from([0x89, 0x50]), { body: 'iVA=', encoding: 'base64' }],
     ['application/json', Buffer.from('{'), { body: 'ew==', encoding: 'base64' }],
+    ['application/json', deep, { body: deep.toString('base64'), encoding: 'base64' }],
+    [
+      'application/json',
+      Buffer.from(big),
+      { body: { id: 9007199254740992, wei: Number.POSITIVE_INFINITY, price: 1.1 }, text: big },
+    ],
+    ['text/plain', Buffer.from(big), { body: big }],
     ['text/plain', Buffer.from([0xff]), { body: '/w==', encoding: 'base64' }],
     ['text/plain; charset=utf-16le', utf16, { body: utf16.toString('base64'), encoding: 'base64' }],
   ])('%s', (contentType, bytes, expected) => {

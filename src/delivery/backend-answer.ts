@@ -2,8 +2,10 @@ import { isUtf8 as isValidUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import type { BackendAnswer } from '../protocol/access.ts'
+import { isNestedTooDeep } from '../protocol/json-depth.ts'
+import { inexactNumber } from '../protocol/json-numbers.ts'
 
-/** JSON stays JSON and text stays text; everything else becomes base64. */
+/** JSON stays JSON and text stays text; everything else becomes base64, JSON that is nested absurdly deep as well. */
 export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
   const typed = contentType === undefined ? {} : { contentType }
   if (bytes.length === 0) return { status, body: null, ...typed }
@@ -16,7 +18,7 @@ export function answerOf(status: number, contentType: string | undefined, bytes:
     const text = utf8(bytes)
     if (text !== undefined) {
       const value = json ? parsed(text) : { value: text }
-      if (value) return { status, body: value.value, ...typed }
+      if (value) return { status, body: value.value, ...typed, ...(json && exactly(text)) }
     }
   }
   return { status, body: bytes.toString('base64'), encoding: 'base64', ...typed }
@@ -32,7 +34,13 @@ function utf8(bytes: Buffer): string | undefined {
   return isValidUtf8(bytes) ? bytes.toString('utf8') : undefined
 }
 
+/** A number that a double does not hold is another one once it was parsed: then the text goes with it. */
+function exactly(text: string): Pick<BackendAnswer, 'text'> {
+  return inexactNumber(text) === undefined ? {} : { text }
+}
+
 function parsed(text: string): { value: unknown } | undefined {
+  if (isNestedTooDeep(text)) return undefined
   try {
     return { value: JSON.parse(text) as unknown }
   } catch {

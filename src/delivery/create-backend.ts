@@ -1,4 +1,4 @@
-import type { Backend, Order, RouteCall } from '../ports.ts'
+import type { Backend, Called, Order, RouteCall } from '../ports.ts'
 import type { BackendAnswer, RawAnswer, RouteAnswer } from '../protocol/access.ts'
 import { answerOf } from './backend-answer.ts'
 import type { Seal } from './seal.ts'
@@ -7,7 +7,12 @@ import { type ChargeRules, statedCharge } from './stated-charge.ts'
 /** The result of a paid call, before it becomes a ResourceResponse. */
 export type CallResult =
   /** `overrides`: the backend's own `Settlement-Overrides`. */
-  { raw: RawAnswer; overrides?: string | undefined } | { answer: BackendAnswer; failure: string }
+  { raw: RawAnswer; overrides?: string | undefined } | NoAnswer
+
+interface NoAnswer {
+  answer: BackendAnswer
+  failure: string
+}
 
 export interface BackendOptions {
   seal: Seal
@@ -56,24 +61,36 @@ export function createBackend(
     })
     return answer
   }
+  const failed = (order: Order, { answer, failure }: NoAnswer) => ({
+    ok: false as const,
+    ...routeAnswer(order, answer),
+    reason: failure,
+  })
+  async function callOnce(order: Order, call: RouteCall): Promise<Called> {
+    const answered = await answerCall(order, call)
+    if ('failure' in answered) return failed(order, answered)
+    const { raw } = answered
+    const isRaw = rawRoutes?.has(order.itemId) === true
+    // Of a raw route it is mostly not looked at.
+    const answer = isRaw ? rawAnswer(order, raw) : routeAnswer(order, wrapped(raw))
+    const good = raw.status >= 200 && raw.status < 300
+    if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
+    const name = sealedFor(order)
+    const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : answer.response.resource, name)
+    const rule = chargeRules?.get(order.itemId)
+    const charge = rule === undefined ? undefined : statedCharge(rule, answered.overrides, raw)
+    call.stream?.end()
+    return { ok: true, ...answer, sealed, ...(charge && { charge }) }
+  }
   return {
     async call(order, call) {
-      const answered = await answerCall(order, call)
-      if ('failure' in answered) {
-        return { ok: false, ...routeAnswer(order, answered.answer), reason: answered.failure }
+      try {
+        return await callOnce(order, call)
+      } catch (error) {
+        // A call that throws would be neither delivered nor failed, and nothing would go back for it.
+        const name = error instanceof Error ? error.name : 'no Error'
+        return failed(order, noAnswer(502, `the answer cannot be kept (${name})`))
       }
-      const { raw } = answered
-      const isRaw = rawRoutes?.has(order.itemId) === true
-      // Of a raw route it is mostly not looked at.
-      const answer = isRaw ? rawAnswer(order, raw) : routeAnswer(order, wrapped(raw))
-      const good = raw.status >= 200 && raw.status < 300
-      if (!good) return { ok: false, ...answer, reason: `the backend answered ${raw.status}` }
-      call.stream?.end()
-      const name = sealedFor(order)
-      const sealed = name === null ? '' : seal.seal(isRaw ? stored(raw) : answer.response.resource, name)
-      const rule = chargeRules?.get(order.itemId)
-      const charge = rule === undefined ? undefined : statedCharge(rule, answered.overrides, raw)
-      return { ok: true, ...answer, sealed, ...(charge && { charge }) }
     },
     async open(order, sealed) {
       const kept = seal.open(sealed, sealedFor(order) ?? '') as BackendAnswer | StoredRaw | undefined
@@ -98,6 +115,6 @@ function stored({ status, headers, body }: RawAnswer): StoredRaw {
 }
 
 /** A failure without an answer of the backend: 502 if it failed, 504 if it was too slow. */
-export function noAnswer(status: 502 | 504, failure: string): CallResult {
+export function noAnswer(status: 502 | 504, failure: string): NoAnswer {
   return { answer: { status, body: { error: failure } }, failure }
 }

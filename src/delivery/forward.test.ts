@@ -94,18 +94,52 @@ test.each([204, 304, 200])('%i without a body', async (status) => {
   expect([answer.status, await answer.text()]).toEqual([status, ''])
 })
 
-test('a redirect to the backend itself points to the gateway; any other is unchanged', async () => {
+const REASON = "the backend's answer (status 700) is not valid HTTP"
+
+test.each([
+  ['a status that Fetch does not know', 'HTTP/1.1 700 Odd'],
+  ['a status without a body, which has an endless one', 'HTTP/1.1 205 Reset Content'],
+])('%s keeps no connection', async (_what, statusLine) => {
+  let closed: (value: unknown) => void = () => {}
+  const over = new Promise((resolve) => {
+    closed = resolve
+  })
+  const { forward, pool } = await forwardTo(({ socket }) => {
+    socket.once('close', () => closed('closed')).on('error', () => {})
+    socket.write(`${statusLine}\r\ncontent-length: 9000000\r\n\r\n${'x'.repeat(1_000_000)}`)
+  })
+  const forwarded = await forward(call())
+  if (forwarded instanceof Response) expect(forwarded.status).toBe(205)
+  else expect(forwarded).toEqual({ status: 502, reason: REASON })
+  expect(await over).toBe('closed')
+  expect(pool.streams.size).toBe(0)
+})
+
+test('addresses of the backend itself point to the gateway; any other is unchanged', async () => {
   let location = ''
   const { forward, backendUrl } = await forwardTo((_request, answer) =>
-    answer.writeHead(302, { location }).end(),
+    answer
+      .writeHead(302, {
+        location,
+        'content-location': location,
+        link: `<${location}>; rel="next", </x>; rel=self`,
+      })
+      .end(),
   )
   for (const [said, heard] of [
     [`${backendUrl}/x/?a=1`, 'https://pay.example/base/x/?a=1'],
+    [backendUrl, 'https://pay.example/base'],
+    [`${backendUrl}?a=1`, 'https://pay.example/base?a=1'],
+    [`${backendUrl.slice('http:'.length)}/x`, 'https://pay.example/base/x'],
+    [`${backendUrl}1/x`, `${backendUrl}1/x`],
     ['/x/', '/x/'],
     ['https://elsewhere.example/', 'https://elsewhere.example/'],
   ]) {
     location = said!
-    expect(response(await forward(call())).headers.get('location')).toBe(heard)
+    const { headers } = response(await forward(call()))
+    expect(headers.get('location')).toBe(heard)
+    expect(headers.get('content-location')).toBe(heard)
+    expect(headers.get('link')).toBe(`<${heard}>; rel="next", </x>; rel=self`)
   }
 })
 

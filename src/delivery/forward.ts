@@ -49,15 +49,23 @@ export function createForward(config: ForwardConfig): Forward {
       isLate = true
       stream.abort()
     }, timeoutMs)
+    let answer: Awaited<ReturnType<BackendPool['send']>>
     try {
-      const answer = await pool.send(call, headers, stream.signal)
-      return responseOf(answer, publicLocation, () => pool.streams.delete(stream))
+      answer = await pool.send(call, headers, stream.signal)
     } catch {
       pool.streams.delete(stream)
       if (isLate) return { status: 504, reason: `the backend did not answer within ${timeoutMs / 1000} s` }
       return { status: 502, reason: 'the backend cannot be reached' }
     } finally {
       clearTimeout(timer)
+    }
+    try {
+      return responseOf(answer, publicLocation, () => pool.streams.delete(stream))
+    } catch {
+      pool.streams.delete(stream)
+      // Nobody reads its body, and the connection would wait for that for ever.
+      stream.abort()
+      return { status: 502, reason: `the backend's answer (status ${answer.statusCode}) is not valid HTTP` }
     }
   }
 }
@@ -78,7 +86,8 @@ function responseOf(
 ): Response {
   const headers = new Headers(passedHeaders(given, publicLocation))
   if (WITHOUT_BODY.has(statusCode)) {
-    body.resume()
+    // 205 may have one all the same, even an endless one.
+    body.dump().catch(() => {})
     onEnd()
     return new Response(null, { status: statusCode, headers })
   }

@@ -10,16 +10,26 @@ export function passedHeaders(given: GivenHeaders, publicLocation: PublicLocatio
   return Object.entries(given).flatMap(([name, value]) => {
     if (HOP_BY_HOP.has(name) || named.has(name)) return []
     const values = Array.isArray(value) ? value : [value ?? '']
-    return values.map((one): [string, string] => [name, name === 'location' ? publicLocation(one) : one])
+    return values.map((one): [string, string] => [name, publicValue(name, one, publicLocation)])
   })
 }
 
 export type PublicLocation = (location: string) => string
 
-/** Redirects to the backend are rewritten to the gateway. */
+/** Addresses in headers are public ones. */
+function publicValue(name: string, value: string, publicLocation: PublicLocation): string {
+  if (name === 'location' || name === 'content-location') return publicLocation(value)
+  return name === 'link' ? value.replace(/<([^<>]*)>/g, (_, target) => `<${publicLocation(target)}>`) : value
+}
+
+/** Addresses of the backend, with its scheme or without, are rewritten to the gateway. */
 export function publicLocationOf(backendUrl: string, baseUrl: string): PublicLocation {
-  return (location) =>
-    location.startsWith(`${backendUrl}/`) ? baseUrl + location.slice(backendUrl.length) : location
+  const places = [backendUrl, backendUrl.slice(backendUrl.indexOf('//'))]
+  return (location) => {
+    const place = places.find((one) => location.slice(0, one.length).toLowerCase() === one.toLowerCase())
+    const rest = place === undefined ? 'elsewhere' : location.slice(place.length)
+    return /^([/?#]|$)/.test(rest) ? baseUrl + rest : location
+  }
 }
 
 /**

@@ -15,19 +15,29 @@ export interface RouteService {
   close(): Promise<void>
 }
 
-/** With an HTTP backend, through one pool of connections. */
+/**
+ * With an HTTP backend. Clients decide how long the answers that are passed on stay open, so these have connections of their
+ * own: a paid call must not wait for one, nor a plan's holder for strangers.
+ */
 export function createProxyService(
   config: Omit<HttpBackendConfig, 'pool'> & { backendUrl: string; baseUrl: string },
 ): RouteService {
   const { backendUrl, baseUrl, timeoutMs } = config
-  const pool = createBackendPool({ baseUrl: backendUrl, timeoutMs })
-  const forward = createForward({ ...config, pool })
+  const newPool = () => createBackendPool({ baseUrl: backendUrl, timeoutMs })
+  const pools = { paid: newPool(), guarded: newPool(), free: newPool() }
+  const forwardFree = createForward({ ...config, pool: pools.free })
   return {
-    backend: createHttpBackend({ ...config, pool, publicLocation: publicLocationOf(backendUrl, baseUrl) }),
-    forwardFree: (_routeId, call) => forward(call),
-    forward,
+    backend: createHttpBackend({
+      ...config,
+      pool: pools.paid,
+      publicLocation: publicLocationOf(backendUrl, baseUrl),
+    }),
+    forwardFree: (_routeId, call) => forwardFree(call),
+    forward: createForward({ ...config, pool: pools.guarded }),
     timeoutMs,
-    close: pool.close,
+    async close() {
+      await Promise.all(Object.values(pools).map((pool) => pool.close()))
+    },
   }
 }
 

@@ -19,7 +19,9 @@ export function statedCharge(
   const text = answer.body.toString('utf8')
   const documents = isEventStream(answer.headers) ? [...eventsOf(text)] : [parsed(text)]
   // The last event that says it counts.
-  const quantity = documents.map((one) => valueAt(one, rule.per)).findLast((value) => value !== undefined)
+  const quantity = named(
+    documents.map((one) => valueAt(one, rule.per)).findLast((value) => value !== undefined),
+  )
   return quantity === undefined ? undefined : { kind: 'quantity', quantity, rule }
 }
 
@@ -28,7 +30,13 @@ function byHeader(overrides: string): StatedCharge | undefined {
   // What is no object at all is handed on, to be refused with its own words.
   if (typeof value !== 'object' || value === null) return { kind: 'amount', amount: overrides }
   const { amount } = value as { amount?: unknown }
-  return amount === undefined ? undefined : { kind: 'amount', amount }
+  return amount === undefined ? undefined : { kind: 'amount', amount: named(amount) }
+}
+
+/** What is no number and no text is no charge, and may be nested deeper than anybody can write it down: only its kind is said. */
+function named(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  return Array.isArray(value) ? 'of an array' : 'of an object'
 }
 
 function parsed(text: string): unknown {

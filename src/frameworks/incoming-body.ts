@@ -14,6 +14,13 @@ export function bodyOf(incoming: IncomingMessage, parsedBody: unknown): BodySour
   return (sink) => pushParsed(parsedBody, sink)
 }
 
+/** A GET or HEAD brings a body, which a Fetch request has no place for. One in chunks may turn out to be empty. */
+export function dropsBody(incoming: IncomingMessage): boolean {
+  const { method, complete, readableEnded, readableLength } = incoming
+  if ((method !== 'GET' && method !== 'HEAD') || !declaresBody(incoming)) return false
+  return !complete || readableEnded || readableLength > 0
+}
+
 function declaresBody(incoming: IncomingMessage): boolean {
   const { rawHeaders, httpVersionMajor } = incoming
   // HTTP/2 needs neither header: its frames say whether anything follows the headers.

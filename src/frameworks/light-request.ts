@@ -3,11 +3,12 @@ import {
   type BodySource,
   NATIVE_BODY,
   NATIVE_BYTES,
+  NATIVE_DROPS_BODY,
   NATIVE_HEADER,
   NATIVE_HEADERS,
   NATIVE_TARGET,
 } from '../transports/http/native-request.ts'
-import { streamOf } from './incoming-body.ts'
+import { dropsBody, streamOf } from './incoming-body.ts'
 import { headerIn, headersFrom, recordFrom } from './raw-headers.ts'
 
 const NO_BYTES = new Uint8Array()
@@ -38,6 +39,10 @@ class LightRequest {
     const isUnread = !this.#real && incoming.readableFlowing === null && !incoming.readableEnded
     if (!incoming.complete || !isUnread) return undefined
     return incoming.read() ?? NO_BYTES
+  }
+
+  [NATIVE_DROPS_BODY](): boolean {
+    return dropsBody(this.#incoming)
   }
 
   [NATIVE_HEADER](name: string): string | null {

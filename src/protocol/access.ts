@@ -69,6 +69,8 @@ export interface BackendAnswer {
   body: unknown
   contentType?: string
   encoding?: 'base64'
+  /** The JSON as the backend wrote it, if `body` has a number that JavaScript does not hold, such as 9007199254740993. */
+  text?: string
 }
 
 /** A backend's unchanged answer, for a route that passes it through; without headers that a backend may not set. */

@@ -163,7 +163,7 @@ export const ERROR_CODES = {
     retryable: true,
     a2a: { state: 'working', code: 'RATE_LIMITED' },
     mcp: 'error',
-    when: 'too many unpaid requests or failing payments from one address, or too many failing payments or undelivered calls from one payer, or proofs of transfers for one challenge',
+    when: 'too many unpaid requests, failing payments or open answers of free routes from one address, or too many failing payments or undelivered calls from one payer, or proofs of transfers for one challenge',
     fix: 'wait for Retry-After seconds',
   },
   INTERNAL_ERROR: {

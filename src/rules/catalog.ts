@@ -5,7 +5,7 @@ import { dollarsToMicro } from '../protocol/amount.ts'
 import type { Plan, Route } from '../protocol/catalog.ts'
 import { UPTO_SCHEME } from '../protocol/permit2.ts'
 import { parseResourcePath } from './resource-path.ts'
-import { matchPattern, parsePattern, type RoutePattern } from './route-pattern.ts'
+import { indexPatterns, matchPattern, parsePattern, type RoutePattern } from './route-pattern.ts'
 import { routeSubject } from './terms.ts'
 
 export interface CatalogItem {
@@ -160,14 +160,15 @@ function fitsRoute(route: CatalogRoute, path: string): boolean {
 }
 
 /**
- * The routes that a direct call of this path may mean, paid or free: at most one per method. Undefined: the path
+ * Finds the routes that a direct call of a path may mean, paid or free: at most one per method. Undefined: the path
  * cannot be a route's.
  */
-export function routesAt(catalog: Catalog, path: string): CatalogRoute[] | undefined {
-  const parsed = parseResourcePath(path)
-  if (!parsed) return undefined
-  const found: CatalogRoute[] = []
-  for (const route of catalog.routes.values())
-    if (matchPattern(route.pattern, parsed.pathname)) found.push(route)
-  return found
+export function createRouteFinder({
+  routes,
+}: Pick<Catalog, 'routes'>): (path: string) => CatalogRoute[] | undefined {
+  const fitting = indexPatterns(routes.values())
+  return (path) => {
+    const parsed = parseResourcePath(path)
+    return parsed && fitting(parsed.pathname)
+  }
 }

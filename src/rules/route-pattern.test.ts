@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { parseResourcePath } from './resource-path.ts'
-import { matchPattern, overlaps, parsePattern, patternFault } from './route-pattern.ts'
+import { indexPatterns, matchPattern, overlaps, parsePattern, patternFault } from './route-pattern.ts'
 
 const match = (pattern: string, path: string) => matchPattern(parsePattern(pattern), path)
 
@@ -48,6 +48,40 @@ describe('route patterns', () => {
     expect(pair('/:a/x', '/y/:b')).toBe(true)
     expect(pair('/users/:id', '/users/:id/posts')).toBe(false)
     expect(pair('/a/:x', '/b/:x')).toBe(false)
+  })
+})
+
+describe('an index of many patterns', () => {
+  const texts = ['/', '/weather/:city', '/weather/:place', '/weather/:city/now', '/:a/:b/:c', '/report']
+  const indexed = indexPatterns(texts.map((text) => ({ text, pattern: parsePattern(text) })))
+
+  test.each([
+    '/',
+    '/weather/paris',
+    '/weather/paris/now',
+    '/report',
+    '/weather/',
+    '/weather/%00',
+    '/a/b/c/d',
+  ])('finds for %s what fits one by one', (path) => {
+    const fitting = texts.filter((text) => match(text, path))
+    expect(indexed(path).map(({ text }) => text)).toEqual(fitting)
+  })
+
+  test('looks at the characters of a path once, and decodes only what may fit', () => {
+    const many = Array.from({ length: 500 }, (_, index) => parsePattern(`/:tenant/r${index}`))
+    const find = indexPatterns(many.map((pattern) => ({ pattern })))
+    const split = vi.spyOn(String.prototype, 'split')
+    const decode = vi.spyOn(globalThis, 'decodeURIComponent')
+    try {
+      expect(find(`/${'%41'.repeat(20_000)}/elsewhere`)).toEqual([])
+      expect(find('/a'.repeat(30_000))).toEqual([])
+      expect([split.mock.calls.length, decode.mock.calls.length]).toEqual([2, 0])
+      expect(find(`/${'%41'.repeat(20_000)}/r7`)).toHaveLength(1)
+      expect(decode).toHaveBeenCalledOnce()
+    } finally {
+      vi.restoreAllMocks()
+    }
   })
 })
 

@@ -48,17 +48,53 @@ export function overlaps(a: RoutePattern, b: RoutePattern): boolean {
 
 /** The parameters, decoded once; undefined if the path does not match. */
 export function matchPattern(pattern: RoutePattern, pathname: string): Record<string, string> | undefined {
-  const segments = pathname.slice(1).split('/')
-  if (segments.length !== pattern.segments.length) return undefined
+  const { length } = pattern.segments
+  // A path may have thousands of segments: those beyond the pattern's need not be split.
+  const segments = pathname.slice(1).split('/', length + 1)
+  return segments.length === length && hasLiterals(pattern, segments)
+    ? paramsOf(pattern, segments)
+    : undefined
+}
+
+/**
+ * Finds everything whose pattern a path fits. The path is split once, however many patterns there are, and a parameter is
+ * decoded only where all else fits: what a stranger's path costs must not grow with the seller's list.
+ */
+export function indexPatterns<T extends { pattern: RoutePattern }>(
+  patterned: Iterable<T>,
+): (pathname: string) => T[] {
+  const byLength = new Map<number, T[]>()
+  for (const one of patterned) {
+    const { length } = one.pattern.segments
+    const others = byLength.get(length)
+    if (others) others.push(one)
+    else byLength.set(length, [one])
+  }
+  const longest = Math.max(0, ...byLength.keys())
+  return (pathname) => {
+    const segments = pathname.slice(1).split('/', longest + 1)
+    const found: T[] = []
+    for (const one of byLength.get(segments.length) ?? [])
+      if (hasLiterals(one.pattern, segments) && paramsOf(one.pattern, segments)) found.push(one)
+    return found
+  }
+}
+
+function hasLiterals({ segments: expected }: RoutePattern, segments: readonly string[]): boolean {
+  for (let index = 0; index < expected.length; index++) {
+    const one = expected[index]!
+    if ('literal' in one && one.literal !== segments[index]) return false
+  }
+  return true
+}
+
+/** Undefined: a parameter has a value that none may have. */
+function paramsOf(pattern: RoutePattern, segments: readonly string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (let index = 0; index < segments.length; index++) {
-    const segment = segments[index]!
     const expected = pattern.segments[index]!
-    if ('literal' in expected) {
-      if (segment !== expected.literal) return undefined
-      continue
-    }
-    const value = decodeOnce(segment)
+    if ('literal' in expected) continue
+    const value = decodeOnce(segments[index]!)
     // An encoded slash or dot segment would be another path to a backend that decodes again.
     if (value === undefined || value === '' || /[/\\%]|\p{Cc}/u.test(value) || /^\.{1,2}$/.test(value))
       return undefined

@@ -122,6 +122,23 @@ describe.each<Strategy>(['gas-wallet', 'facilitator'])('selling calls by %s', (s
     expect(JSON.parse(backend.seen[0]!.body.toString())).toEqual({ city: 'paris' })
   })
 
+  test.each([
+    ['a paid GET', 'GET /weather/paris'],
+    ['a HEAD of it', 'HEAD /weather/paris'],
+    ['a free GET', 'GET /cities'],
+  ])('%s with a body is refused, and not sold without it', async (_what, start) => {
+    const calls = routes.backend.seen.length
+    const head = `${start} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`
+    for (const body of [
+      'content-length: 14\r\n\r\n{"days":"ten"}',
+      'transfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n',
+    ])
+      expect(await routes.raw(head + body)).toMatch(/^HTTP\/1.1 400 /)
+    expect(routes.backend.seen).toHaveLength(calls)
+    for (const none of ['content-length: 0\r\n\r\n', 'transfer-encoding: chunked\r\n\r\n0\r\n\r\n'])
+      expect(await routes.raw(head + none)).toMatch(/^HTTP\/1.1 (200|402) /)
+  })
+
   test('a binary request body arrives byte for byte', async () => {
     const { world, backend } = routes
     const buyer = await world.chain.newBuyer({ micro: CALL_PRICE })
@@ -169,6 +186,8 @@ describe('answers of every kind', () => {
   })
   afterAll(() => routes.stop())
 
+  const BIG = '{"a":9007199254740993,"b":1e400}'
+  const DEEP = '['.repeat(9000) + ']'.repeat(9000)
   const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
   test.each<[string, number, Record<string, string>, Buffer | string, object]>([
     ['JSON', 200, json, '{"a":[1,"ü"]}', { body: { a: [1, 'ü'] }, contentType: 'application/json' }],
@@ -179,6 +198,14 @@ describe('answers of every kind', () => {
       { 'content-type': 'image/png' },
       png,
       { body: png.toString('base64'), encoding: 'base64', contentType: 'image/png' },
+    ],
+    ['numbers that JavaScript does not hold', 200, json, BIG, { body: { a: 2 ** 53, b: null }, text: BIG }],
+    [
+      'JSON nested too deep to be written down',
+      200,
+      json,
+      DEEP,
+      { body: Buffer.from(DEEP).toString('base64'), encoding: 'base64' },
     ],
     ['empty', 204, {}, '', { body: null }],
     ['as large as allowed', 201, { 'content-type': 'text/plain' }, 'x'.repeat(20_000), {}],

@@ -12,21 +12,36 @@ const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 const rpc = (method: string, params: string) =>
   `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
 
-test.each([
+const WAYS: Array<[string, (value: string) => string]> = [
   [
     '/x402/access',
-    (value: string) => `{"routeId":"report","resource":{"method":"POST","path":"/report","body":${value}}}`,
+    (value) => `{"routeId":"report","resource":{"method":"POST","path":"/report","body":${value}}}`,
   ],
-  ['/a2a', (value: string) => rpc('message/send', `{"message":{"parts":[],"messageId":${value}}}`)],
-  ['/mcp', (value: string) => rpc('tools/call', `{"name":"report","arguments":{"body":${value}}}`)],
-])('%s refuses a body that is nested a hundred thousand levels deep, and says so', async (path, around) => {
-  for (const levels of [1000, 100_000]) {
-    const { status, body } = await gateway.send(post(path, around(deep(levels))))
-    expect(status).toBe(400)
-    expect(body).toContain('nested more than 200 levels deep')
-  }
-  expect((await gateway.send(post(path, around(deep(50))))).status).not.toBe(500)
-})
+  ['/a2a', (value) => rpc('message/send', `{"message":{"parts":[],"messageId":${value}}}`)],
+  ['/mcp', (value) => rpc('tools/call', `{"name":"report","arguments":{"body":${value}}}`)],
+]
+
+test.each(WAYS)(
+  '%s refuses a body that is nested a hundred thousand levels deep, and says so',
+  async (path, around) => {
+    for (const levels of [1000, 100_000]) {
+      const { status, body } = await gateway.send(post(path, around(deep(levels))))
+      expect(status).toBe(400)
+      expect(body).toContain('nested more than 200 levels deep')
+    }
+    expect((await gateway.send(post(path, around(deep(50))))).status).not.toBe(500)
+  },
+)
+
+test.each(WAYS)(
+  '%s refuses a number that it would pass on as another one, and says so',
+  async (path, around) => {
+    const { status, body } = await gateway.send(post(path, around('{"id":9007199254740993}')))
+    expect([status, body]).toEqual([400, expect.stringContaining('the number 9007199254740993')])
+    const kept = await gateway.send(post(path, around('{"id":"9007199254740993","price":1.10}')))
+    expect(kept.body).not.toContain('the number')
+  },
+)
 
 test('A2A: ids of a message that are no text are the client’s fault', async () => {
   for (const field of ['taskId', 'contextId']) {

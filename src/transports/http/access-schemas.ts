@@ -43,7 +43,16 @@ const RESPONSE_PROPERTIES: Record<keyof ResourceResponse, object> = {
   explorerUrl: { ...text, format: 'uri' },
   resource: {
     type: 'object',
-    properties: { status: { type: 'integer' }, body: {}, contentType: text, encoding: { const: 'base64' } },
+    properties: {
+      status: { type: 'integer' },
+      body: {},
+      contentType: text,
+      encoding: { const: 'base64' },
+      text: {
+        ...text,
+        description: 'the JSON as it was answered, if body has a number that JavaScript does not hold',
+      },
+    },
     required: ['status', 'body'],
   },
   refund: {

@@ -1,5 +1,6 @@
 import type { Payment, TransferProof } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import type { OpenLimit } from './open-limit.ts'
 import type { RateVerdict } from './rate-limit.ts'
 import type { FailureContext, OutcomeRenderer } from './render-outcome.ts'
 import type { Reply } from './reply.ts'
@@ -12,12 +13,14 @@ export const countedProof = ({ txHash }: Pick<TransferProof, 'txHash'>): Countab
   key: `proof:${txHash}`,
 })
 
-/** The two budgets of an address. Both are counted per minute, and neither takes from the other. */
+/** What an address may ask for. The first two are counted per minute, and neither takes from the other. */
 export interface AddressLimits {
   /** Counts a request that brings no payment. */
   rateLimit?(address: string): RateVerdict
   /** Counts a payment as one that sells nothing; the engine takes the count back once the payment has sold something. */
   failureLimit?(address: string, payment: Countable): RateVerdict
+  /** Counts the answers that are passed on to it at the same time. */
+  openLimit?: OpenLimit | undefined
 }
 
 /** Anything that was decoded from a request, with the payment that it brings, if any. */

@@ -18,6 +18,7 @@ import type { Credits, Endpoint, EndpointContext, Methods, Mount } from './endpo
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { headerOf } from './native-request.ts'
+import { createPassOn } from './pass-on.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { ReceiptPage } from './receipt-page.ts'
 import { createOutcomeRenderer, type Dialects } from './render-outcome.ts'
@@ -106,7 +107,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const { admit, catchFaults, report } = safeguards
   const { signIn } = options
   const context: EndpointContext = {
-    ...{ engine, dialects, limits, render, basePath, ...safeguards },
+    ...{ engine, dialects, limits, render, basePath, ...safeguards, passOn: createPassOn(options, render) },
     ...(signIn && { signIn }),
     ...(options.paymentPage && { paymentPage: options.paymentPage }),
     ...(options.credits && { credits: options.credits }),
@@ -223,14 +224,12 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     },
     '/ready': { GET: createReadinessEndpoint(() => options.ready(), report) },
   }
-  if (options.jwks) {
-    const keys = published(options.jwks, 300)
-    endpoints['/.well-known/jwks.json'] = { GET: () => keys }
+  function addDocument(path: string, document: object): void {
+    const reply = published(document, 300)
+    endpoints[path] = { GET: () => reply }
   }
-  if (receipts) {
-    const document = published(receipts.didDocument, 300)
-    for (const path of receipts.didPaths) endpoints[path] = { GET: () => document }
-  }
+  if (options.jwks) addDocument('/.well-known/jwks.json', options.jwks)
+  for (const path of receipts?.didPaths ?? []) addDocument(path, receipts!.didDocument)
   if (context.credits) endpoints['/x402/credits'] = { GET: createBalanceEndpoint(context, context.credits) }
   for (const mount of options.mounts ?? []) Object.assign(endpoints, mount(context))
   const listed = [
@@ -266,40 +265,39 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     readsBody: boolean,
   ): Promise<Reply | Response | undefined> {
     const { method } = request
-    const pathname = requestPath(request)
-    const own = find(belowBasePath(pathname, basePath))
+    const own = find(belowBasePath(requestPath(request), basePath))
     const methods = own ?? findCall(request)
     if (!methods) return formerly(request, peer, readsBody)
-    if (methods instanceof GatewayError) return render.failure(methods, { spoken: spokenOf(request) })
+    if (methods instanceof GatewayError) return admit(peer, methods, { spoken: spokenOf(request) })
     if (method === 'OPTIONS') {
       return { status: 204, headers: own ? PREFLIGHT_HEADERS : ROUTE_PREFLIGHT_HEADERS, body: null }
     }
     const name = method === 'HEAD' ? 'GET' : method
     const endpoint = Object.hasOwn(methods, name) ? methods[name] : undefined
-    if (!endpoint) return (await formerly(request, peer, readsBody)) ?? notAllowed(request, pathname, methods)
+    if (!endpoint) return (await formerly(request, peer, readsBody)) ?? notAllowed(request, peer, methods)
     const found = await endpoint(request, peer)
     return method === 'HEAD' ? withoutBody(found) : found
   }
 
-  function notFound(request: Request): Reply {
+  function notFound(request: Request, peer: Peer): Reply {
     const message = `there is no endpoint ${request.method} ${requestPath(request).slice(0, 200)}`
     const embedded = !options.routes && options.discovery.routes.length > 0
     const hint = embedded
       ? "use one of endpoints; routes are answered by the seller's own server: call them there"
       : 'use one of endpoints'
     const error = new GatewayError('INVALID_REQUEST', message, { hint })
-    return render.failure(error, { httpStatus: 404, more: { endpoints: listed }, spoken: spokenOf(request) })
+    return admit(peer, error, { httpStatus: 404, more: { endpoints: listed }, spoken: spokenOf(request) })
   }
 
-  function notAllowed(request: Request, pathname: string, methods: Methods): Reply {
+  function notAllowed(request: Request, peer: Peer, methods: Methods): Reply {
     const allow = [
       ...Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])),
       'OPTIONS',
     ]
-    const message = `${pathname.slice(0, 200)} does not answer ${request.method}; it answers ${allow.join(', ')}`
+    const message = `${requestPath(request).slice(0, 200)} does not answer ${request.method}; it answers ${allow.join(', ')}`
     const error = new GatewayError('INVALID_REQUEST', message, { hint: `use ${allow[0]}` })
     const headers = { allow: allow.join(', ') }
-    return render.failure(error, { httpStatus: 405, headers, spoken: spokenOf(request) })
+    return admit(peer, error, { httpStatus: 405, headers, spoken: spokenOf(request) })
   }
 
   async function answer(request: Request, peer: Peer, readsBody: boolean): Promise<Response | undefined> {
@@ -330,7 +328,8 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
     handle: async (request, peer = {}) =>
       isOfTheHost(request) ? undefined : answer(request, peer, options.routes !== undefined),
     fetch: async (request, peer = {}) =>
-      (await answer(request, peer, true)) ?? toResponse(shopWindowAt(request) ?? notFound(request), request),
+      (await answer(request, peer, true)) ??
+      toResponse(shopWindowAt(request) ?? notFound(request, peer), request),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/outcome.ts'
 import type { PaymentPage } from '../people/payment-page.ts'
+import type { PassOn } from './pass-on.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { ReadSpender } from './read-spender.ts'
 import type { Dialects, OutcomeRenderer } from './render-outcome.ts'
@@ -20,6 +21,8 @@ export interface EndpointContext extends Safeguards {
   /** How buyers speak of payments. */
   dialects: Dialects
   limits: BodyLimits
+  /** Passes on answers that stream from elsewhere. */
+  passOn: PassOn
   render: OutcomeRenderer
   /** The path of the gateway's base URL, which every endpoint starts with. Empty, or without a slash at the end. */
   basePath: string

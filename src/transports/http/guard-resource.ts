@@ -6,7 +6,6 @@ import { parseResourcePath } from '../../rules/resource-path.ts'
 import { spokenOf } from './decode-call.ts'
 import type { Endpoint, EndpointContext, Methods } from './endpoint.ts'
 import { readBytes } from './read-body.ts'
-import { renderForwarded } from './render-forwarded.ts'
 import type { Reply } from './reply.ts'
 import { requestTarget } from './request-target.ts'
 import type { Peer } from './safeguards.ts'
@@ -46,7 +45,7 @@ export function createResourceGuard(
   context: EndpointContext,
   { path, realm, resourceIdOf, verifyAccess, forward }: GuardOptions,
 ): (target: string) => Methods | undefined {
-  const { limits, render, admit } = context
+  const { limits, render, admit, passOn } = context
   const shape = new RegExp(`^${path.split('{resourceId}').map(escaped).join('[^/]+')}$`)
 
   function refuse(
@@ -85,7 +84,8 @@ export function createResourceGuard(
       body: read.bytes.length === 0 ? null : read.bytes,
     }
     const { sub: payer, planId, jti: challengeId, txHash } = claims
-    return renderForwarded(await forward(call, { payer, planId, challengeId, txHash }), render, spoken)
+    // Counted by purchase: its holder must not be stopped by a neighbour at the same address.
+    return passOn(challengeId, () => forward(call, { payer, planId, challengeId, txHash }), spoken)
   }
   const methods = Object.fromEntries(
     HTTP_METHODS.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').map((method) => [

@@ -1,6 +1,7 @@
 import type { Engine, Outcome, PrepaidIntent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { type Countable, countedProof } from './admit.ts'
+import { createOpenLimit, type OpenLimit } from './open-limit.ts'
 import { createRateLimit, type RateVerdict } from './rate-limit.ts'
 
 /** Payments remembered as under way; beyond it the oldest is forgotten. A few MiB. */
@@ -15,6 +16,9 @@ const MAX_SPENT = 20_000
 /** Payments that are counted while the engine works on them; beyond it the oldest stays counted. */
 const MAX_COUNTED = 20_000
 
+/** Answers of free routes that one address may have open at the same time, and of the guarded resource one purchase. */
+const MAX_OPEN = 64
+
 export interface RequestLimits {
   /** Counts a request that brings no payment. */
   rateLimit(address: string): RateVerdict
@@ -23,6 +27,8 @@ export interface RequestLimits {
    * find room. Only the engine's outcome takes the count back, so whatever is refused before the engine stays counted.
    */
   failureLimit(address: string, payment: Countable): RateVerdict
+  /** Counts the answers that are passed on to a client at the same time. Absent: the limits of addresses are off. */
+  openLimit?: OpenLimit
   /** The same engine; when a purchase succeeds, the count of its payment is taken back. */
   counting(engine: Engine): Engine
 }
@@ -75,6 +81,7 @@ export function createRequestLimits(perMinute: number, now: () => number): Reque
   return {
     rateLimit: (address) => unpaid(address, now()),
     failureLimit: count,
+    ...(perMinute > 0 && { openLimit: createOpenLimit(MAX_OPEN) }),
     counting: (engine) => ({
       ...engine,
       async purchase(intent) {

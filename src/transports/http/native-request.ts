@@ -4,6 +4,7 @@
  */
 export const NATIVE_BODY = Symbol('paystile.native-body')
 export const NATIVE_BYTES = Symbol('paystile.native-bytes')
+export const NATIVE_DROPS_BODY = Symbol('paystile.native-drops-body')
 export const NATIVE_HEADER = Symbol('paystile.native-header')
 export const NATIVE_HEADERS = Symbol('paystile.native-headers')
 export const NATIVE_TARGET = Symbol('paystile.native-target')
@@ -23,6 +24,13 @@ export function bodySourceOf(request: Request): BodySource | undefined {
   if (NATIVE_BODY in request) return request[NATIVE_BODY] as BodySource | undefined
   const body = request.body
   return body === null ? undefined : (sink) => pushFrom(body, sink)
+}
+
+/** Was there a body that this request leaves out? Fetch gives GET and HEAD none; other servers of Fetch handlers just keep its headers. */
+export function dropsBody(request: Request): boolean {
+  if (NATIVE_DROPS_BODY in request) return (request[NATIVE_DROPS_BODY] as () => boolean)()
+  const { method } = request
+  return (method === 'GET' || method === 'HEAD') && Number(headerOf(request, 'content-length')) !== 0
 }
 
 /** Takes the body, if all of it has arrived and nobody has begun to read it. Saves 10 µs of 145 of a whole 402, socket included. */

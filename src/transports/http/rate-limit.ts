@@ -67,7 +67,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
 }
 
 /** An IPv6 customer owns a whole /64: counting single addresses would count nothing. */
-function limitKey(address: string): string {
+export function limitKey(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('%')[0]!.split('::')
   const groups = head === '' ? [] : head.split(':')

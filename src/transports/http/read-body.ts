@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../../errors.ts'
-import { isNestedTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
-import { type BodySource, bodySourceOf, headerOf, takeArrived } from './native-request.ts'
+import { isNestedTooDeep, MAX_JSON_DEPTH } from '../../protocol/json-depth.ts'
+import { inexactNumber } from '../../protocol/json-numbers.ts'
+import { type BodySource, bodySourceOf, dropsBody, headerOf, takeArrived } from './native-request.ts'
 
 export interface BodyLimits {
   maxBodyBytes: number
@@ -14,7 +15,10 @@ type BodyFault = { kind: 'fault'; error: GatewayError; httpStatus?: number }
 export type BodyRead = { kind: 'text'; text: string } | BodyFault
 export type BytesRead = { kind: 'bytes'; bytes: Uint8Array } | BodyFault
 
-/** Reads a body as UTF-8 text that is to be JSON: what is nested absurdly deep is refused before anybody parses it. */
+/**
+ * Reads a body as UTF-8 text that is to be JSON. What is nested absurdly deep is refused before anybody parses it, and so is a
+ * number that would be another one afterwards: it may be part of a call that is to be sold.
+ */
 export async function readBody(request: Request, limits: BodyLimits): Promise<BodyRead> {
   const read = await readBytes(request, limits)
   return read.kind === 'fault' ? read : decodeBody(read.bytes)
@@ -24,7 +28,8 @@ const NO_BODY: BytesRead = { kind: 'bytes', bytes: new Uint8Array() }
 
 /**
  * Reads a body. It never holds more than the cap and never waits longer than the limit: the bytes are counted as
- * they arrive, for a declared length may lie or be absent.
+ * they arrive, for a declared length may lie or be absent. A body that cannot be read is refused, since a call without
+ * it would be another one than was meant.
  */
 export async function readBytes(request: Request, limits: BodyLimits): Promise<BytesRead> {
   const { maxBodyBytes, requestTimeoutMs } = limits
@@ -35,7 +40,7 @@ export async function readBytes(request: Request, limits: BodyLimits): Promise<B
   } catch {
     return broken()
   }
-  if (!source) return NO_BODY
+  if (!source) return dropsBody(request) ? unfit(request.method) : NO_BODY
   const bytes = takeArrived(request)
   if (bytes) return bytes.byteLength > maxBodyBytes ? tooLarge(maxBodyBytes) : { kind: 'bytes', bytes }
   return push(source, maxBodyBytes, requestTimeoutMs)
@@ -72,7 +77,7 @@ function push(source: BodySource, maxBodyBytes: number, requestTimeoutMs: number
   })
 }
 
-/** UTF-8, and not nested absurdly deep. */
+/** UTF-8, not nested absurdly deep, and with numbers that survive being parsed. */
 export function decodeBody(bytes: Uint8Array): BodyRead {
   if (!isUtf8(bytes)) {
     return {
@@ -83,9 +88,15 @@ export function decodeBody(bytes: Uint8Array): BodyRead {
   const { buffer, byteOffset, byteLength } = bytes
   const whole = Buffer.from(buffer, byteOffset, byteLength).toString('utf8')
   const text = whole.startsWith(BYTE_ORDER_MARK) ? whole.slice(1) : whole
-  if (!isNestedTooDeep(text)) return { kind: 'text', text }
-  const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
-  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
+  if (isNestedTooDeep(text)) {
+    const message = `the body is nested more than ${MAX_JSON_DEPTH} levels deep; send a flatter one`
+    return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message) }
+  }
+  const number = inexactNumber(text)
+  if (number === undefined) return { kind: 'text', text }
+  const message = `the body has the number ${number.slice(0, 100)}, which is another one once JavaScript has read it; nothing was charged`
+  const hint = "send it as a text, or call the route's own path, whose body is passed on byte for byte"
+  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }) }
 }
 
 function tooLarge(maxBodyBytes: number): BodyFault {
@@ -93,6 +104,12 @@ function tooLarge(maxBodyBytes: number): BodyFault {
     kind: 'fault',
     error: new GatewayError('BODY_TOO_LARGE', `the body exceeds ${maxBodyBytes} bytes`),
   }
+}
+
+function unfit(method: string): BodyFault {
+  const message = `a ${method} request has no body here; nothing was charged`
+  const hint = `send it without a body and its headers (content-length, transfer-encoding); what it says may go into the query`
+  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }) }
 }
 
 function timedOut(timeoutMs: number): BodyFault {

@@ -3,7 +3,7 @@ import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { ErrorCode } from '../../protocol/error-codes.ts'
 import { parseChallengeId } from '../../rules/challenge-id.ts'
 import { parseResourcePath } from '../../rules/resource-path.ts'
-import { matchPattern, parsePattern } from '../../rules/route-pattern.ts'
+import { indexPatterns, parsePattern } from '../../rules/route-pattern.ts'
 import { withoutCors } from './charge-metered.ts'
 import { decodeCallHeaders } from './decode-call.ts'
 import type { EndpointContext } from './endpoint.ts'
@@ -30,13 +30,13 @@ export function createFormerRoutes(
   { engine, dialects, limits, render, basePath, admit, catchFaults }: EndpointContext,
   { routes }: Pick<DiscoveryCatalog, 'routes'>,
 ): FormerRoutes {
-  const sold = routes.map(({ method, path }) => ({ method, pattern: parsePattern(path) }))
+  const routesAt = indexPatterns(routes.map(({ method, path }) => ({ method, pattern: parsePattern(path) })))
 
   function isSold(method: string, path: string): boolean {
     const pathname = parseResourcePath(path)?.pathname
     // What is no plain path was never sold.
     if (pathname === undefined) return true
-    return sold.some((route) => route.method === method && matchPattern(route.pattern, pathname))
+    return routesAt(pathname).some((route) => route.method === method)
   }
 
   return async (request, peer, readsBody) => {

@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Route } from '../../protocol/catalog.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { createHttpHandler, type HttpHandlerOptions } from './create-http-handler.ts'
+import type { RateVerdict } from './rate-limit.ts'
 
 const routes: Route[] = [
   { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$0.01' },
@@ -98,6 +99,13 @@ describe('a direct call of a paid route', () => {
     expect(intents[0]?.call).toMatchObject({ path: '/weather/paris', headers: {} })
   })
 
+  test('a GET whose body was lost on the way is refused', async () => {
+    const { raw, intents, calls } = gateway()
+    for (const target of ['/weather/paris', '/cities'])
+      expect((await raw('GET', target, { 'content-length': '5' })).status).toBe(400)
+    expect([intents, calls]).toEqual([[], []])
+  })
+
   test('below a base path is the route’s path alone', async () => {
     const { send, intents } = gateway({ baseUrl: 'https://api.example/pay/v1' })
     await send('GET', '/pay/v1/weather/paris?x')
@@ -168,6 +176,19 @@ describe('a direct call of a paid route', () => {
     await send('GET', '/weather/paris', { headers: { 'payment-signature': paying } }, peer)
     expect([intents.length, calls.length]).toEqual([1, 0])
     expect((await json(await send('GET', '/nowhere'))).endpoints).toContain('POST /weather/:city')
+  })
+
+  test.each([
+    ['GET', '/nowhere', 404],
+    ['PUT', '/weather/paris', 405],
+    ['GET', "/weather/paris?q=it's", 400],
+  ])('%s %s, which is no call, counts like a request without payment', async (method, target, status) => {
+    let room = 1
+    const rateLimit = () => (room-- > 0 ? { ok: true } : { ok: false, retryAfterSeconds: 9 }) as RateVerdict
+    const { raw } = gateway({ options: { rateLimit } })
+    const peer = { address: '9.9.9.9' }
+    expect((await raw(method, target, {}, peer)).status).toBe(status)
+    expect((await raw(method, target, {}, peer)).status).toBe(429)
   })
 
   test('paid ones are limited where payments of the address fail too often', async () => {

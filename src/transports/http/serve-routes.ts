@@ -1,7 +1,7 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Forwarded, Intent, Outcome, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { type Catalog, type CatalogRoute, routesAt } from '../../rules/catalog.ts'
+import { type Catalog, type CatalogRoute, createRouteFinder } from '../../rules/catalog.ts'
 import { WITHOUT_PAYMENT } from './admit.ts'
 import { type Challenge, createSpenderAdmission } from './admit-spender.ts'
 import { type CallHeaders, decodeCallHeaders, soldMethod, spokenOf } from './decode-call.ts'
@@ -10,7 +10,6 @@ import { PAID_HEADERS } from './headers.ts'
 import { createLiveAnswer } from './live-answer.ts'
 import { headersOf } from './native-request.ts'
 import { readBytes } from './read-body.ts'
-import { renderForwarded } from './render-forwarded.ts'
 import { renderPrepaid } from './render-prepaid.ts'
 import { renderRaw } from './render-raw.ts'
 import type { Reply } from './reply.ts'
@@ -34,8 +33,9 @@ export function createRouteServer(
   context: EndpointContext,
   { catalog, forwardFree }: RouteOptions,
 ): (target: string) => Methods | GatewayError | undefined {
-  const { engine, dialects, limits, render, admit, catchFaults, credits, paymentPage } = context
+  const { engine, dialects, limits, render, admit, passOn, catchFaults, credits, paymentPage } = context
   const admission = credits && createSpenderAdmission(credits.readSpender, context)
+  const routesAt = createRouteFinder(catalog)
 
   /** A call by the holder of credits; undefined: the request brings no token or sign-in, and so may pay. */
   function servePrepaid(
@@ -114,8 +114,7 @@ export function createRouteServer(
       if ('status' in admitted) return admitted
       const call = await callOf(request, true, spoken)
       if ('status' in call) return call
-      const forwarded = await forwardFree(routeId, { ...call, method: request.method })
-      return renderForwarded(forwarded, render, spoken)
+      return passOn(peer.address, () => forwardFree(routeId, { ...call, method: request.method }), spoken)
     }
   }
 
@@ -131,7 +130,7 @@ export function createRouteServer(
   /** Undefined where only the query is malformed, and the path is none of our routes: it may be somebody else's. */
   function malformed(target: string): GatewayError | undefined {
     const pathname = target.split('?')[0]!
-    if (routesAt(catalog, pathname)?.length === 0) return undefined
+    if (routesAt(pathname)?.length === 0) return undefined
     const message =
       'the path or query has dot segments, backslashes or characters that must be percent-encoded; nothing was charged'
     return new GatewayError('INVALID_REQUEST', message, { hint: 'send it as a URL parser writes it' })
@@ -145,7 +144,7 @@ export function createRouteServer(
   )
 
   return (target) => {
-    const routes = routesAt(catalog, target)
+    const routes = routesAt(target)
     if (!routes) return malformed(target)
     if (routes.length === 1) return methodsOf.get(routes[0]!)
     return routes.length === 0 ? undefined : Object.assign({}, ...routes.map((route) => methodsOf.get(route)))
