@@ -1,5 +1,6 @@
 import type { AdminParts } from './admin-parts.ts'
 import { describeNetworks } from './describe-networks.ts'
+import { openRefunds, owedOn } from './open-refunds.ts'
 import type { Range } from './sale-figures.ts'
 import type { WatchedWallet } from './wallet-watch.ts'
 
@@ -9,12 +10,8 @@ export async function overview({ gateway, book, alerts, wallets }: AdminParts, r
   const network = networks[0]!
   const several = networks.length > 1
   await book.refresh()
-  const waiting = book.awaitingRefund()
-  const failed = waiting.filter(({ state, surplus }) => state === 'REFUND_FAILED' || surplus === 'failed')
-  const owedMicro = (networkId: string) =>
-    waiting
-      .filter(({ row }) => row.network === networkId)
-      .reduce((total, { row, owed }) => total + BigInt(owed ?? row.amount), 0n)
+  const open = await openRefunds(gateway.backstage.store, book)
+  const failed = open.filter((refund) => refund.failed).length
   const { funnel, revenue, latencyMs, series } = book.report(range)
   const { perNetwork, ...sums } = revenue
   const reading = book.reading()
@@ -24,11 +21,11 @@ export async function overview({ gateway, book, alerts, wallets }: AdminParts, r
     testnet: network.testnet,
     asOf: new Date().toISOString(),
     funnel,
-    refunds: { waiting: waiting.length - failed.length, failed: failed.length },
+    refunds: { waiting: open.length - failed, failed },
     revenue: sums,
     latencyMs,
     // If the chain cannot be asked, the rest is still shown.
-    wallets: await wallets.look(owedMicro).catch((): WatchedWallet[] => []),
+    wallets: await wallets.look((one) => owedOn(one, open)).catch((): WatchedWallet[] => []),
     series,
     alerts: alerts.list(),
     ...(several && { networks: describeNetworks(gateway.backstage, perNetwork) }),
