@@ -169,6 +169,8 @@ export interface Overview {
   revenue: {
     micro: string
     usd: string
+    /** What went back of it for unspent credits. */
+    returned?: { micro: string; usd: string }
     perItem: Array<{ kind: 'plan' | 'route'; id: string; sold: number; micro: string; usd: string }>
   }
   latencyMs: { p50: number | null; p95: number | null; samples: number }

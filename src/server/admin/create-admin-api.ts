@@ -15,6 +15,7 @@ import { knownNetworks } from './known-networks.ts'
 import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
 import { refundsPage } from './refunds-page.ts'
+import { createReturnedMoney } from './returned-money.ts'
 import { showSale } from './sale.ts'
 import { RANGES } from './sale-figures.ts'
 import { type ShownClosed, showClosed } from './show-closed.ts'
@@ -32,6 +33,7 @@ const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
 export function createAdminApi(parts: AdminParts): AdminApi {
   const { gateway, book, alerts, onError } = parts
   const { backstage } = gateway
+  const returned = createReturnedMoney(backstage, book.credits)
   const closing = parts.closing ?? new AbortController().signal
 
   async function list(query: URLSearchParams): Promise<Response> {
@@ -100,7 +102,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case '/overview': {
         const range = RANGES.find((known) => known === (query.get('range') || '24h'))
         if (!range) return bad(`range can be ${RANGES.join(', ')}.`)
-        return apiReply(200, await overview(parts, range))
+        return apiReply(200, await overview(parts, range, returned))
       }
       case '/challenges':
         return list(query)

@@ -3,6 +3,7 @@ import { MAINNET, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import type { Backstage, NetworkBalances } from '../../backstage.ts'
 import type { AuditEntry, ReceiptRow, RefundRow } from '../../ports.ts'
+import { DAY_MS } from '../../protocol/duration.ts'
 import type { Network } from '../../protocol/network.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import type { AdminGateway } from './admin-parts.ts'
@@ -29,7 +30,7 @@ beforeEach(() => {
 })
 
 /** The answers of the operator's API of a seller on these networks. */
-function operator(networks: Network[]) {
+function operator(networks: Network[], now = 9) {
   const balances = async () =>
     networks.map((network): NetworkBalances => {
       const usdcMicro = holds.get(network.id) ?? 0n
@@ -38,13 +39,13 @@ function operator(networks: Network[]) {
   const backstage = { store, networks, balances, rails: () => [] } as unknown as Backstage
   const api = createAdminApi({
     gateway: { backstage } as unknown as AdminGateway,
-    book: createSalesBook(store, { now: () => 9 }),
+    book: createSalesBook(store, { now: () => now }),
     wallets: createWalletWatch(backstage),
     alerts: { list: () => [], raise: () => undefined, clear: () => undefined },
   })
   return async (path: string): Promise<unknown> => {
-    const whole = `/admin/api${path}`
-    return (await api(new Request(`http://localhost${whole}`), whole))!.json()
+    const url = new URL(`http://localhost/admin/api${path}`)
+    return (await api(new Request(url), url.pathname))!.json()
   }
 }
 
@@ -134,6 +135,35 @@ test('unspent credits in a token of other decimals are owed in dollars', async (
   expect(await ask('/refunds')).toMatchObject({
     items: [{ credits: true, surplus: false, micro: '600000', usd: '$0.60' }],
   })
+})
+
+test.each(['credits-refunded', 'credits-refund-proven'])(
+  'what went back for closed credits is told beside the revenue, which keeps the sale: %s',
+  async (event) => {
+    await sell(CUSTOM, {
+      refunds: [{ key: 'main', value: `600000${E12}`, phase: 'DONE' }],
+      audit: [entryOf('credits-closed', { details: { value: `600000${E12}` } }), entryOf(event)],
+    })
+    const ask = operator([CUSTOM])
+    for (const range of ['24h', '7d', '30d', 'all']) {
+      expect(await ask(`/overview?range=${range}`), range).toMatchObject({
+        revenue: { usd: '$1.00', returned: { micro: '600000', usd: '$0.60' } },
+        refunds: { waiting: 0, failed: 0 },
+      })
+    }
+  },
+)
+
+test('what went back before the range is not told in it', async () => {
+  await sell(TESTNET, {
+    refunds: [{ key: 'main', value: '600000', phase: 'DONE' }],
+    audit: [entryOf('credits-closed', { details: { value: '600000' } }), entryOf('credits-refunded')],
+  })
+  const ask = operator([TESTNET], 40 * DAY_MS)
+  const revenue = async (range: string) =>
+    ((await ask(`/overview?range=${range}`)) as { revenue: { returned?: unknown } }).revenue
+  expect((await revenue('30d')).returned).toBeUndefined()
+  expect(await revenue('all')).toMatchObject({ returned: { usd: '$0.60' } })
 })
 
 test('a second payment on another network is owed there', async () => {
