@@ -312,6 +312,8 @@ export interface WaitingRefund extends ChallengeItem {
   attempts: number
   since: string
   failed?: boolean
+  /** It returns a second payment; the sale stays as it is. */
+  surplus?: boolean
   /** It returns unspent credits; the sale stays delivered. */
   credits?: boolean
 }
