@@ -160,9 +160,9 @@ export function triedTooOften(challenge: ChallengeRow): GatewayError {
 /** A refund there would wait for ever, and keep the gateway from starting without the network. */
 export function networkMissing(
   challengeId: string,
-  { what, rails, then }: { what: string; rails: readonly string[]; then: string },
+  { what, rails, next }: { what: string; rails: readonly string[]; next: string },
 ): GatewayError {
   const networks = [...new Set(rails.map(networkOfRail))].join(', ')
-  const message = `${what} of challenge ${challengeId} is on ${networks}, which is not configured; start with that network, then ${then}.`
+  const message = `${what} of challenge ${challengeId} is on ${networks}, which is not configured; start with that network, then ${next}.`
   return new GatewayError('INVALID_REQUEST', message, { challengeId })
 }

@@ -91,7 +91,7 @@ function closeIn(
     // Nothing is changed: a later call, or the job, finishes what is being closed already.
     if (row.ended) return row
     const rails = [receipt.rail]
-    return networkMissing(challenge.key, { what: 'The payment', rails, then: 'close its credits' })
+    return networkMissing(challenge.key, { what: 'The payment', rails, next: 'close its credits' })
   }
   const facts = { at: view.now, actor }
   const reserved = reservedOf(current)

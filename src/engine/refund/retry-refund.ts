@@ -26,7 +26,7 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
   const sendable = failed.filter(({ rail }) => core.rails.find(rail))
   if (sendable.length === 0) {
     const rails = failed.map(({ rail }) => rail)
-    return networkMissing(challengeId, { what: 'The failed refund', rails, then: 'retry' })
+    return networkMissing(challengeId, { what: 'The failed refund', rails, next: 'retry' })
   }
   const at = core.clock.now()
   const facts = { at, actor: 'operator' as const }
