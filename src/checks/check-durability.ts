@@ -51,7 +51,10 @@ const REMOTE: Record<number, string> = {
   4283649346: 'SMB',
   4266872130: 'SMB',
 }
-const LEAST_FREE_BYTES = 100 * 1024 * 1024
+const MIB = 1024 * 1024
+const FEW_FREE_BYTES = 100 * MIB
+/** With less the log of the store may not grow any more, and nothing can be sold. */
+const LEAST_FREE_BYTES = 16 * MIB
 
 /** Is the embedded store on a disk that is permanent, supports locks and has space? */
 export function checkDisk(dataDir: string): Check {
@@ -70,12 +73,18 @@ export function checkDisk(dataDir: string): Check {
       if (FORGETFUL[type]) warn(`${dataDir} is ${FORGETFUL[type]}: records of payments would be lost`, volume)
       if (REMOTE[type])
         warn(`${dataDir} is on ${REMOTE[type]}, where locks and syncs cannot be trusted`, volume)
-      if (free < LEAST_FREE_BYTES) {
-        warn(`the disk of ${dataDir} has ${Math.floor(free / 1024 / 1024)} MiB left`, 'Make room on it.')
-      }
+      told.push(...checkSpace(dataDir, free))
       return told.length > 0 ? told : [{ name, level: 'ok', message: `${dataDir} is on a disk that stays` }]
     },
   }
+}
+
+/** `free`: in bytes. Nothing is charged while the store cannot write, and nothing is sold. */
+export function checkSpace(dataDir: string, free: number): Finding[] {
+  if (free >= FEW_FREE_BYTES) return []
+  const level = free < LEAST_FREE_BYTES ? 'error' : 'warn'
+  const message = `the disk of ${dataDir} has ${Math.floor(free / MIB)} MiB left`
+  return [{ name: 'DATA_DIR', level, message, fix: 'Make room on it.' }]
 }
 
 const PRIVATE_FILES = ['config.json', 'secret-key', 'paystile.db', 'paystile.db-wal']

@@ -14,7 +14,7 @@ const ARGS = {
   'max-total': optional("the most that all payments of a day (UTC) may be, for example '$2.00'", 'dollars'),
   'allow-host': optional(
     'the only host that may be paid; again for another. Default: the hosts of the addresses',
-    'host',
+    `host${SEVERAL}`,
   ),
   confirm: { type: 'boolean', description: 'ask before every payment' },
   'key-file': optional('a file with the private key that pays; default: BUYER_PRIVATE_KEY', 'file'),

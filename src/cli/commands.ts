@@ -4,6 +4,7 @@ import { VERSION } from '../version.ts'
 import { backupCommands } from './backup-commands.ts'
 import { bridgeCommand } from './bridge-command.ts'
 import { buyCommand } from './buy-command.ts'
+import { SEVERAL } from './check-flags.ts'
 import { json, optional } from './command-args.ts'
 import { INIT_FLAGS } from './init-flags.ts'
 import { keysCommand } from './keys-command.ts'
@@ -52,10 +53,10 @@ export function createCommands(terminal: Terminal, onExit: (code: number) => voi
       source: { type: 'positional', required: true, description: 'a file or a URL, JSON or YAML' },
       price: optional(
         "for all new routes, '$0.01', or for some, 'GET /pets/*=$0.05'; may be repeated",
-        'price',
+        `price${SEVERAL}`,
       ),
-      free: optional("routes that cost nothing, 'GET /status'; may be repeated", 'route'),
-      skip: optional("routes that are left out, '/admin/*'; may be repeated", 'route'),
+      free: optional("routes that cost nothing, 'GET /status'; may be repeated", `route${SEVERAL}`),
+      skip: optional("routes that are left out, '/admin/*'; may be repeated", `route${SEVERAL}`),
       server: optional('the backend: a URL, or which of its servers, counted from 1', 'server'),
       'take-prices': { type: 'boolean', description: "the description's prices replace saved ones" },
       prune: { type: 'boolean', description: 'remove saved routes that are not in the description' },

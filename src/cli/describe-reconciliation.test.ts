@@ -23,6 +23,13 @@ test('of one network it says what it always said', () => {
   expect(report.json).not.toHaveProperty('foreignNetworks')
 })
 
+test.each([
+  [1, '1 refund on its way'],
+  [2, '2 refunds on their way'],
+])('%d refunds that wait are told in good words', (refundsWaiting, words) => {
+  expect(textOf(describeOne(result({ refundsWaiting }), asked))[0]).toContain(` · ${words} · `)
+})
+
 test('of several it has a line each and one verdict, and a chain that cannot be read is an error', () => {
   const found: Reconciliation['found'] = [
     {
@@ -42,7 +49,7 @@ test('of several it has a line each and one verdict, and a chain that cannot be 
     'chain-unreadable  Polygon: nothing was compared: the RPC cannot be reached → See that RPC_URL_137 is a node that answers, and look again.',
     'eip155:8453, blocks 1 to 9 · 3 paid challenges of the sqlite store · 3 transfers in, 0 out',
     'eip155:137, not compared',
-    'eip155:10, not configured · 1 challenges left out',
+    'eip155:10, not configured · 1 challenge left out',
     '1 thing does not agree.',
   ])
   expect(report.failed).toBe(true)

@@ -15,7 +15,7 @@ type Place = Pick<OpenBackstage, 'via' | 'place'>
 export function describeOne(result: Reconciliation, { via, place }: Place): Report {
   const { foreignNetworks: _foreignNetworks, ...told } = result
   const findings = result.found.map((one) => findingOf(one))
-  const left = result.foreign > 0 ? [`${result.foreign} challenges of other networks left out`] : []
+  const left = result.foreign > 0 ? [`${challengesOf(result.foreign)} of other networks left out`] : []
   return {
     lines: [...linesOf(findings), summaryOf(result, place, left), verdictOf(findings)],
     json: { ok: !hasErrors(findings), via, ...told },
@@ -56,7 +56,7 @@ function notConfigured(compared: readonly Compared[]): string[] {
   if (!first) return []
   return Object.entries(first.result.foreignNetworks)
     .filter(([id]) => compared.every(({ network }) => network.id !== id))
-    .map(([id, count]) => `${id}, not configured · ${count} challenges left out`)
+    .map(([id, count]) => `${id}, not configured · ${challengesOf(count)} left out`)
 }
 
 function findingOf(
@@ -78,11 +78,15 @@ function summaryOf(result: Reconciliation, place: string, more: readonly string[
     `${network}, blocks ${fromBlock} to ${toBlock}`,
     `${challenges} paid ${challenges === 1 ? 'challenge' : 'challenges'} of ${place}`,
     `${movements.incoming} ${movements.incoming === 1 ? 'transfer' : 'transfers'} in, ${movements.outgoing} out`,
-    ...(refundsWaiting > 0 ? [`${refundsWaiting} refunds on their way`] : []),
+    ...(refundsWaiting > 0
+      ? [refundsWaiting === 1 ? '1 refund on its way' : `${refundsWaiting} refunds on their way`]
+      : []),
     ...(credits ? [`${credits.sold} credits sold, ${credits.spent} spent`] : []),
     ...more,
   ].join(' · ')
 }
+
+const challengesOf = (count: number): string => `${count} ${count === 1 ? 'challenge' : 'challenges'}`
 
 const hasErrors = (findings: readonly Finding[]): boolean => findings.some(({ level }) => level === 'error')
 

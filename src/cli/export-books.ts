@@ -1,5 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import { readTime } from '../protocol/read-time.ts'
 import { load } from './load.ts'
@@ -22,6 +22,7 @@ export interface ExportArgs {
 export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise<Report | undefined> {
   const { json, out } = args
   const query = queryOf(args)
+  const path = out === undefined ? undefined : await filePath(out)
   const backstage = await openBackstage(await load(terminal), 'look')
   const waiting = await startWaiting(terminal, json, 'Exporting')
   try {
@@ -37,11 +38,10 @@ export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise
         waiting.at(sales, undefined)
       }
     }
-    if (out === undefined) {
+    if (path === undefined) {
       await (json ? writeArray(terminal, counted()) : writeLines(terminal, counted()))
       return undefined
     }
-    const path = resolve(out)
     await writeFile(path, counted())
     const one = args.of === 'credits' ? 'purchase of credits' : 'sale'
     const all = args.of === 'credits' ? 'purchases of credits' : 'sales'
@@ -51,6 +51,19 @@ export async function exportBooks(terminal: Terminal, args: ExportArgs): Promise
     waiting.end()
     await backstage.close()
   }
+}
+
+/** Looked at before anything is asked: a long export would come to nothing at its end. */
+async function filePath(out: string): Promise<string> {
+  if (out.trim() === '') throw new ConfigError(['--out is empty; name a file, for example --out sales.csv.'])
+  const path = resolve(out)
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory())
+    throw new ConfigError([
+      `--out ${path} is a folder; name a file in it, for example ${join(path, 'sales.csv')}.`,
+    ])
+  if (found && !found.isFile()) throw new ConfigError([`--out ${path} is no file, so it cannot be replaced.`])
+  return path
 }
 
 function queryOf({ json, of, format, from, to, out }: ExportArgs): URLSearchParams {

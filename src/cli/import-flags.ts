@@ -22,8 +22,15 @@ export function readImportFlags(rawArgs: readonly string[]): ImportFlags {
     if ('fault' in price) {
       throw new ConfigError([`--price ${price.fault}. In a shell, put it in single quotes: --price '$0.01'.`])
     }
-    if (route === undefined) flags.priceForAll = price
-    else flags.prices.push({ matches: routeMatcher(route, '--price'), price })
+    if (route === undefined) {
+      // The last would count, and the first would have been meant for some.
+      if (flags.priceForAll) {
+        throw new ConfigError([
+          "--price names two prices for all routes; name the routes of one, --price 'GET /pets/*=$0.05'.",
+        ])
+      }
+      flags.priceForAll = price
+    } else flags.prices.push({ matches: routeMatcher(route, '--price'), price })
   }
   flags.skip = given(rawArgs, '--skip').map((text) => routeMatcher(text, '--skip'))
   return flags

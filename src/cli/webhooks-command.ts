@@ -1,4 +1,5 @@
 import { defineCommand } from 'citty'
+import { ConfigError } from '../errors.ts'
 import { json, optional, type Run } from './command-args.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -15,6 +16,8 @@ export function webhooksCommand(terminal: Terminal, run: Run) {
     run: ({ args }) =>
       run(args.json, async () => {
         const { waiting, parked, challenge } = args
+        if (waiting && parked)
+          throw new ConfigError(['--waiting and --parked are two lists: ask for one of them.'])
         const phase = parked ? 'parked' : waiting ? 'waiting' : undefined
         return (await import('./webhooks.ts')).listDeliveries(terminal, { phase, challenge })
       }),

@@ -42,15 +42,27 @@ export function listDeliveries(
       ...(phase !== undefined && { phase }),
       ...(challenge !== undefined && { challenge }),
     })
-    const { items } = await read<{ items: ShownDelivery[] }>(backstage, `/webhooks/deliveries?${query}`)
+    const answer = await read<{ items: ShownDelivery[]; more?: boolean }>(
+      backstage,
+      `/webhooks/deliveries?${query}`,
+    )
+    const { items } = answer
     const hosts = new Map(endpoints.map(({ id, host }) => [id, host]))
     const { via } = backstage
     const shown = items.slice(0, SHOWN)
+    const isCut = answer.more === true || items.length > SHOWN
+    const which = phase === 'waiting' ? 'those that are due first' : 'the newest'
+    const cut = isCut ? [`There are more than these ${shown.length}, ${which}.`] : []
     const more = parked > 0 && phase !== 'parked' ? [`${parked} parked: paystile webhooks list --parked`] : []
     const empty = endpoints.length === 0 ? 'No webhooks are configured: set WEBHOOK_URL.' : 'No deliveries.'
     return {
-      lines: [...shown.map((item) => lineOf(item, hosts)), ...(shown.length === 0 ? [empty] : []), ...more],
-      json: { via, endpoints, parked, items: shown },
+      lines: [
+        ...shown.map((item) => lineOf(item, hosts)),
+        ...(shown.length === 0 ? [empty] : []),
+        ...cut,
+        ...more,
+      ],
+      json: { via, endpoints, parked, items: shown, more: isCut },
     }
   })
 }

@@ -221,6 +221,8 @@ export interface ClosedCredits {
     value: string
     /** CAIP-2. */
     network: string
+    /** The address of the token. */
+    asset: string
     phase: RefundRow['phase']
     txHash: Hex | null
   } | null

@@ -2,6 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import type { ChallengeRow } from '../ports.ts'
 import { PERMIT2_ADDRESS } from '../protocol/permit2.ts'
+import { networkOfRail } from '../rules/rail-id.ts'
 
 export function otherPurchase(challenge: ChallengeRow): GatewayError {
   return new GatewayError(
@@ -152,4 +153,14 @@ export function unpaidCall(challenge: Pick<ChallengeRow, 'key'>, reason: string)
 export function triedTooOften(challenge: ChallengeRow): GatewayError {
   const message = `${challenge.tries} payments of challenge ${challenge.key} came to nothing, and no more are taken for it. Ask for a new challenge, without its requestId. Nothing was charged.`
   return new GatewayError('RATE_LIMITED', message, { challengeId: challenge.key })
+}
+
+/** A refund there would wait for ever, and keep the gateway from starting without the network. */
+export function networkMissing(
+  challengeId: string,
+  { what, rails, next }: { what: string; rails: readonly string[]; next: string },
+): GatewayError {
+  const networks = [...new Set(rails.map(networkOfRail))].join(', ')
+  const message = `${what} of challenge ${challengeId} is on ${networks}, which is not configured; start with that network, then ${next}.`
+  return new GatewayError('INVALID_REQUEST', message, { challengeId })
 }

@@ -3,12 +3,12 @@ import type { AuditEntry, BookDue, ChallengeRow } from '../facts.ts'
 /** The events with which the log of a sale can begin. */
 const FIRST_EVENTS = new Set(['payment-claimed', 'cancelled'])
 const MONEY_EVENTS = new Set(['paid', 'late-money', 'surplus-received'])
+const CREDITS_RETURNED_EVENTS = new Set(['credits-refunded', 'credits-refund-proven'])
 const REFUNDED_EVENTS = new Set([
   'refund-confirmed',
   'refund-proven',
   'surplus-refunded',
-  'credits-refunded',
-  'credits-refund-proven',
+  ...CREDITS_RETURNED_EVENTS,
 ])
 
 /** The end of a challenge that nobody paid: it is not a sale. */
@@ -20,6 +20,8 @@ export function isUnpaid({ event, details }: AuditEntry): boolean {
 export const isMoney = ({ event }: AuditEntry): boolean => MONEY_EVENTS.has(event)
 /** Whether money was returned with it. */
 export const isRefund = ({ event }: AuditEntry): boolean => REFUNDED_EVENTS.has(event)
+/** Whether the unspent part of a purchase of credits was returned with it. */
+export const returnsCredits = ({ event }: AuditEntry): boolean => CREDITS_RETURNED_EVENTS.has(event)
 
 /** Whether a sale may begin with this entry; if it was tried several times, one of these entries is the first. */
 export function mayBegin(entry: AuditEntry): boolean {

@@ -72,6 +72,20 @@ test('a network with a stored charge is not taken away; its failed refunds are n
   )
 })
 
+test('one thing that is not finished is told as one, several as several', async () => {
+  const charges = ['a', 'b'].map((key) => {
+    const row = sampleRow('authorizations', { key, ref: null, dueAt: 5 })
+    const charged = { ...row, rail: removed.id, phase: 'CHARGED' as const }
+    return samplePut('authorizations', charged)
+  })
+  await expect(opened(charges[0])).rejects.toThrow(
+    /1 payment in the store is not finished\. .* until it is; or/,
+  )
+  await expect(opened(charges)).rejects.toThrow(
+    /2 payments in the store are not finished\. .* until they are; or/,
+  )
+})
+
 test('failed refunds alone do not refuse the start, because some can never be paid: an alert names them', async () => {
   expect(await opened(refund('DONE'))).toEqual([exact.id, metered.id])
   expect(raised).toEqual([])

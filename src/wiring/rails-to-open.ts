@@ -46,13 +46,16 @@ function openParts({ payments, receipts, refunds, transactions, sales }: Unfinis
 function describe(unfinished: UnfinishedRail, seller: Seller): string {
   const { rail, network, failedRefunds } = unfinished
   const place = placeOf(network)
-  const open = `${openParts(unfinished).join(', ')} in the store are not finished.`
+  const parts = openParts(unfinished)
+  const isOne = parts.length === 1 && /^1 /.test(parts[0]!)
+  const open = `${parts.join(', ')} in the store ${isOne ? 'is' : 'are'} not finished.`
+  const until = isOne ? 'until it is' : 'until they are'
   const byHand = failedRefunds.length > 0 ? ` ${waiting(failedRefunds)} ${BY_HAND}` : ''
   const named = seller.networks.find((on) => on.network.id === network)
   if (named && named.settlement.kind !== 'gas-wallet' && isMeteredRail(rail)) {
-    return `${named.labels.gasWalletPrivateKey} is not set, and on ${place} ${open} They are of metered calls, which only the gas wallet settles: start with it once more, until they are.${byHand}`
+    return `${named.labels.gasWalletPrivateKey} is not set, and on ${place} ${open} Metered calls are settled only by the gas wallet: start with it once more, ${until}.${byHand}`
   }
-  return `${lacks(network, seller)}, where ${open} Start with it once more, as the last of the list, until they are; or give the new networks a store of their own.${byHand}`
+  return `${lacks(network, seller)}, where ${open} Start with it once more, as the last of the list, ${until}; or give the new networks a store of their own.${byHand}`
 }
 
 /** How many of them are named in a message. */

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { post } from '../shared/api.ts'
-import type { ChallengeItem } from '../shared/wire.ts'
+import type { ChallengeDetail, ChallengeItem } from '../shared/wire.ts'
 
 /** The actions for a challenge in its state. The server decides whether they are still possible. */
 export function ChallengeActions({
   challenge,
-  refundFailed,
+  refunds,
   onChanged,
 }: {
   challenge: ChallengeItem
-  /** The refund of its unspent credits has failed: its state does not say so. */
-  refundFailed: boolean
+  /** One that has failed can be tried again; the state does not tell of those of credits and second payments. */
+  refunds: ChallengeDetail['refunds']
   onChanged: () => void
 }): JSX.Element | null {
   const [said, say] = useState('')
@@ -27,8 +27,10 @@ export function ChallengeActions({
     )
   }
   const canCancel = state === 'PENDING'
-  const hasFailed = state === 'REFUND_FAILED' || refundFailed
-  const canRetry = state === 'REFUND_PENDING' || hasFailed
+  const failed = refunds.filter(({ phase }) => phase === 'FAILED')
+  const canRetry = state === 'REFUND_FAILED' || failed.length > 0
+  // A second payment that was returned by hand is not known by its transaction.
+  const canResolve = state === 'REFUND_FAILED' || failed.some(({ surplus }) => !surplus)
   if (!canCancel && !canRetry && said === '') return null
   return (
     <div class="actions">
@@ -48,7 +50,7 @@ export function ChallengeActions({
           </button>
         )}
       </div>
-      {hasFailed && (
+      {canResolve && (
         <form
           class="resolve"
           onSubmit={(event) => {

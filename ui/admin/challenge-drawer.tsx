@@ -75,11 +75,7 @@ function Details({ detail, onChanged }: { detail: ChallengeDetail; onChanged: ()
           <p>{challenge.failure}</p>
         </Notice>
       )}
-      <ChallengeActions
-        challenge={challenge}
-        refundFailed={detail.refunds.some(({ credits: ofCredits, phase }) => ofCredits && phase === 'FAILED')}
-        onChanged={onChanged}
-      />
+      <ChallengeActions challenge={challenge} refunds={detail.refunds} onChanged={onChanged} />
       {credits && <CloseCredits credits={credits} onChanged={onChanged} />}
       <dl class="facts">
         {challenge.maximumUsd && (

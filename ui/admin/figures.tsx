@@ -42,8 +42,9 @@ function figuresOf({ funnel, refunds, revenue, latencyMs, testnet }: Overview): 
     {
       name: 'Revenue',
       value: formatUsd(revenue.usd),
-      note:
-        funnel.delivered === 0
+      note: revenue.returned
+        ? `${formatUsd(revenue.returned.usd)} went back for credits`
+        : funnel.delivered === 0
           ? testnet
             ? 'Test money'
             : 'USDC'

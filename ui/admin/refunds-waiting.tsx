@@ -42,8 +42,8 @@ export function RefundsWaiting({
         <span class="muted">{items.length}</span>
       </div>
       <p class="muted">
-        Paid, but not delivered, or unspent credits of a closed purchase. These go back automatically once the
-        payment is final on the chain; failed ones need you.
+        Paid, but not delivered, a second payment of a sale, or unspent credits of a closed purchase. These go
+        back automatically once the payment is final on the chain; failed ones need you.
       </p>
       <p role="status" class="action-said">
         {fault || said}
@@ -69,18 +69,21 @@ export function RefundsWaiting({
           </tr>
         </thead>
         <tbody>
-          {items.map((item) => (
-            <tr key={item.challengeId}>
+          {items.map((item, index) => (
+            // A sale may have several.
+            <tr key={`${item.challengeId} ${index}`}>
               <th scope="row">
                 <button type="button" class="link" onClick={() => onOpen(item.challengeId)}>
                   {item.itemId}
                 </button>
                 {item.payer && <code class="sub">{shorten(item.payer)}</code>}
                 {item.credits && <span class="sub">unspent credits</span>}
+                {item.surplus && <span class="sub">second payment</span>}
                 {networks && <span class="sub">{networkName(networks, item.network)}</span>}
               </th>
               <td>
                 <StateBadge state={item.state} />
+                {item.failed && item.state !== 'REFUND_FAILED' && <span class="sub">its refund failed</span>}
               </td>
               <td class="reason wide-only">
                 {item.reason ?? '–'}
@@ -97,7 +100,7 @@ export function RefundsWaiting({
               </td>
               <td class="number">{formatUsd(item.usd)}</td>
               <td class="number">
-                {item.state !== 'PAID' && (
+                {item.failed && (
                   <button type="button" class="button small" onClick={() => retry(item)}>
                     Retry<span class="off-screen"> the refund for {item.itemId}</span>
                   </button>

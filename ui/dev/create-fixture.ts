@@ -155,6 +155,7 @@ const asWaiting = (item: ChallengeItem): object => ({
   reason: 'the backend answered 503 Service Unavailable',
   attempts: item.state === 'REFUND_FAILED' ? 5 : 0,
   since: item.paidAt,
+  failed: item.state === 'REFUND_FAILED',
 })
 
 function pageOf(items: ChallengeItem[], query: URLSearchParams): object {

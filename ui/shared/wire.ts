@@ -169,6 +169,8 @@ export interface Overview {
   revenue: {
     micro: string
     usd: string
+    /** What went back of it for unspent credits. */
+    returned?: { micro: string; usd: string }
     perItem: Array<{ kind: 'plan' | 'route'; id: string; sold: number; micro: string; usd: string }>
   }
   latencyMs: { p50: number | null; p95: number | null; samples: number }
@@ -310,6 +312,8 @@ export interface WaitingRefund extends ChallengeItem {
   attempts: number
   since: string
   failed?: boolean
+  /** It returns a second payment; the sale stays as it is. */
+  surplus?: boolean
   /** It returns unspent credits; the sale stays delivered. */
   credits?: boolean
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { testCore } from '../../../test/engine/test-core.ts'
-import { testRail } from '../../../test/engine/test-rail.ts'
+import { MAINNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import { GatewayError } from '../../errors.ts'
 import type { CreditRow, ReceiptRow } from '../../ports.ts'
@@ -20,7 +20,7 @@ const HOUR = 3_600_000
 const hash = `0x${'ab'.repeat(32)}` as const
 const spender = { account: PAYER, planId: 'basic', resourceId: 'default', purchase: 'http-1' }
 
-async function open({ granted = 50, spent = 20, paid = '1000000' } = {}) {
+async function open({ granted = 50, spent = 20, paid = '1000000', paidOn = '' } = {}) {
   const clock = createFakeClock()
   const start = clock.now()
   const catalog = buildCatalog([{ planId: 'basic', unitAmount: '$1.00', credits: granted }])
@@ -40,8 +40,16 @@ async function open({ granted = 50, spent = 20, paid = '1000000' } = {}) {
     ...{ receipt: 'receipt', paidAt: start, claimed: true, dueAt: null },
   })
   const receipt: ReceiptRow = {
-    ...{ key: 'receipt', version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1', rail: opened.id },
-    ...{ source: { kind: 'payment' }, role: 'pays', payer: PAYER, value: paid, txHash: hash, logIndex: 1 },
+    ...{ key: 'receipt', version: 0, ref: 'http-1', dueAt: null, challengeId: 'http-1' },
+    ...{
+      rail: paidOn || opened.id,
+      source: { kind: 'payment' },
+      role: 'pays',
+      payer: PAYER,
+      value: paid,
+      txHash: hash,
+      logIndex: 1,
+    },
     ...{ blockNumber: 10, blockHash: hash, fromHeight: 5, finalized: true, lost: false },
   }
   const row: CreditRow = {
@@ -163,6 +171,24 @@ test('what is not owed is refused with the reason', async () => {
   expect(await closeCredits(core, accounts, 'http-3')).toEqual(refused('granted no credits'))
   for (const { refunds } of [expired, { refunds: () => store.list('refunds', 'http-1') }])
     expect(await refunds()).toEqual([])
+})
+
+test('on a network that is not configured nothing is closed: nobody would send the refund', async () => {
+  const elsewhere = testRail({ network: MAINNET }).id
+  const { close, core, lot, refunds, job, alerts, events } = await open({ paidOn: elsewhere })
+  expect(await close()).toEqual(refused(`is on ${MAINNET.id}, which is not configured`))
+  expect(await lot()).toMatchObject({ version: 1 })
+  // An instance that has the network began to close it.
+  await core.store.commit({
+    puts: [{ table: 'credits', row: { ...(await lot()), ended: 'closing', dueAt: 0 } }],
+  })
+  await job()
+  expect(await close()).toMatchObject({ status: 'closing', refund: null })
+  expect(await lot()).toMatchObject({ ended: 'closing' })
+  expect([await refunds(), await events()]).toEqual([[], []])
+  expect(alerts).toMatchObject([{ kind: 'rail-missing' }])
+  const used = await open({ paidOn: elsewhere, spent: 50 })
+  expect(await used.close(), 'nothing goes back').toMatchObject({ status: 'closed', refund: null })
 })
 
 test('a payment that the chain takes back ends the credits at once, and says what was spent', async () => {

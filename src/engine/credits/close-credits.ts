@@ -1,11 +1,12 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, ChallengeRow, CreditRow, ReceiptRow, RefundRow } from '../../ports.ts'
 import { unspentShare } from '../../rules/credit-lot.ts'
-import { networkOfRail } from '../../rules/rail-id.ts'
+import { assetOfRail, networkOfRail } from '../../rules/rail-id.ts'
 import { auditEntry } from '../apply-event.ts'
 import { type Core, getOne } from '../core.ts'
 import type { ClosedCredits } from '../outcome.ts'
 import { refundOf } from '../refund/refund-rows.ts'
+import { networkMissing } from '../refusals.ts'
 import type { Accounts, AccountView } from './accounts.ts'
 import { lapse, reservedOf } from './credit-rows.ts'
 
@@ -15,6 +16,8 @@ interface Purchase {
   receipt: ReceiptRow
   /** Of that receipt. */
   refund: RefundRow | undefined
+  /** Its network is configured, so a refund of it is sent. */
+  sendable: boolean
 }
 
 /**
@@ -50,6 +53,8 @@ export async function finishClosing(core: Core, accounts: Accounts, due: CreditR
   const challenge = await getOne(core, 'challenges', due.key)
   if (!challenge) throw new Error(`the credits of ${due.key} name no stored challenge`)
   const purchase = await purchaseOf(core, challenge)
+  // What cannot be closed here stays `closing`, and is due again soon.
+  if (!purchase.sendable) core.rails.reportMissing(purchase.receipt.rail)
   accounts.forget(due.ref!)
   await accounts.change(due.ref!, { apply: (view) => closeIn(view, purchase, 'gateway') })
 }
@@ -58,13 +63,13 @@ async function purchaseOf(core: Core, challenge: ChallengeRow): Promise<Purchase
   const key = challenge.receipt ?? ''
   const [receipt, refund] = await Promise.all([getOne(core, 'receipts', key), getOne(core, 'refunds', key)])
   if (!receipt) throw new Error(`challenge ${challenge.key} has credits and no receipt`)
-  return { challenge, receipt, refund }
+  return { challenge, receipt, refund, sendable: core.rails.find(receipt.rail) !== undefined }
 }
 
 /** The row afterwards. Whatever else changes the row conflicts with this step, so that there is one refund at most. */
 function closeIn(
   view: AccountView,
-  { challenge, receipt, refund }: Purchase,
+  { challenge, receipt, refund, sendable }: Purchase,
   actor: AuditEntry['actor'],
 ): CreditRow | GatewayError {
   const row = view.rows.find(({ key }) => key === challenge.key)
@@ -81,6 +86,13 @@ function closeIn(
   if (!row.ended && refund) return refusal(challenge, 'was refunded already; nothing more is owed.')
   const current = lapse(row, view.now)
   const { granted, spent } = current
+  const value = refund ? '0' : unspentShare(receipt.value, current)
+  if (value !== '0' && !sendable) {
+    // Nothing is changed: a later call, or the job, finishes what is being closed already.
+    if (row.ended) return row
+    const rails = [receipt.rail]
+    return networkMissing(challenge.key, { what: 'The payment', rails, next: 'close its credits' })
+  }
   const facts = { at: view.now, actor }
   const reserved = reservedOf(current)
   if (reserved > 0) {
@@ -93,7 +105,6 @@ function closeIn(
     return closing
   }
   const closed: CreditRow = { ...current, ended: 'closed' }
-  const value = refund ? '0' : unspentShare(receipt.value, current)
   const details = { granted, spent, planId: challenge.itemId, value }
   view.put([closed])
   view.also({
@@ -111,7 +122,8 @@ function statusOf(row: CreditRow, refund: RefundRow | undefined): ClosedCredits 
     ...{ challengeId, status, granted, spent, reserved: reservedOf(row) },
     refund: refund
       ? {
-          ...{ recipient: refund.recipient, value: refund.value, network: networkOfRail(refund.rail) },
+          ...{ recipient: refund.recipient, value: refund.value },
+          ...{ network: networkOfRail(refund.rail), asset: assetOfRail(refund.rail) },
           ...{ phase: refund.phase, txHash: refund.txHash },
         }
       : null,

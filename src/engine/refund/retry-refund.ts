@@ -1,10 +1,10 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, Put } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
-import { networkOfRail } from '../../rules/rail-id.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { statusOf } from '../challenge/inspect.ts'
 import { type Core, commit, getOne } from '../core.ts'
+import { networkMissing } from '../refusals.ts'
 import { refundEntry } from './refund-rows.ts'
 
 /**
@@ -23,12 +23,10 @@ export async function retryRefund(core: Core, challengeId: string): Promise<Chal
     const message = `Challenge ${challengeId} is ${challenge.state} and no refund of it has failed; only failed ones are retried.`
     return new GatewayError('INVALID_REQUEST', message, { challengeId })
   }
-  // Those of a network that is not configured would wait for ever, and keep the gateway from starting without it.
   const sendable = failed.filter(({ rail }) => core.rails.find(rail))
   if (sendable.length === 0) {
-    const networks = [...new Set(failed.map(({ rail }) => networkOfRail(rail)))].join(', ')
-    const message = `The failed refund of challenge ${challengeId} is on ${networks}, which is not configured; start with that network, then retry.`
-    return new GatewayError('INVALID_REQUEST', message, { challengeId })
+    const rails = failed.map(({ rail }) => rail)
+    return networkMissing(challengeId, { what: 'The failed refund', rails, next: 'retry' })
   }
   const at = core.clock.now()
   const facts = { at, actor: 'operator' as const }

@@ -1,11 +1,8 @@
 import type { Backstage } from '../../backstage.ts'
 import { GatewayError, UnavailableError } from '../../errors.ts'
-import type { RefundRow } from '../../ports.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { CHALLENGE_STATES } from '../../protocol/access.ts'
-import { microToDollars } from '../../protocol/amount.ts'
 import { readTime } from '../../protocol/read-time.ts'
-import { networkOfRail } from '../../rules/rail-id.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 import type { AdminParts } from './admin-parts.ts'
@@ -13,10 +10,12 @@ import { challengePage } from './challenge-page.ts'
 import { copyStore } from './copy-store.ts'
 import { creditsPage, lotsPage } from './credits-pages.ts'
 import { exportCredits } from './export-credits.ts'
-import { exportSales, sumMicro } from './export-sales.ts'
+import { exportSales } from './export-sales.ts'
 import { knownNetworks } from './known-networks.ts'
 import { overview } from './overview.ts'
 import { readLedger } from './read-ledger.ts'
+import { refundsPage } from './refunds-page.ts'
+import { createReturnedMoney } from './returned-money.ts'
 import { showSale } from './sale.ts'
 import { RANGES } from './sale-figures.ts'
 import { type ShownClosed, showClosed } from './show-closed.ts'
@@ -34,6 +33,7 @@ const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
 export function createAdminApi(parts: AdminParts): AdminApi {
   const { gateway, book, alerts, onError } = parts
   const { backstage } = gateway
+  const returned = createReturnedMoney(backstage, book.credits)
   const closing = parts.closing ?? new AbortController().signal
 
   async function list(query: URLSearchParams): Promise<Response> {
@@ -73,41 +73,9 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     return row && showSale({ challengeId: row.key, requestId: row.requestId, state: row.state }, row)
   }
 
-  async function refunds(): Promise<Response> {
-    await book.refresh()
-    const items = await Promise.all(
-      book.awaitingRefund().map(async (sale) => {
-        const rows = await backstage.store.list('refunds', sale.challengeId)
-        const refund = rows.find(({ phase }) => phase !== 'DONE' && phase !== 'VOID')
-        const ofCredits = refund !== undefined && (await returnsCredits(refund))
-        const since = sale.refundSince ?? sale.row.paidAt ?? sale.row.createdAt
-        return {
-          ...showSale(sale, sale.row),
-          // A surplus may have come on another network than the payment, and goes back there.
-          ...(refund && { network: networkOfRail(refund.rail) }),
-          reason: refund?.reason ?? null,
-          attempts: refund?.attempts ?? 0,
-          since: new Date(since).toISOString(),
-          failed: refund ? refund.phase === 'FAILED' : sale.state === 'REFUND_FAILED',
-          surplus: refund ? !refund.movesState && !ofCredits : false,
-          ...(ofCredits && { credits: true, ...(await moneyOf(refund)) }),
-        }
-      }),
-    )
-    return apiReply(200, { items })
-  }
-
-  /** It is of the payment itself, and its sale stays delivered. */
-  async function returnsCredits({ key, movesState }: RefundRow): Promise<boolean> {
-    if (movesState) return false
-    const [receipt] = await backstage.store.get('receipts', [key])
-    return receipt?.role === 'pays'
-  }
-
-  async function moneyOf(refund: RefundRow) {
-    const find = await knownNetworks(backstage.store, backstage.networks)
-    const micro = sumMicro([refund], find) ?? BigInt(refund.value)
-    return { micro: micro.toString(), usd: microToDollars(micro) }
+  async function closeCredits(id: string): Promise<ShownClosed> {
+    const closed = await gateway.closeCredits(id)
+    return showClosed(closed, await knownNetworks(backstage.store, backstage.networks))
   }
 
   async function act(request: Request, id: string, action: string): Promise<Response | undefined> {
@@ -117,7 +85,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case 'retry-refund':
         return decided(gateway.retryRefund(id))
       case 'close-credits':
-        return decided(gateway.closeCredits(id).then((closed) => showClosed(closed, backstage.networks)))
+        return decided(closeCredits(id))
       case 'resolve-refund': {
         const body = await readJsonObject(request, BODY_LIMITS)
         if (body instanceof Response) return body
@@ -134,12 +102,12 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case '/overview': {
         const range = RANGES.find((known) => known === (query.get('range') || '24h'))
         if (!range) return bad(`range can be ${RANGES.join(', ')}.`)
-        return apiReply(200, await overview(parts, range))
+        return apiReply(200, await overview(parts, range, returned))
       }
       case '/challenges':
         return list(query)
       case '/refunds':
-        return refunds()
+        return refundsPage(parts)
       case '/credits':
         return creditsPage(book)
       case '/credits/lots':

@@ -10,6 +10,7 @@ import {
   noFigures,
   soldIn,
 } from '../../rules/credit-lot.ts'
+import { returnsCredits } from '../../rules/sale-events.ts'
 import { waitAtMost } from '../wait-at-most.ts'
 import type { LogEntry } from './follow-log.ts'
 
@@ -22,6 +23,12 @@ export interface CreditsReport {
   /** The wallets that have most left come first, up to a limit. */
   perWallet: Array<CreditFigures & { payer: string }>
   wallets: number
+}
+
+/** Unspent credits of this purchase were paid back. */
+export interface ReturnedCredits {
+  challengeId: string
+  at: number
 }
 
 export interface LotQuery {
@@ -43,6 +50,8 @@ export interface CreditsBook {
   /** Reads the rows again unless that was done a moment ago; waits for a second at most. */
   refresh(): Promise<void>
   report(): CreditsReport
+  /** In the order of the log. */
+  returned(): readonly ReturnedCredits[]
   /** Purchases whose rows are still stored, the newest first. */
   find(query: LotQuery): { found: CreditLot[]; next: number | null; total: number }
 }
@@ -67,6 +76,7 @@ export function createCreditsBook(store: Pick<Store, 'get'>, now: () => number):
   const changed = new Set<string>()
   const endedPlans = new Map<string, CreditFigures>()
   const endedWallets = new Map<string, CreditFigures>()
+  const returned: ReturnedCredits[] = []
   let places = 0
   let readAt = 0
   let staleAt = 0
@@ -132,6 +142,7 @@ export function createCreditsBook(store: Pick<Store, 'get'>, now: () => number):
         live.set(challengeId, { place: places, lot: undefined })
       }
       if (live.has(challengeId)) changed.add(challengeId)
+      if (returnsCredits(entry)) returned.push({ challengeId, at: entry.at })
       const ended = lotOfEntry(entry)
       if (!ended) return
       live.delete(challengeId)
@@ -149,6 +160,7 @@ export function createCreditsBook(store: Pick<Store, 'get'>, now: () => number):
       made ??= makeReport()
       return made
     },
+    returned: () => returned,
     find({ q, status, before = Number.POSITIVE_INFINITY, limit }) {
       const text = q?.trim().toLowerCase() ?? ''
       const matching = [...live.values()].flatMap(({ place, lot }) => {

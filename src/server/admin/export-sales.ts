@@ -1,10 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { ChallengeRow, Store } from '../../ports.ts'
+import type { AuditEntry, ChallengeRow, Store } from '../../ports.ts'
 import { microToDollars } from '../../protocol/amount.ts'
 import type { Network } from '../../protocol/network.ts'
 import { printable, printableLine } from '../../protocol/printable.ts'
 import { lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 import { assetOfRail, networkOfRail } from '../../rules/rail-id.ts'
+import { isMoney, isRefund } from '../../rules/sale-events.ts'
 import { roundedMicroDollars } from '../../rules/token-amount.ts'
 import type { LogEntry } from './follow-log.ts'
 import { type FindNetwork, knownNetworks } from './known-networks.ts'
@@ -19,14 +20,6 @@ export interface ExportRange {
 }
 
 const AT_ONCE = 50
-const REFUNDED_EVENTS = [
-  'refund-confirmed',
-  'refund-proven',
-  'surplus-refunded',
-  'credits-refunded',
-  'credits-refund-proven',
-]
-const MONEY_EVENTS = new Set(['paid', 'late-money', 'surplus-received'])
 
 const COLUMNS = [
   'paidAt',
@@ -83,11 +76,8 @@ export async function* exportSales(
   networks: readonly Network[] = [],
 ): AsyncGenerator<string> {
   const find = await knownNetworks(store, networks)
-  yield* exportLog(
-    store,
-    { format, columns: COLUMNS, from, to },
-    ({ event }) => MONEY_EVENTS.has(event),
-    (entry) => lineOf(store, entry, find),
+  yield* exportLog(store, { format, columns: COLUMNS, from, to }, isMoney, (entry) =>
+    lineOf(store, entry, find),
   )
 }
 
@@ -125,7 +115,7 @@ async function lineOf(
   // Read before the log: a row that is removed in between has its last entry there.
   const [credits] = await store.get('credits', [challengeId])
   const audit = await store.audit(challengeId)
-  const first = audit.find(({ event }) => MONEY_EVENTS.has(event))
+  const first = audit.find(isMoney)
   // A surplus or late payment of a challenge that already has its line.
   if (!first || first.seq !== seq) return undefined
   const [[row], receipts, refunds] = await Promise.all([
@@ -137,8 +127,8 @@ async function lineOf(
   const lot = audit.some((entry) => soldIn(entry) > 0) ? lotOfSale(credits, audit, Date.now()) : undefined
   const received = receipts.filter(({ lost }) => !lost)
   const refunded = refunds.filter(({ phase }) => phase === 'DONE')
-  const timeOf = (events: readonly string[]) => {
-    const entry = audit.findLast(({ event }) => events.includes(event))
+  const timeOf = (isWanted: (entry: AuditEntry) => boolean) => {
+    const entry = audit.findLast(isWanted)
     return entry ? new Date(entry.at).toISOString() : null
   }
   return {
@@ -152,8 +142,8 @@ async function lineOf(
     refundTxHashes: refunded.map(({ txHash }) => txHash ?? '').join(' '),
     txUrls: urlsOf(received, find),
     refundTxUrls: urlsOf(refunded, find),
-    deliveredAt: timeOf(['delivered']),
-    refundedAt: timeOf(REFUNDED_EVENTS),
+    deliveredAt: timeOf(({ event }) => event === 'delivered'),
+    refundedAt: timeOf(isRefund),
     creditsGranted: lot?.granted ?? null,
     creditsSpent: lot?.spent ?? null,
   }

@@ -22,8 +22,8 @@ export interface WatchedWallet {
 
 /** The balances of the seller's wallets, read from the chain on demand and at most once a minute. */
 export interface WalletWatch {
-  /** `owedMicro`: the sum of refunds due on a network. A network whose chain was never reached is left out. */
-  look(owedMicro: (networkId: string) => bigint): Promise<WatchedWallet[]>
+  /** `owedMicro`: what is to be refunded on a network. A network whose chain was never reached is left out. */
+  look(owedMicro: (network: Network) => bigint): Promise<WatchedWallet[]>
   /** `coin`: the symbol of what the balance is in. */
   gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
 }
@@ -134,7 +134,7 @@ export function createWalletWatch(
   return {
     async look(owedMicro) {
       return (await read()).flatMap(({ network, wallets }) => {
-        return (wallets ?? []).map((wallet) => show(network, wallet, owedMicro(network.id)))
+        return (wallets ?? []).map((wallet) => show(network, wallet, owedMicro(network)))
       })
     },
     async gasWallets() {

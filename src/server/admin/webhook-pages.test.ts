@@ -113,6 +113,23 @@ describe('deliveries', () => {
     expect(await listed('?phase=parked')).toEqual([])
   })
 
+  test('those that wait or are parked are listed of one challenge, and a list that is cut says so', async () => {
+    status = 500
+    for (const id of ['one', 'two', 'three']) await sell(id)
+    await pass()
+    for (const phase of ['waiting', 'parked']) {
+      expect(await listed(`?phase=${phase}&challenge=two`), phase).toMatchObject([{ challengeId: 'two' }])
+      expect(await listed(`?phase=${phase}&challenge=four`), phase).toEqual([])
+      expect((await get(`/webhooks/deliveries?phase=${phase}&limit=3`)).body, phase).toMatchObject({
+        more: false,
+      })
+      const cut = (await get(`/webhooks/deliveries?phase=${phase}&limit=2`)).body
+      expect(cut, phase).toMatchObject({ more: true, items: [{}, {}] })
+      await clock.advance(3 * DAY_MS)
+      await pass()
+    }
+  })
+
   test('one is shown with the body that it is sent with, and resent', async () => {
     await sell('http-1')
     await pass()
@@ -144,6 +161,27 @@ describe('deliveries', () => {
     expect(await post('/webhooks/resend', { from: '2020-01-01' })).toMatchObject({ status: 200 })
   })
 
+  test.each([
+    [{ from: '2030-01-31', to: '2030-01-01' }, 'to is not after from'],
+    [{ from: '2030-01-31', to: '2030-01-31' }, 'to is not after from'],
+    [{ from: '2030-01-31', to: 5 }, 'to: '],
+    [{ from: '2030-01-31', undeliverd: true }, 'undeliverd'],
+    [{ from: '2030-01-31', undelivered: 'yes' }, 'undelivered: '],
+    [{ from: '2030-01-31', endpoint: 'nope' }, 'No endpoint nope is configured; there is a1b2c3.'],
+    [{ parked: true, endpoint: 'nope' }, 'No endpoint nope'],
+    [{ parked: true, from: '2030-01-31' }, 'Say what to resend'],
+    [{ parked: true, to: '2029-01-01' }, 'to and undelivered go with from'],
+    [{ parked: true, undelivered: true }, 'to and undelivered go with from'],
+    [{ key: 'a1b2c3/evt_1', parked: true }, 'Say what to resend'],
+    [{ key: 'a1b2c3/evt_1', endpoint: 'a1b2c3' }, 'leave endpoint out'],
+  ])('%j is refused, and nothing is sent', async (body, error) => {
+    await sell('sold')
+    await pass()
+    const told = await post('/webhooks/resend', body)
+    expect(told).toMatchObject({ status: 400, body: { error: expect.stringContaining(error) } })
+    expect(await listed('?phase=waiting')).toEqual([])
+  })
+
   test.each(['01.02.2026', '2026-02-01T00:00'])(
     'a range from %s is refused: it is no ISO time',
     async (from) => {
@@ -162,6 +200,7 @@ test.each([
   ['/webhooks/deliveries?limit=0', /limit can be/],
   ['/webhooks/deliveries?phase=lost', /phase can be waiting or parked/],
   ['/webhooks/deliveries?before=x', /not a cursor/],
+  ['/webhooks/deliveries?before=7&phase=parked', /has no pages/],
 ])('%s is refused', async (path, error) => {
   expect(await get(path)).toMatchObject({ status: 400, body: { error: expect.stringMatching(error) } })
 })

@@ -1,11 +1,10 @@
 import type { Backstage } from '../../backstage.ts'
 import { GatewayError } from '../../errors.ts'
 import type { WebhookRow } from '../../ports.ts'
-import { readTime } from '../../protocol/read-time.ts'
-import { DELIVERED_KEPT_MS, eventsOf } from '../../rules/events.ts'
+import { eventsOf } from '../../rules/events.ts'
 import { lastSeq } from '../../rules/last-seq.ts'
 import { apiReply, readJsonObject } from '../api-reply.ts'
-import { type LogRange, logBetween } from './log-between.ts'
+import { readWhich, resendMany } from './resend-webhooks.ts'
 import { headOf } from './stored-book.ts'
 
 const MAX_LIMIT = 500
@@ -14,8 +13,6 @@ const PAGE = 500
 const MAX_PAGES = 20
 export const PHASES = ['waiting', 'parked'] as const
 const BODY_LIMITS = { maxBodyBytes: 4096, requestTimeoutMs: 10_000 }
-const TOO_OLD =
-  'What was delivered is known for 30 days: with undelivered, from must be later. Without undelivered, all events of the range are sent again.'
 const NONE = 'No webhooks are configured: set WEBHOOK_URL, or the option webhooks.'
 
 const bad = (error: string): Response => apiReply(400, { error })
@@ -76,24 +73,18 @@ async function deliveries({ store, events }: Books, query: URLSearchParams): Pro
   if (phase !== undefined && !PHASES.some((known) => known === phase))
     return bad(`phase can be ${PHASES.join(' or ')}.`)
   if (before !== undefined && !/^\d{1,15}$/.test(before)) return bad('before is not a cursor of this list.')
-  const told = (rows: readonly WebhookRow[], next: string | null = null) =>
-    apiReply(200, { items: rows.map(showDelivery), next })
-  if (phase === 'parked') {
-    const rows = await store.list('webhooks', 'parked')
-    return told(rows.sort((one, other) => other.facts.at - one.facts.at).slice(0, limit))
-  }
-  // Those that wait are due before all that only wait to be removed.
-  if (phase === 'waiting') {
-    const due = (await store.listDue?.('webhooks', 0, limit)) ?? []
-    return told(due.filter((row) => row.phase === 'WAITING'))
-  }
-  if (!events) {
-    // Records that are read without their gateway: the endpoints are not known, but what was sent to them is.
-    const rows = (await newestDue(store)).filter(
-      (row) => challenge === undefined || row.challengeId === challenge,
-    )
-    return told(rows.sort(newestFirst).slice(0, limit))
-  }
+  if (before !== undefined && (phase ?? challenge) !== undefined)
+    return bad('before goes on with the list of all deliveries; one of a phase or a challenge has no pages.')
+  const told = (rows: readonly WebhookRow[], next: string | null = null, more = next !== null) =>
+    apiReply(200, { items: rows.map(showDelivery), next, more })
+  /** Of a list that has no pages: `more` says that it is cut. */
+  const first = (rows: readonly WebhookRow[]) => told(rows.slice(0, limit), null, rows.length > limit)
+  const isWanted = (row: WebhookRow) => challenge === undefined || row.challengeId === challenge
+  if (phase === 'parked')
+    return first((await store.list('webhooks', 'parked')).filter(isWanted).sort(newestFirst))
+  if (phase === 'waiting') return first(await waitingRows(store, isWanted, limit + 1))
+  // Records that are read without their gateway: the endpoints are not known, but what was sent to them is.
+  if (!events) return first((await newestDue(store)).filter(isWanted).sort(newestFirst))
   const rowsOf = (entries: Awaited<ReturnType<typeof store.audit>>) =>
     deliveriesOf({ store, events }, entries)
   if (challenge !== undefined) return told((await rowsOf(await store.audit(challenge))).reverse())
@@ -117,6 +108,23 @@ async function deliveries({ store, events }: Books, query: URLSearchParams): Pro
 }
 
 const newestFirst = (one: WebhookRow, other: WebhookRow): number => other.facts.at - one.facts.at
+
+/** Up to `wanted` deliveries that wait for their next try, the soonest first. */
+async function waitingRows(
+  store: Books['store'],
+  isWanted: (row: WebhookRow) => boolean,
+  wanted: number,
+): Promise<WebhookRow[]> {
+  const found: WebhookRow[] = []
+  for (let offset = 0; found.length < wanted; offset += PAGE) {
+    const due = (await store.listDue?.('webhooks', offset, PAGE)) ?? []
+    const waiting = due.filter((row) => row.phase === 'WAITING')
+    found.push(...waiting.filter(isWanted))
+    // Those that wait are due before all that only wait to be removed.
+    if (waiting.length < PAGE) break
+  }
+  return found
+}
 
 /** The deliveries that are due last: those that have ended wait to be removed, the newest the longest. */
 async function newestDue(store: Books['store']): Promise<WebhookRow[]> {
@@ -161,41 +169,11 @@ export async function webhookAction(
     const endpoint = typeof body.endpoint === 'string' ? body.endpoint : (events.endpoints[0]?.id ?? '')
     return decided(await events.test(endpoint))
   }
-  if (typeof body.key === 'string') {
-    const row = await events.resend(body.key)
-    return decided(row instanceof GatewayError ? row : { resent: 1, ...showDelivery(row) })
-  }
-  return resendMany(backstage, body)
-}
-
-/** `parked`: all that are parked. `from` and `to`: what happened in that time; `undelivered`: only what did not arrive. */
-async function resendMany({ store, events }: Backstage, body: Record<string, unknown>): Promise<Response> {
-  const endpoint = typeof body.endpoint === 'string' ? body.endpoint : undefined
-  if (body.parked === true) {
-    const parked = await store.list('webhooks', 'parked')
-    const own = parked.filter((row) => endpoint === undefined || row.endpoint === endpoint)
-    const results = await Promise.all(own.map(({ key }) => events!.resend(key)))
-    return apiReply(200, { resent: results.filter((row) => !(row instanceof GatewayError)).length })
-  }
-  const range = rangeOf(body)
-  if (!range)
-    return bad(
-      'Say what to resend: key, parked: true, or from (and to) as 2030-01-31 (UTC) or 2030-01-31T00:00:00Z.',
-    )
-  const undelivered = body.undelivered === true
-  if (undelivered && range.from < Date.now() - DELIVERED_KEPT_MS) return bad(TOO_OLD)
-  let resent = 0
-  for await (const entries of logBetween(store, range)) {
-    resent += await events!.resendLogged(entries, { endpoint, undelivered })
-  }
-  return apiReply(200, { resent })
-}
-
-function rangeOf({ from, to }: Record<string, unknown>): LogRange | undefined {
-  if (typeof from !== 'string') return undefined
-  const start = readTime(from)
-  const end = typeof to === 'string' ? readTime(to) : Number.POSITIVE_INFINITY
-  return start === undefined || end === undefined ? undefined : { from: start, to: end }
+  const which = readWhich(body, events)
+  if (which instanceof Response) return which
+  if (which.key === undefined) return resendMany(backstage.store, events, which)
+  const row = await events.resend(which.key)
+  return decided(row instanceof GatewayError ? row : { resent: 1, ...showDelivery(row) })
 }
 
 function decided(result: object | GatewayError): Response {

@@ -8,7 +8,7 @@ export interface GaugeSources {
   gasWallets(): Promise<Array<{ network: string; coin: string; address: string; ethWei: bigint }>>
   /** What became of the credits of each plan. */
   credits(): Promise<
-    ReadonlyArray<{ planId: string } & Pick<CreditFigures, 'outstanding' | 'expired' | 'lost'>>
+    ReadonlyArray<{ planId: string } & Pick<CreditFigures, 'outstanding' | 'expired' | 'closed' | 'lost'>>
   >
   /** Networks by CAIP-2 id, and whether payments on them are offered. */
   rails(): ReadonlyArray<{ network: string; available: boolean }>
@@ -93,6 +93,12 @@ export function createMetrics() {
       labelNames: ['plan'],
       registers,
     }),
+    closed: new Gauge({
+      name: 'svc_credits_closed',
+      help: 'Credits that were unspent when you closed their purchase, and were refunded, by plan',
+      labelNames: ['plan'],
+      registers,
+    }),
     lost: new Gauge({
       name: 'svc_credits_lost',
       help: 'Credits that were unspent when the chain took their payment back, by plan',
@@ -118,9 +124,10 @@ export function createMetrics() {
       }),
       credits().then((plans) => {
         for (const gauge of Object.values(credited)) gauge.reset()
-        for (const { planId: plan, outstanding, expired, lost } of plans) {
+        for (const { planId: plan, outstanding, expired, closed, lost } of plans) {
           credited.outstanding.set({ plan }, outstanding)
           credited.expired.set({ plan }, expired)
+          credited.closed.set({ plan }, closed)
           credited.lost.set({ plan }, lost)
         }
       }),

@@ -185,6 +185,7 @@ test('exactly the documented metrics are offered', async () => {
   expect(names.sort()).toEqual([
     'svc_alerts_total',
     'svc_challenges',
+    'svc_credits_closed',
     'svc_credits_expired',
     'svc_credits_lost',
     'svc_credits_outstanding',
@@ -208,7 +209,7 @@ test('a scrape works although sources fail, and keeps their last values', async 
       if (!healthy) throw new Error('no chain')
       return [{ network: 'eip155:137', coin: 'POL', address: '0x1', ethWei: 2_500_000_000_000_000_000n }]
     },
-    credits: async () => [{ planId: 'basic', outstanding: 30, expired: 7, lost: 2 }],
+    credits: async () => [{ planId: 'basic', outstanding: 30, expired: 7, closed: 8, lost: 2 }],
     rails: () => [
       { network: 'eip155:8453', available: true },
       { network: 'eip155:137', available: false },
@@ -221,6 +222,7 @@ test('a scrape works although sources fail, and keeps their last values', async 
   expect(metrics).toContain('svc_gas_wallet_balance_eth{address="0x1",network="eip155:137",coin="POL"} 2.5')
   expect(metrics).toContain('svc_credits_outstanding{plan="basic"} 30')
   expect(metrics).toContain('svc_credits_expired{plan="basic"} 7')
+  expect(metrics).toContain('svc_credits_closed{plan="basic"} 8')
   expect(metrics).toContain('svc_credits_lost{plan="basic"} 2')
   expect(metrics).toContain('svc_rail_available{network="eip155:8453"} 1')
   expect(metrics).toContain('svc_rail_available{network="eip155:137"} 0')

@@ -61,6 +61,10 @@ export interface Driver {
     script: () => Script<T>,
     how?: { sinceMs?: number | undefined; deferred?: boolean },
   ): Promise<T>
+  /** Writes what changes nothing, and rejects as a commit would. Absent where a query fails with the writes. */
+  tryWrite?(): Promise<void>
+  /** What this error says about the database, in a few words without secrets, for `/ready`, logs and alerts. */
+  faultOf?(cause: unknown): string | undefined
   /** See Store.snapshot. */
   snapshot?(): AsyncGenerator<Uint8Array>
   close(): Promise<void>

@@ -15,15 +15,17 @@ let store: Store
 let executed: string[]
 /** Statements that fail the next time. */
 let failing: string[]
+let failure: string | undefined
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'paystile-sql-'))
   executed = []
   failing = []
+  failure = undefined
   const database = new Database(join(folder, 'store.db'))
   const note = (what: string): void => {
     executed.push(what)
-    if (failing[0] === what) throw new Error(`${failing.shift()} failed`)
+    if (failing[0] === what) throw Object.assign(new Error(`${failing.shift()} failed`), { code: failure })
   }
   const watched: SqliteDatabase = {
     get inTransaction() {
@@ -145,4 +147,38 @@ test('a takeDue whose COMMIT fails takes nothing', async () => {
   await expect(store.takeDue('requests', 5, 9, 1)).rejects.toThrow(UnavailableError)
   expect(await versions('a')).toEqual([1])
   expect(await store.takeDue('requests', 5, 9, 1)).toHaveLength(1)
+})
+
+const TRY_WRITE = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; COMMIT'
+
+test.each([
+  ['ENOSPC', 'the sqlite store (its disk is full) is unavailable'],
+  ['SQLITE_FULL', 'the sqlite store (its disk is full) is unavailable'],
+  ['SQLITE_IOERR_WRITE', 'the sqlite store (its disk failed) is unavailable'],
+  ['SQLITE_READONLY_DBMOVED', 'the sqlite store (its file cannot be written) is unavailable'],
+  ['SQLITE_CONSTRAINT', 'the sqlite store is unavailable'],
+])(
+  'after a write that failed with %s the store is not ready until it can write again',
+  async (code, words) => {
+    await store.ping()
+    expect(executed, 'no write for an ordinary ping').not.toContain(TRY_WRITE)
+    failure = code
+    failing = ['flush', TRY_WRITE, 'flush']
+    await expect(store.commit({ puts: [put('a')] })).rejects.toThrow(words)
+    await expect(store.ping(), 'it cannot be written').rejects.toThrow(words)
+    await expect(store.ping(), 'it cannot be flushed').rejects.toThrow(words)
+    await store.ping()
+    executed = []
+    await store.ping()
+    expect(executed).not.toContain(TRY_WRITE)
+  },
+)
+
+test('a commit that succeeds makes it ready as well', async () => {
+  failing = ['flush']
+  await expect(store.commit({ puts: [put('a')] })).rejects.toThrow(UnavailableError)
+  await store.commit({ puts: [put('b')] })
+  executed = []
+  await store.ping()
+  expect(executed).not.toContain(TRY_WRITE)
 })

@@ -29,7 +29,13 @@ export function createSqlStore(driver: Driver): Store {
   let flushed = Promise.resolve()
   let closed: Promise<void> | undefined
 
-  const unavailable = (cause?: unknown) => new UnavailableError(`the ${driver.name} store`, cause)
+  /** The last write failed: a full disk still answers every query. */
+  let writeFailed = false
+
+  function unavailable(cause?: unknown): UnavailableError {
+    const fault = cause === undefined ? undefined : driver.faultOf?.(cause)
+    return new UnavailableError(`the ${driver.name} store${fault ? ` (${fault})` : ''}`, cause)
+  }
 
   async function ask<T>(work: () => Promise<T>): Promise<T> {
     if (closed !== undefined) throw unavailable()
@@ -57,9 +63,11 @@ export function createSqlStore(driver: Driver): Store {
       const steps = group.map(({ step }) => step)
       const deferred = steps.every((step) => step.deferred)
       const results = await apply(steps, { sinceMs: group[0]?.sinceMs, deferred })
+      writeFailed = false
       recent?.committed(steps.flatMap(({ writes }, index) => (isApplied(results[index]!) ? writes : [])))
       for (const [index, { resolve }] of group.entries()) resolve(results[index]!)
     } catch (cause) {
+      writeFailed = true
       recent?.forget()
       const reason = unavailable(cause)
       for (const { reject } of group) reject(reason)
@@ -116,7 +124,10 @@ export function createSqlStore(driver: Driver): Store {
         if (limit < 1) return []
         // A lease need not be durable: a power failure that undoes it also ends the work under it.
         const take = () => takeDueRows(queries, table, nowMs, untilMs, limit)
-        const taken = await driver.transaction(take, { deferred: true })
+        const taken = await driver.transaction(take, { deferred: true }).catch((cause: unknown) => {
+          writeFailed = true
+          throw cause
+        })
         recent?.committed(taken.map((row) => ({ table, key: row.key, version: row.version - 1, row })))
         return taken.map((row) => fromStored(row))
       })
@@ -140,6 +151,10 @@ export function createSqlStore(driver: Driver): Store {
     ping: () => {
       return ask(async () => {
         await driver.query(queries.ping())
+        // While nothing is written there may be nothing to write: nobody sends purchases to a server that is not ready.
+        if (!writeFailed || !driver.tryWrite) return
+        await driver.tryWrite()
+        writeFailed = false
       })
     },
     ...(driver.snapshot && {

@@ -47,7 +47,19 @@ export interface Disk {
 const BEGIN: Query = { sql: 'BEGIN IMMEDIATE', params: [] }
 const COMMIT: Query = { sql: 'COMMIT', params: [] }
 
+// An UPDATE to the same values would not reach the disk; nobody reads this number.
+const TRY_WRITE = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; COMMIT'
+
 const NO_DISK: Disk = { flush: () => {}, close: () => {} }
+
+/** By the code of SQLite's error, or that of the system where the log is flushed. */
+function faultOf(cause: unknown): string | undefined {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code?.startsWith('SQLITE_FULL')) return 'its disk is full'
+  if (code === 'EROFS' || code?.startsWith('SQLITE_READONLY')) return 'its file cannot be written'
+  if (code === 'EIO' || code?.startsWith('SQLITE_IOERR')) return 'its disk failed'
+  return undefined
+}
 
 /** Runs each transaction synchronously on one connection, so that no read can see half of it. */
 export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DISK): SqliteDriver {
@@ -109,6 +121,16 @@ export function createSqliteDriver(database: SqliteDatabase, disk: Disk = NO_DIS
     },
     transaction: async (script, how) => transactionNow(script, how),
     transactionNow,
+    tryWrite: async () => {
+      rollBack()
+      try {
+        database.exec(TRY_WRITE)
+      } finally {
+        rollBack()
+      }
+      disk.flush()
+    },
+    faultOf,
     ...(disk.snapshots && {
       async *snapshot() {
         rollBack()
