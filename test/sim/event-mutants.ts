@@ -44,7 +44,7 @@ export const EVENT_MUTANTS: readonly SourceMutant[] = [
     name: 'two payments that go back at once are one event',
     storm: 'clocks that disagree on what has expired',
     file: 'engine/refund/refund-rows',
-    from: 'details: { ...facts.details, payment: refund.key }',
-    to: 'details: { ...facts.details }',
+    from: 'payment: refund.key,',
+    to: '',
   },
 ]

@@ -37,7 +37,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'a transfer is lost once the record of its offer is deleted',
     file: 'engine/challenge/rebuild-offer',
-    from: 'return draft',
+    from: 'return row',
     to: 'return undefined',
     storm: 'transfers that are proven after the record of their offer was deleted',
   },
@@ -148,7 +148,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'an id that we never issued is believed',
     file: 'engine/challenge/proven-draft',
-    from: 'if (!provesTerms(config.idKeys, parsed, terms, rails.terms))',
+    from: 'if (!proves(terms) && !(unnamed && proves({ ...terms, credits: 0 })))',
     to: 'if (amount !== (echoed ?? amount))',
   },
   {

@@ -1,6 +1,4 @@
-import type { GatewayError } from '../../errors.ts'
 import type { AuditEntry, AuthorizationRow, Batch, Sendable, SimResult } from '../../ports.ts'
-import { explainReason } from '../../rules/explain-reason.ts'
 import { claimedEntry } from '../apply-event.ts'
 import { holdGas, type Risk } from '../budgets/gas-budget.ts'
 import { settleHolds } from '../budgets/holds.ts'
@@ -12,12 +10,12 @@ import { followFound, maySearch } from '../metered/follow-found.ts'
 import { leaveUnpaid } from '../metered/leave-unpaid.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
-import { ALLOWANCE_REQUIRED, allowanceRequired, paymentFailed, usedWithoutSale } from '../refusals.ts'
 import { withResolvers } from '../signals.ts'
 import type { AttemptTracker } from './attempt-tracker.ts'
 import { batchAhead, dropAll, sendableOf } from './batch-ahead.ts'
 import { findCancelled } from './find-cancelled.ts'
 import { type Look, lookAtChain } from './look-at-chain.ts'
+import { refusalOf } from './refusal-of.ts'
 import { type ClaimOutcome, release, releaseAll } from './release-claim.ts'
 
 /**
@@ -241,22 +239,6 @@ async function withinGasBudget(
 
 /** A reorganisation undid it, and what it paid for is out: not to send it again would cost more than its gas. */
 const isOwed = ({ phase, walletTx }: AuthorizationRow): boolean => phase === 'BROADCAST' && walletTx === null
-
-/** Why a payment that was looked at may not be sent; undefined if it may. */
-export function refusalOf(
-  { scheme, network }: OpenRail,
-  attempt: AuthorizationRow,
-  result: SimResult,
-  chainTime: number,
-): GatewayError | undefined {
-  const challenge = { key: attempt.challengeId }
-  if (result.kind === 'used') return usedWithoutSale(challenge)
-  const fault = scheme.validityFault(attempt.auth, chainTime)
-  if (fault) return paymentFailed(challenge, fault)
-  if (result.kind === 'fails' && result.reason === ALLOWANCE_REQUIRED)
-    return allowanceRequired(challenge, network.token.address, attempt.value)
-  return result.kind === 'fails' ? paymentFailed(challenge, explainReason(result.reason)) : undefined
-}
 
 async function sendAll(
   core: Core,

@@ -65,7 +65,7 @@ test('a first send that is refused after the payment was sent a second time does
   expect(sends).toHaveLength(2)
   // It was simulated after the second request had used the nonce.
   sends[0]!.resolve({ kind: 'refused', reason: 'simulation_failed' })
-  await new Promise((turn) => setImmediate(turn))
+  await clock.advance(1)
   resolver.stop()
   expect(await attemptOf(store)).toMatchObject({ phase: 'BROADCAST', sends: 2 })
   expect((await store.get('challenges', ['c']))[0]).toMatchObject({ liveAuth: 'a' })

@@ -117,8 +117,9 @@ function failure(
 function isStored(outcome: Outcome, payment: Intent['payment'], dossier: Dossier | undefined): boolean {
   const { challenge, attempts = [] } = dossier ?? {}
   if (attempts.some(({ key, phase }) => key === payment?.key && phase !== 'RELEASED')) return true
-  const message = outcome.kind === 'failed' ? outcome.error.message : ''
-  return (challenge?.refused ?? []).some(({ key, said }) => key === payment?.key && message.startsWith(said))
+  const reason = outcome.kind === 'failed' ? outcome.error.message : undefined
+  const isTold = (said: string): boolean => reason === undefined || reason.startsWith(said)
+  return (challenge?.refused ?? []).some(({ key, said }) => key === payment?.key && isTold(said))
 }
 
 /** All that is stored, and this outcome's own receipt where it is not among it. */

@@ -52,14 +52,15 @@ export function createSpenderReader(
   const known = new Map<string, { spender: Spending; endsAt: number }>()
 
   async function byToken(authorization: string): Promise<Spending | GatewayError> {
-    // By the token itself: blanks and the case of the word before it would make many entries of one.
-    const token = authorization.slice('Bearer '.length).trim()
-    const found = known.get(token)
+    // By the token itself, and only where it is written plainly: blanks and case would make many entries of one.
+    const token = /^Bearer (\S+)$/i.exec(authorization)?.[1]
+    const found = token === undefined ? undefined : known.get(token)
     if (found && now() < found.endsAt) return found.spender
     const verified = await verifyBearer(authorization)
     if (!verified.ok) return verified.error
     const { sub, planId, resourceId, jti, exp } = verified.claims
     const spender = { account: sub.toLowerCase(), planId, resourceId, purchase: jti }
+    if (token === undefined) return spender
     if (known.size >= MAX_KNOWN) known.clear()
     known.set(token, { spender, endsAt: exp * 1000 })
     return spender
