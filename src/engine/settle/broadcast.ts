@@ -237,7 +237,10 @@ async function withinGasBudget(
   return held.filter(({ row }) => isOwed(row) || !over.has(row.key))
 }
 
-/** A reorganisation undid it, and what it paid for is out: not to send it again would cost more than its gas. */
+/**
+ * It was sent, and no transaction of ours can pay it any more: a reorganisation undid that, and what it paid for is out. Not to
+ * send it again would cost more than its gas.
+ */
 const isOwed = ({ phase, walletTx }: AuthorizationRow): boolean => phase === 'BROADCAST' && walletTx === null
 
 async function sendAll(
