@@ -15,19 +15,24 @@ export interface Connection {
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const CHUNKS_END = Buffer.from('0\r\n\r\n')
+/** A server that has lost a payment (behind a transaction that never comes, say) must not hold up the measurement. */
+const LONGEST_SILENCE_MS = 120_000
 
 /**
  * HTTP/1.1 as far as a measurement needs it. A general client costs as much as the servers that it is to measure, and
  * shares the machine with them.
  */
-export async function openConnection(url: string): Promise<Connection> {
+export async function openConnection(
+  url: string,
+  longestSilenceMs = LONGEST_SILENCE_MS,
+): Promise<Connection> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
   await new Promise<void>((open, fail) => socket.once('connect', open).once('error', fail))
-  return attach(socket)
+  return attach(socket, longestSilenceMs)
 }
 
-function attach(socket: Socket): Connection {
+function attach(socket: Socket, longestSilenceMs: number): Connection {
   let received: Buffer = Buffer.alloc(0)
   let waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined
   const fail = (error: Error) => {
@@ -44,6 +49,9 @@ function attach(socket: Socket): Connection {
     resolve?.(answer)
   })
   socket.on('error', fail)
+  socket.setTimeout(longestSilenceMs, () => {
+    if (waiting) socket.destroy(new Error(`no answer within ${longestSilenceMs / 1000} s`))
+  })
   socket.on('close', () => fail(new Error('the server closed the connection')))
   return {
     send(request) {
