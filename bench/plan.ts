@@ -6,7 +6,6 @@ export type Planned = PaidCase & { count: number; times: 1 | 3 }
 /** What the bars need. */
 export const briefCases: readonly Planned[] = [
   { ...CASES.plans, count: 1500, times: 3 },
-  { ...CASES.twoNetworks, count: 1500, times: 3 },
   { ...CASES.redis, count: 1500, times: 3 },
   { ...CASES.postgres, count: 1500, times: 3 },
   { ...CASES.kindest, count: 192, times: 3 },

@@ -38,7 +38,8 @@ function cellRow(name: string, cell: Cell): string[] {
 }
 
 /** Everything that was measured, as rows of one table. */
-export function tableOf({ unpaid, paid, stored, overhead, prepaid, flood }: Results): string[][] {
+export function tableOf(results: Results): string[][] {
+  const { unpaid, paid, stored, secondNetwork, overhead, prepaid, flood } = results
   const only = (name: string, perSecond: string, p50: string, p99 = '', failed = '0') => {
     return [name, perSecond, failed, p50, p99, '', '', '', '']
   }
@@ -46,6 +47,9 @@ export function tableOf({ unpaid, paid, stored, overhead, prepaid, flood }: Resu
     HEAD,
     ...Object.entries(unpaid).map(([name, cell]) => cellRow(`unpaid 402: ${name}`, cell)),
     ...Object.entries(paid).map(([name, cell]) => cellRow(`paid: ${name}`, cell)),
+    ...Object.entries(secondNetwork ?? {}).map(([name, cell]: [string, Cell]) =>
+      cellRow(`paid: two gateways side by side, ${name === 'one' ? 'one network' : 'two networks'}`, cell),
+    ),
     cellRow('paid: 100 challenges stored before', stored.few),
     cellRow('paid: 100,000 challenges stored before', stored.many),
     only('402 with a requestId (one store write)', figure(stored.storedTermsPerSecond), ''),

@@ -1,6 +1,7 @@
 import type { Cell } from './cells.ts'
 import type { Flood } from './measure-flood.ts'
 import type { LonePurchase, Overhead } from './measure-overhead.ts'
+import type { SecondNetwork } from './measure-second-network.ts'
 import type { Stored } from './measure-stored.ts'
 import type { PrepaidCells } from './prepaid-bars.ts'
 
@@ -25,6 +26,8 @@ export interface Results {
   paid: Record<string, Cell>
   overhead: Record<LonePurchase, Overhead>
   stored: Stored
+  /** Absent in a run from before the two were measured side by side. */
+  secondNetwork?: SecondNetwork
   /** Absent in a run from before there were prepaid calls. */
   prepaid?: PrepaidCells
   /** In the full run. */
@@ -57,10 +60,6 @@ export function nameOf({
 /** The cases that the bars compare. */
 export const CASES = {
   plans: { seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 64, blocks: 'automine' },
-  twoNetworks: {
-    ...{ seller: 'paystile', sells: 'plans', store: 'embedded', concurrency: 64, blocks: 'automine' },
-    networks: 2,
-  },
   redis: { seller: 'paystile', sells: 'plans', store: 'redis', concurrency: 64, blocks: 'automine' },
   postgres: { seller: 'paystile', sells: 'plans', store: 'postgres', concurrency: 64, blocks: 'automine' },
   kindest: { seller: 'peer, kindest form', sells: 'calls', concurrency: 64, blocks: 'automine' },

@@ -18,6 +18,7 @@ import { measureFlood } from './measure-flood.ts'
 import { measureGas } from './measure-gas.ts'
 import { LONE_PURCHASES, type LonePurchase, measureOverhead, type Overhead } from './measure-overhead.ts'
 import { measurePrepaid } from './measure-prepaid.ts'
+import { measureSecondNetwork } from './measure-second-network.ts'
 import { measureStored } from './measure-stored.ts'
 import { measureStoredSales } from './measure-stored-sales.ts'
 import { modeFault } from './modes.ts'
@@ -48,6 +49,10 @@ const STORED_LOAD = {
   ...(quick ? { concurrency: 16, count: 32 } : { concurrency: 64, count: 1000 }),
   warmUp: WARM_UP,
 }
+/** Many short turns: the promise is a difference of three percent. */
+const SECOND_NETWORK = quick
+  ? { rounds: 1, concurrency: 16, purchases: 32, warmUp: 16 }
+  : { rounds: 25, concurrency: 64, purchases: 256 }
 const FLOOD_REQUESTS = 1_000_000
 const WARM_UP_REQUESTS = quick ? 1000 : 20_000
 const WARM_UP_AGAIN = 1000
@@ -221,6 +226,10 @@ const paid = await measurePaidAll(full ? fullCases : briefCases)
 if (!quick) overheads.push(await measureOverheads())
 const stored = await measureStored(root, STORED, STORED_LOAD)
 if (!quick) overheads.push(await measureOverheads())
+const secondNetwork = await measureSecondNetwork(root, SECOND_NETWORK)
+line(
+  `plans, one network and two side by side: ${figure(secondNetwork.one.perSecond)}/s and ${figure(secondNetwork.two.perSecond)}/s`,
+)
 const prepaid = await measurePrepaidAll()
 const measured: Results = {
   at: new Date().toISOString(),
@@ -234,6 +243,7 @@ const measured: Results = {
     peer: medianOverhead('peer'),
   },
   stored,
+  secondNetwork,
   prepaid,
   ...(full && { flood: await measureFlood(root, FLOOD_REQUESTS) }),
 }
