@@ -52,7 +52,7 @@ const STORED_LOAD = {
 /** Many short turns: the promise is a difference of three percent. */
 const SECOND_NETWORK = quick
   ? { rounds: 1, concurrency: 16, purchases: 32, warmUp: 16 }
-  : { rounds: 25, concurrency: 64, purchases: 256 }
+  : { rounds: 60, concurrency: 64, purchases: 256 }
 const FLOOD_REQUESTS = 1_000_000
 const WARM_UP_REQUESTS = quick ? 1000 : 20_000
 const WARM_UP_AGAIN = 1000
