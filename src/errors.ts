@@ -72,8 +72,12 @@ export class ConfigError extends Error {
 
 /** The store or the chain could not be asked. Nothing is known, so nothing is decided. */
 export class UnavailableError extends Error {
-  constructor(what: string, cause?: unknown) {
-    super(`${what} is unavailable`, cause === undefined ? undefined : { cause })
+  /** `why`: what is known of the reason, in words that a log or an operator may see. */
+  constructor(what: string, cause?: unknown, why?: string) {
+    super(
+      `${what} is unavailable${why === undefined ? '' : `: ${why}`}`,
+      cause === undefined ? undefined : { cause },
+    )
     this.name = 'UnavailableError'
   }
 }

@@ -31,7 +31,7 @@ import { toResponse } from './transports/http/reply.ts'
 import { servePlans } from './transports/http/serve-plans.ts'
 import { VERSION } from './version.ts'
 import { buildAlerts } from './wiring/build-alerts.ts'
-import { buildCredits } from './wiring/build-credits.ts'
+import { buildCredits, creditPlans } from './wiring/build-credits.ts'
 import { buildDelivery } from './wiring/build-delivery.ts'
 import { buildHandlers } from './wiring/build-handlers.ts'
 import { buildMounts } from './wiring/build-mounts.ts'
@@ -197,6 +197,7 @@ export async function createGateway(
   const pages = await buildPages(config, { discovery, servesRoutes: !!served, jwks: !!jwks })
   const { siwx, signIn, verifyAccess } = buildSignIn(config, {
     ...{ engine, verifyBearer, random, limits },
+    creditPlans: [...creditPlans(config.plans), ...formerCreditPlans],
     signsTokens: delivery.instant,
     now: clock.now,
     onError: safeguards.onError,

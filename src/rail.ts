@@ -88,9 +88,10 @@ export interface Scheme<S extends Signed = Signed> {
   validityFault(signed: S, chainTime: number): string | undefined
   /**
    * Did the payer sign it? Returns the payment in the form in which it is sent. `byKey`: the payer's own key signed, so
-   * that the payer is the same on every chain.
+   * that the payer is the same on every chain. `endless`: its validity ends later than the token can say, so that nobody
+   * can have signed it, and it fails as one does whose validity is too long.
    */
-  verify(signed: S): Promise<{ signed: S; byKey: boolean } | { invalid: string }>
+  verify(signed: S): Promise<{ signed: S; byKey: boolean } | { invalid: string } | { endless: string }>
   /**
    * What would happen if these were sent in this order at the latest block. Payers with code are simulated as if
    * `sender` sent the transaction.
@@ -175,8 +176,9 @@ export interface TxSigner {
 
 export type FacilitatorAnswer =
   | { kind: 'hint'; txHash?: Hex }
+  /** It says that it does not send the payment, and why. Should it arrive all the same, the chain shows it. */
   | { kind: 'refused'; reason: string }
-  /** `declined`: it refused, but its words do not prove that nothing was sent. */
+  /** `declined`: it refused the request, in words that are no answer about the payment. */
   | { kind: 'unknown'; reason: string; declined?: true }
 
 export interface Facilitator {
@@ -201,8 +203,9 @@ export interface Sendable {
 export type Sent =
   /** `mined`: a node says that it is in a block by now. */
   | { kind: 'sent'; mined?: true }
+  /** A payment ends with it, and is watched in case it lands after all. A refund never does: it is sent again, by the first that can. */
   | { kind: 'refused'; reason: string }
-  /** `declined`: the words of a refusal that does not prove that nothing was sent. */
+  /** `declined`: the words of a refusal of the request, which says nothing about the payment. */
   | { kind: 'unknown'; declined?: string }
 
 /** Payments that go out together. `puts` are stored in the same step that marks the members BROADCAST. */

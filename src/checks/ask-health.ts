@@ -1,4 +1,4 @@
-import { reasonOf } from './run-checks.ts'
+import { reasonOf } from '../reason-of.ts'
 
 /** What answered at a base URL. */
 export type Health =

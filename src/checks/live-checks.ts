@@ -5,10 +5,11 @@ import { type NetworkPlace, readPlaces } from '../config/network-places.ts'
 import { createOptionReader } from '../config/option-reader.ts'
 import type { GatewayOptions } from '../config/options.ts'
 import { urlFault } from '../config/url-fault.ts'
-import type { Address } from '../protocol/hex.ts'
+import type { Address, Hex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { checkChain } from './check-chain.ts'
 import { checkFacilitator, checkReachable } from './check-endpoints.ts'
+import { checkGasWalletsApart } from './check-gas-wallets-apart.ts'
 import { checkLogo } from './check-logo.ts'
 import type { CheckPlace } from './check-place.ts'
 import { checkSettler } from './check-settler.ts'
@@ -34,14 +35,19 @@ export function liveChecks(options: GatewayOptions): Check[] {
   const places = readPlaces(createOptionReader(options, source), options, source)
   const networks = places.flatMap(({ network }) => network ?? [])
   const paid: Array<{ place: CheckPlace; address: Address }> = []
+  const settling: Array<{ place: CheckPlace; keys: readonly Hex[] }> = []
   for (const given of places) {
     const address = readWallet(given, networks)
     const place = placeOf(given, networks.length > 1)
     if (!place) continue
-    checks.push(...networkChecks(given, place, address))
+    const settlement = readSettlement(given)
+    checks.push(...networkChecks(given, place, address, settlement))
     if (address) paid.push({ place, address })
+    if (settlement?.kind === 'gas-wallet') settling.push({ place, keys: settlement.privateKeys })
   }
   checks.push(...checkWalletCode(paid))
+  const addresses = paid.map(({ address }) => address)
+  checks.push(...checkGasWalletsApart(settling, addresses))
   const backend = url(options.proxyTo?.baseUrl)
   if (backend) checks.push(checkReachable('PROXY_TO_BASE_URL', 'the backend', backend))
   const tokenApi = url(options.issueTokenApi)
@@ -73,9 +79,13 @@ function placeOf(given: NetworkPlace, several: boolean): CheckPlace | undefined 
   }
 }
 
-function networkChecks(given: NetworkPlace, place: CheckPlace, payTo: Address | undefined): Check[] {
+function networkChecks(
+  given: NetworkPlace,
+  place: CheckPlace,
+  payTo: Address | undefined,
+  settlement: ReturnType<typeof readSettlement>,
+): Check[] {
   const { rpcUrls }: Network = place.network
-  const settlement = readSettlement(given)
   const refundKey = readRefundKey(given.reader)
   const onChain =
     rpcUrls.length === 0

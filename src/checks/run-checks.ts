@@ -1,3 +1,5 @@
+import { reasonOf } from '../reason-of.ts'
+
 /** The result of a check. */
 export interface Finding {
   /** The variable that it is about, or a topic such as `clock`. */
@@ -48,30 +50,4 @@ async function runOne(check: Check, limitMs: number): Promise<Finding[]> {
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** The innermost reason that a user understands. It never contains addresses, which may contain keys. */
-export function reasonOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const code = 'code' in cause ? String(cause.code) : ''
-    const known = REASONS[code]
-    if (known) return known
-    if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0])
-  }
-  const message = error instanceof Error ? error.message : 'failed'
-  return `cannot be used: ${message}`
-}
-
-const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'refuses the connection',
-  ENOTFOUND: 'is unknown to DNS',
-  EAI_AGAIN: 'cannot be looked up now',
-  ECONNRESET: 'hangs up',
-  ETIMEDOUT: 'does not answer',
-  EHOSTUNREACH: 'cannot be reached',
-  CERT_HAS_EXPIRED: 'has an expired certificate',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
-  SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an unknown authority',
-  UND_ERR_CONNECT_TIMEOUT: 'does not answer',
-  UND_ERR_HEADERS_OVERFLOW: 'sends more headers than clients take',
 }

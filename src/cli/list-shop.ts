@@ -1,7 +1,7 @@
 import { askCatalog, askDescription, type ReadCatalog } from '../bridge/gateway-documents.ts'
 import { routeUrl } from '../bridge/gateway-tools.ts'
-import { reasonOf } from '../checks/run-checks.ts'
 import { ConfigError } from '../errors.ts'
+import { reasonOf } from '../reason-of.ts'
 import type { Line, Report } from './terminal.ts'
 
 /** What the gateway at this address sells, with the command for each. */

@@ -4,6 +4,7 @@ import { readOrGenerateSecret } from '../delivery/generate-secret.ts'
 import { parseSecretKeys } from '../delivery/secret-keys.ts'
 import { ConfigError } from '../errors.ts'
 import { deriveSecrets } from '../webhooks/derive-secrets.ts'
+import { endpointId } from '../webhooks/endpoint-id.ts'
 import { complete, load } from './load.ts'
 import type { Report, Terminal } from './terminal.ts'
 
@@ -22,9 +23,12 @@ export async function showSecrets(terminal: Terminal): Promise<Report> {
     ])
   const list = secretKey.kind === 'given' ? secretKey.list : readOrGenerateSecret(secretKey.dataDir)
   const { webhooks: keys } = parseSecretKeys(list)
-  const secrets = without.map(({ url }) => ({ host: new URL(url).host, secrets: deriveSecrets(url, keys) }))
+  const secrets = without.map(({ url }) => ({
+    ...{ endpoint: endpointId(url), host: new URL(url).host },
+    secrets: deriveSecrets(url, keys),
+  }))
   return {
-    lines: secrets.map(({ host, secrets: own }) => `${host}  ${own.join('  ')}`),
+    lines: secrets.map(({ endpoint, host, secrets: own }) => `${host}  ${endpoint}  ${own.join('  ')}`),
     json: { secrets },
   }
 }

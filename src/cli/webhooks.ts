@@ -137,9 +137,9 @@ export function testEndpoints(terminal: Terminal): Promise<Report> {
       results.push({ endpoint: id, host, ok, ...answer })
     }
     return {
-      lines: results.map(({ host, ok, status, text }) => ({
+      lines: results.map(({ endpoint, host, ok, status, text }) => ({
         level: ok ? ('ok' as const) : ('error' as const),
-        text: `${host} ${status === null ? text : `answers ${status} ${text}`}`.trimEnd(),
+        text: `${host}  ${endpoint}  ${status === null ? text : `answers ${status} ${text}`}`.trimEnd(),
       })),
       json: { via: backstage.via, results },
       failed: results.some(({ ok }) => !ok),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { catalogWarnings } from './catalog-warnings.ts'
+import { optionsFromEnv } from './from-env.ts'
 import { resolveConfig } from './resolve-config.ts'
 import { variableWarnings } from './variable-fault.ts'
 
@@ -46,5 +47,27 @@ test('a plan whose credits buy nothing is told', () => {
 })
 
 test('the standalone server names its variables', () => {
-  expect(variableWarnings(catalog([50], []))[0]).toMatch(/^PLANS\[0\] \(p0\) grants 50 credits/)
+  const config = { ...catalog([50], []), backend: { kind: 'embedded' as const } }
+  expect(variableWarnings(config)[0]).toMatch(/^PLANS\[0\] \(p0\) grants 50 credits/)
 })
+
+test.each([
+  [{ PROXY_TIMEOUT_SECONDS: '3' }, ['PROXY_TIMEOUT_SECONDS']],
+  [{ PROXY_SECRET: 'hunter2', PROXY_TIMEOUT_SECONDS: '3' }, ['PROXY_SECRET', 'PROXY_TIMEOUT_SECONDS']],
+])(
+  'plans are sold without a backend, and a warning names what is for backends alone: %j',
+  (change, names) => {
+    const env = {
+      SVC_WALLET_ADDRESS: `0x${'12'.repeat(20)}`,
+      PLANS: '[{"planId":"basic","unitAmount":"$1.00"}]',
+      ROUTES: '[]',
+      ISSUE_TOKEN_API: 'https://api.example.com/issue-token',
+      RESOURCE_ENDPOINT: 'https://api.example.com/v1/{resourceId}',
+    }
+    const { options, source } = optionsFromEnv({ ...env, ...change }, () => '')
+    const config = resolveConfig(options, source)
+    expect(config.backend).toMatchObject({ kind: 'embedded' })
+    const why = 'has no effect without PROXY_TO_BASE_URL: set that as well, or take this out.'
+    expect(variableWarnings(config)).toEqual(names.map((name) => `${name} ${why}`))
+  },
+)

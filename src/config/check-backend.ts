@@ -3,7 +3,8 @@ import type { BackendConfig } from './resolved-config.ts'
 import { baseUrlFault, urlFault } from './url-fault.ts'
 
 const EXAMPLE = 'http://localhost:8080'
-const MEMBERS = ['baseUrl', 'secret', 'timeoutSeconds']
+const MEMBERS_FOR_CALLS = ['secret', 'timeoutSeconds'] as const
+const MEMBERS = ['baseUrl', ...MEMBERS_FOR_CALLS]
 // A connection without traffic for 300 s is cut, and settling takes a part of that time.
 const MAX_TIMEOUT_SECONDS = 240
 
@@ -37,13 +38,15 @@ function readProxy(reader: OptionReader, given: unknown, gatewayUrl: string): Ba
     return undefined
   }
   const { baseUrl, secret, timeoutSeconds = 30, ...rest } = given as Record<string, unknown>
+  // Plans are sold without a backend, so variables that only one needs must not stop that. In code a backend is meant.
+  const isIdle = baseUrl === undefined && !reader.settable('fetchResource') && !reader.isGiven('routes')
   for (const name of Object.keys(rest)) {
     reader.fault(
       'proxyTo',
       `has an unknown member ${JSON.stringify(name)}; it may have ${MEMBERS.join(', ')}.`,
     )
   }
-  const url = readUrl(reader, baseUrl, gatewayUrl)
+  const url = isIdle ? undefined : readUrl(reader, baseUrl, gatewayUrl)
   if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
     reader.fault(
       'proxyTo.secret',
@@ -59,6 +62,7 @@ function readProxy(reader: OptionReader, given: unknown, gatewayUrl: string): Ba
     )
     return undefined
   }
+  if (isIdle) return { kind: 'embedded', idle: MEMBERS_FOR_CALLS.filter((name) => name in given) }
   if (url === undefined) return undefined
   return { kind: 'proxy', baseUrl: url, secret: typeof secret === 'string' ? secret : null, timeoutSeconds }
 }

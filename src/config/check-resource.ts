@@ -24,7 +24,8 @@ export function checkResource(
   if (templatePath(sold.resourceEndpoint, sold.baseUrl) === undefined) return
   const foreign = sold.credential.kind === 'api'
   // A faulty backend has been reported already, and so have tokens that nobody can issue.
-  const isReported = sold.backend.kind === 'embedded' || sold.credential.kind === 'none'
+  const { backend, credential } = sold
+  const isReported = (backend.kind === 'embedded' && !backend.idle) || credential.kind === 'none'
   if (!foreign && isReported && reader.value('proxyTo') !== undefined) return
   const example = reader.example('resourceEndpoint', EXAMPLE)
   const proxy = reader.label('proxyTo')

@@ -227,7 +227,15 @@ describe('optionsFromEnv', () => {
     [{ ROUTES: '[{]' }, 'ROUTES is no valid JSON at'],
     [{ PROXY_TO_BASE_URL: 'backend:8080' }, 'PROXY_TO_BASE_URL begins with backend:; it must be an http or'],
     [{ PROXY_TO_BASE_URL: 'http://localhost:3000/x' }, 'PROXY_TO_BASE_URL is the gateway itself'],
-    [{ PROXY_SECRET: 'hunter2' }, 'PROXY_TO_BASE_URL is missing; it says where the backend is'],
+    [
+      { PROXY_SECRET: 'hunter2', ROUTES: routes },
+      'PROXY_TO_BASE_URL is missing; it says where the backend is',
+    ],
+    [
+      { PROXY_SECRET: 'hunter2', RESOURCE_ENDPOINT: '' },
+      'RESOURCE_ENDPOINT or PROXY_TO_BASE_URL is missing; plans need somebody who answers their tokens',
+    ],
+    [{ PROXY_TIMEOUT_SECONDS: '0' }, 'PROXY_TIMEOUT_SECONDS is 0; it must be a whole number from 1 to 240'],
     [
       { ...backend, PROXY_TIMEOUT_SECONDS: '0' },
       'PROXY_TIMEOUT_SECONDS is 0; it must be a whole number from 1 to 240',

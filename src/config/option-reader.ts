@@ -113,7 +113,7 @@ export function createOptionReader(
 
 /** The kind of a value, without the value itself, which may be a secret in the wrong place. */
 export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
+  if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'string') return 'a text'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`

@@ -180,3 +180,13 @@ describe('valid options', () => {
     })
   })
 })
+
+test.each([
+  [undefined, 'undefined'],
+  [null, 'null'],
+  ['./paystile.json', 'a text'],
+])('createGateway(%j) is told what it was given', (options, given) => {
+  expect(() => resolveConfig(options as unknown as GatewayOptions)).toThrow(
+    `createGateway was given ${given}; it takes an object of options.`,
+  )
+})

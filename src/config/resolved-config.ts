@@ -40,8 +40,8 @@ export type CredentialConfig =
 export type BackendConfig =
   | { kind: 'proxy'; baseUrl: string; secret: string | null; timeoutSeconds: number }
   | { kind: 'callback'; fetchResource: FetchResource }
-  /** The seller's own handlers answer, with `payPerRequest` as middleware. */
-  | { kind: 'embedded' }
+  /** The seller's own handlers answer, with `payPerRequest` as middleware. `idle`: what was set for a backend that is not named. */
+  | { kind: 'embedded'; idle?: ReadonlyArray<'secret' | 'timeoutSeconds'> }
 
 /** What agents use besides plain HTTP; null: switched off. */
 export interface AgentConfig {

@@ -1,6 +1,7 @@
 import { catalogWarnings } from './catalog-warnings.ts'
 import { VARIABLE_LABELS, VARIABLES } from './from-env.ts'
 import { networkVariable } from './network-variables.ts'
+import type { LabelName } from './options.ts'
 import type { ResolvedConfig } from './resolved-config.ts'
 import { SERVER_VARIABLES } from './server-variables.ts'
 
@@ -21,7 +22,13 @@ export function variableFault(message: string): Fault {
   return { name: name ?? null, message }
 }
 
-/** What is allowed, but sells nothing as it stands; each line begins with the name of its variable. */
-export function variableWarnings(catalog: Pick<ResolvedConfig, 'plans' | 'routes'>): string[] {
-  return catalogWarnings(catalog, (list) => VARIABLE_LABELS[list] ?? list)
+/** What is allowed, but sells nothing or does nothing as it stands; each line begins with the name of its variable. */
+export function variableWarnings({
+  backend,
+  ...catalog
+}: Pick<ResolvedConfig, 'plans' | 'routes' | 'backend'>): string[] {
+  const label = (option: LabelName) => VARIABLE_LABELS[option] ?? option
+  const idle = backend.kind === 'embedded' ? (backend.idle ?? []) : []
+  const why = `has no effect without ${label('proxyTo')}: set that as well, or take this out.`
+  return [...catalogWarnings(catalog, label), ...idle.map((name) => `${label(`proxyTo.${name}`)} ${why}`)]
 }

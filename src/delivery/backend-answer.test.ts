@@ -4,6 +4,7 @@ import { answerOf, bytesOf, decodeContent } from './backend-answer.ts'
 
 const deep = Buffer.from('['.repeat(5000) + ']'.repeat(5000))
 const big = '{"id":9007199254740993,"wei":1e400,"price":1.10}'
+const bigRead = { id: 9007199254740992, wei: Number.POSITIVE_INFINITY, price: 1.1 }
 const utf16 = Buffer.from('hi', 'utf16le')
 
 describe('a body keeps its type', () => {
@@ -14,15 +15,19 @@ describe('a body keeps its type', () => {
     ['text/plain', Buffer.from('\ufeffBOM'), { body: '\ufeffBOM' }],
     ['application/json', Buffer.alloc(0), { body: null }],
     [undefined, Buffer.alloc(0), { body: null }],
-    [undefined, Buffer.from('?'), { body: 'Pw==', encoding: 'base64' }],
+    [undefined, Buffer.from('?'), { body: '?' }],
+    [undefined, Buffer.from('{"a":[1,null]}'), { body: { a: [1, null] } }],
+    [undefined, Buffer.from('{"a":1} and more'), { body: '{"a":1} and more' }],
+    [undefined, Buffer.from('12\n'), { body: 12 }],
+    [undefined, Buffer.from(big), { body: bigRead, text: big }],
+    [undefined, deep, { body: deep.toString() }],
+    [undefined, utf16, { body: utf16.toString('base64'), encoding: 'base64' }],
+    [undefined, Buffer.from([0x89, 0x50]), { body: 'iVA=', encoding: 'base64' }],
+    ['application/octet-stream', Buffer.from('{}'), { body: 'e30=', encoding: 'base64' }],
     ['image/png', Buffer.from([0x89, 0x50]), { body: 'iVA=', encoding: 'base64' }],
     ['application/json', Buffer.from('{'), { body: 'ew==', encoding: 'base64' }],
     ['application/json', deep, { body: deep.toString('base64'), encoding: 'base64' }],
-    [
-      'application/json',
-      Buffer.from(big),
-      { body: { id: 9007199254740992, wei: Number.POSITIVE_INFINITY, price: 1.1 }, text: big },
-    ],
+    ['application/json', Buffer.from(big), { body: bigRead, text: big }],
     ['text/plain', Buffer.from(big), { body: big }],
     ['text/plain', Buffer.from([0xff]), { body: '/w==', encoding: 'base64' }],
     ['text/plain; charset=utf-16le', utf16, { body: utf16.toString('base64'), encoding: 'base64' }],

@@ -5,7 +5,10 @@ import type { BackendAnswer } from '../protocol/access.ts'
 import { isNestedTooDeep } from '../protocol/json-depth.ts'
 import { inexactNumber } from '../protocol/json-numbers.ts'
 
-/** JSON stays JSON and text stays text; everything else becomes base64, JSON that is nested absurdly deep as well. */
+/**
+ * JSON stays JSON and text stays text; everything else becomes base64, JSON that is nested absurdly deep as well. Without a
+ * content type the bytes tell: UTF-8 is JSON if it parses as that, otherwise text.
+ */
 export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
   const typed = contentType === undefined ? {} : { contentType }
   if (bytes.length === 0) return { status, body: null, ...typed }
@@ -13,12 +16,15 @@ export function answerOf(status: number, contentType: string | undefined, bytes:
     .exec(contentType ?? '')![0]
     .trim()
     .toLowerCase()
+  const untyped = essence === ''
   const json = essence === 'application/json' || essence.endsWith('+json')
-  if (json || (essence.startsWith('text/') && isUtf8(contentType))) {
-    const text = utf8(bytes)
+  if (json || ((untyped || essence.startsWith('text/')) && isUtf8(contentType))) {
+    // Text has no NUL, and UTF-16 has many.
+    const text = untyped && bytes.includes(0) ? undefined : utf8(bytes)
     if (text !== undefined) {
-      const value = json ? parsed(text) : { value: text }
-      if (value) return { status, body: value.value, ...typed, ...(json && exactly(text)) }
+      const value = json || untyped ? parsed(text) : undefined
+      if (value) return { status, body: value.value, ...typed, ...exactly(text) }
+      if (!json) return { status, body: text, ...typed }
     }
   }
   return { status, body: bytes.toString('base64'), encoding: 'base64', ...typed }

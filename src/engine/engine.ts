@@ -21,7 +21,7 @@ import { runJobs, voidLeases } from './jobs/run-jobs.ts'
 import { createRailWatch } from './jobs/watch-rails.ts'
 import { rememberSettlers } from './metered/settlers.ts'
 import type { Engine, Intent, Outcome } from './outcome.ts'
-import { findOwned } from './ownership/find-owned.ts'
+import { findOwned, whyEnded } from './ownership/find-owned.ts'
 import { createLotIndex } from './ownership/index-lots.ts'
 import { createWalletProofs } from './ownership/prove-wallet.ts'
 import { type OpenRail, openRails } from './rails.ts'
@@ -106,7 +106,8 @@ export function createEngine(ports: Ports, config: EngineConfig): Engine {
     renewPrepaid: (reservation) => spending.renew(reservation),
     balance: (spender) => balanceOf(accounts, spender),
     signIn: createWalletProofs(core),
-    owned: (wallet, access) => findOwned(core, wallet, access),
+    owned: (wallet, access, buying) => findOwned(core, wallet, access, buying),
+    whyEnded: (challengeId) => whyEnded(core, challengeId),
     async status(challengeId) {
       const challenge = await getOne(core, 'challenges', challengeId)
       if (challenge) return statusOf(challenge)

@@ -305,8 +305,10 @@ export interface Engine {
   balance(spender: Spender): Promise<CreditBalance | GatewayError>
   /** Whose wallet it is. Uses the proof up: the same one again is refused, on every instance. */
   signIn(proof: WalletProof): Promise<Wallet | GatewayError>
-  /** The running access that this wallet bought, given again; of several, the one that ends last. Undefined: none. */
-  owned(wallet: Wallet, access: OwnedAccess): Promise<Granted | undefined>
+  /** The running access that this wallet bought; of several, what ends last. To who is `buying`, none whose credits are spent. */
+  owned(wallet: Wallet, access: OwnedAccess, buying?: boolean): Promise<Granted | undefined>
+  /** Why a purchase of credits has ended before its token expired; undefined: it has not. */
+  whyEnded(challengeId: string): Promise<GatewayError | undefined>
   /** undefined: not an id of this gateway. */
   status(challengeId: string): Promise<ChallengeStatus | undefined>
   /** The terms of a stored challenge once more, with a new salt. */

@@ -1,6 +1,6 @@
 /** Errors for requests that get no result: each says what happened and what to do next. */
 import { GatewayError } from '../errors.ts'
-import type { ChallengeRow } from '../ports.ts'
+import type { ChallengeRow, CreditRow } from '../ports.ts'
 import { PERMIT2_ADDRESS } from '../protocol/permit2.ts'
 import { networkOfRail } from '../rules/rail-id.ts'
 
@@ -12,11 +12,22 @@ export function otherPurchase(challenge: ChallengeRow): GatewayError {
   )
 }
 
-export function settlementPending(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+/** No such challenge is stored, and its id does not prove that it was offered for this request at this price. */
+export function challengeNotFound(challengeId: string): GatewayError {
+  return new GatewayError(
+    'CHALLENGE_NOT_FOUND',
+    `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request. Repeat the request as it was when ` +
+      'the 402 came (method, path, query, body, planId or routeId, resourceId, requestId), with `accepted` unchanged; if the ' +
+      "seller's terms have changed since, ask for a new challenge. Nothing was charged.",
+  )
+}
+
+/** Without a challenge: the sender may be a stranger, and learns nothing about it. */
+export function settlementPending(challenge?: Pick<ChallengeRow, 'key'>): GatewayError {
   return new GatewayError(
     'SETTLEMENT_PENDING',
     'The payment was received and its outcome is not known yet. Send the same payload again; do not sign a new one.',
-    { challengeId: challenge.key, retryAfterSeconds: 5 },
+    { ...(challenge && { challengeId: challenge.key }), retryAfterSeconds: 5 },
   )
 }
 
@@ -37,16 +48,46 @@ export function otherPayer(challenge: ChallengeRow): GatewayError {
   )
 }
 
-export function alreadyRedeemed({ key, state }: Pick<ChallengeRow, 'key' | 'state'>): GatewayError {
+/** The request does not prove to come from the buyer. Without a key its sender is told nothing about the challenge. */
+export function alreadyRedeemed({
+  key,
+  state,
+}: {
+  key: string | undefined
+  state: ChallengeRow['state']
+}): GatewayError {
+  const where = key === undefined ? 'the same challenge' : `challenge ${key}, as accepted.extra.challengeId`
   // For a challenge that nobody has paid yet, a new authorization is charged.
-  const orAnew =
-    state === 'PENDING' ? '' : ', or sign a new authorization for the same challenge: it is not charged'
-  return new GatewayError(
-    'TX_ALREADY_REDEEMED',
+  const orAnew = state === 'PENDING' ? '' : `, or sign a new authorization for ${where}: it is not charged`
+  return redeemed(
+    key,
     'This authorization was used already and the request does not prove to be its buyer. To fetch a result again, ' +
-      `resend the original payload unchanged${orAnew}.`,
-    { challengeId: key },
+      `resend the original payload unchanged, with its \`accepted\`${orAnew}.`,
   )
+}
+
+/** It was paid without the salt of a 402, so that its payload proves nobody to be the buyer. */
+export function paidWithoutSalt({ key }: Pick<ChallengeRow, 'key'>): GatewayError {
+  return redeemed(
+    key,
+    'This authorization was used already, and it came without the accepted.extra.salt of a 402, which alone would tell its ' +
+      'buyer from whoever copied it from the chain. To fetch the result, sign a new authorization with ' +
+      `accepted.extra.challengeId ${key}: it is not charged.`,
+  )
+}
+
+/** Without a key the sender is told nothing about the challenge. */
+export function paidAnother(key: string | undefined): GatewayError {
+  const which = key === undefined ? '' : ` (challenge ${key})`
+  return redeemed(
+    key,
+    `This payment belongs to another request${which}, and nothing was charged now. For its result repeat that request exactly, ` +
+      'with the same payload: method, path, query, body, planId or routeId, resourceId and requestId.',
+  )
+}
+
+function redeemed(key: string | undefined, message: string): GatewayError {
+  return new GatewayError('TX_ALREADY_REDEEMED', message, key === undefined ? {} : { challengeId: key })
 }
 
 /** It paid another challenge, or was used before it reached us, or the sale is lost with a part of the store. */
@@ -163,4 +204,30 @@ export function networkMissing(
   const networks = [...new Set(rails.map(networkOfRail))].join(', ')
   const message = `${what} of challenge ${challengeId} is on ${networks}, which is not configured; start with that network, then ${next}.`
   return new GatewayError('INVALID_REQUEST', message, { challengeId })
+}
+
+/** Undefined: it has not ended. */
+export function endedPurchase({ ended }: Pick<CreditRow, 'ended'>): GatewayError | undefined {
+  if (!ended) return undefined
+  const what =
+    ended === 'lost'
+      ? 'payment was taken back by the chain'
+      : 'credits were closed and the unspent ones refunded'
+  return new GatewayError('UNAUTHORIZED', `The token's purchase has ended: its ${what}. Buy it anew.`)
+}
+
+/** A metered call: its payment was not sent, and stays good for another call. */
+export function callFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
+  const message = `The call failed: ${reason}. Nothing was charged.`
+  return new GatewayError('CALL_FAILED', message, { challengeId: challenge.key, retryAfterSeconds: 30 })
+}
+
+/** A transfer that the buyer made without us arrived second: it is refunded. */
+export function transferGoesBack(challenge: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'INVALID_PROOF',
+    'This challenge is paid by another payer, and its result is theirs. Your transfer goes back to its sender. ' +
+      'To buy, ask for a challenge of your own.',
+    { challengeId: challenge.key },
+  )
 }

@@ -63,12 +63,16 @@ export function captureAnswer(
     else sent?.(bytes)
   }
 
-  function finish(): void {
+  function finish(answer = capturedAnswer()): void {
     if (ended) return
     ended = true
-    const headers = ownHeaders(response.getHeaders(), kept)
-    void metered.finish({ status: status ?? response.statusCode, headers, body: Buffer.concat(chunks) })
+    void metered.finish(answer)
     chunks.length = 0
+  }
+
+  function capturedAnswer(): CapturedAnswer {
+    const headers = ownHeaders(response.getHeaders(), kept)
+    return { status: status ?? response.statusCode, headers, body: Buffer.concat(chunks) }
   }
 
   const captured: Partial<Record<Name, Method>> = {
@@ -133,6 +137,9 @@ export function captureAnswer(
     original.end.call(response)
   }
 
+  response.once('close', () => {
+    if (!ended && response.errored) finish({ status: 500, headers: {}, body: null })
+  })
   metered.response.then(send).catch(() => response.destroy())
 }
 

@@ -1,6 +1,6 @@
 import { addAtHead } from './add-at-head.ts'
 import { captureAnswer } from './capture-answer.ts'
-import { type EmbeddedGateway, finisher, refuseUnknownRoute } from './embedding.ts'
+import { type EmbeddedGateway, finisher, isCharged, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressHandler } from './express-types.ts'
 import { faultResponse } from './fault-response.ts'
@@ -25,6 +25,7 @@ import { withheld } from './withheld.ts'
 export function payPerRequest(gateway: EmbeddedGateway, routeId: string): ExpressHandler {
   refuseUnknownRoute(gateway, routeId)
   return handlerOf(async (req, res) => {
+    if (isCharged(req.svcPayment, routeId)) return undefined
     const request = fetchRequestOf(req)
     if (!request) {
       const message = 'the request target or a header is malformed'

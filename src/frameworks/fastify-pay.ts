@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { captureAnswer } from './capture-answer.ts'
-import { type EmbeddedGateway, finisher, type Paid, refuseUnknownRoute } from './embedding.ts'
+import { type EmbeddedGateway, finisher, isCharged, type Paid, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, hookOf } from './fastify-hook.ts'
 import { holdAnswer } from './hold-answer.ts'
 import { watchHead } from './watch-head.ts'
@@ -15,6 +15,7 @@ export function decoratePayPerRequest(fastify: FastifyInstance, gateway: Embedde
   fastify.decorate('payPerRequest', (routeId: string) => {
     refuseUnknownRoute(gateway, routeId)
     return hookOf(async (request, reply) => {
+      if (isCharged(request.svcPayment, routeId)) return undefined
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return charged.response
       request.svcPayment = charged.payment

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Reply } from '../transports/http/reply.ts'
 import { putHeaders } from './put-headers.ts'
+import { wasGivenUp } from './watch-head.ts'
 
 type Write = (...args: unknown[]) => unknown
 
@@ -81,6 +82,11 @@ export function holdAnswer(response: ServerResponse, { headersFor, finish, refus
     ended = name === 'end'
   }
 
+  response.once('close', () => {
+    if (state !== 'open' || !wasGivenUp(response)) return
+    state = 'closed'
+    finish(500).catch(() => {})
+  })
   for (const name of WRITES) {
     own[name] = (...args) => {
       if (state === 'passing') return original[name].apply(response, args)

@@ -1,5 +1,8 @@
 import type { Context, Next } from 'hono'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
+import { isTaken, replaceAnswer } from './hono-answer.ts'
+
+const NO_ANSWER: CapturedAnswer = { status: 500, headers: {}, body: null }
 
 /** Runs the handlers behind a metered call, and puts what goes out in the place of their answer. */
 export async function answerMetered(c: Context, next: Next, metered: MeteredCharge): Promise<void> {
@@ -9,10 +12,10 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
     let answer: CapturedAnswer
     try {
       await next()
-      answer = await captured(c.res, standing, metered)
+      answer = c.finalized && !isTaken(c.res) ? await captured(c.res, standing, metered) : NO_ANSWER
     } catch (error) {
       // Errors are answered by the app before they get here; this is none, or a body that broke off.
-      void metered.finish({ status: 500, headers: {}, body: null })
+      void metered.finish(NO_ANSWER)
       throw error
     }
     return metered.finish(answer)
@@ -23,9 +26,7 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
     if (name === 'set-cookie') response.headers.append(name, value)
     else if (!response.headers.has(name)) response.headers.set(name, value)
   }
-  // Hono would add the headers of the answer that is replaced.
-  c.res = undefined
-  c.res = response
+  replaceAnswer(c, response)
 }
 
 async function captured(

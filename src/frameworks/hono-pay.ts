@@ -2,10 +2,12 @@ import type { MiddlewareHandler } from 'hono'
 import {
   type EmbeddedGateway,
   finisher,
+  isCharged,
   refuseUnknownRoute,
   type SvcCharge,
   type SvcPayment,
 } from './embedding.ts'
+import { readyStatus, replaceByFailure } from './hono-answer.ts'
 import { type PeerOptions, peerOf } from './hono-context.ts'
 import { answerMetered } from './hono-metered.ts'
 
@@ -25,6 +27,7 @@ export function payPerRequest(
 ): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment; svcCharge?: SvcCharge } }> {
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
+    if (isCharged(c.get('svcPayment'), routeId)) return next()
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
     c.set('svcPayment', charged.payment)
@@ -33,15 +36,19 @@ export function payPerRequest(
       return answerMetered(c, next, charged)
     }
     const finish = finisher(charged)
+    let status: number | undefined
     try {
       await next()
+      status = await readyStatus(c)
+      // A time limit in front of us has answered, and its answer is out.
+      if (status === undefined) return await finish(500)
+      for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
     } catch (error) {
-      // Errors are answered by the app before they get here; this one was thrown and is no Error.
+      // Errors of handlers are answered by the app before they get here: this is an answer that cannot go out, or no Error.
       await finish(500)
+      replaceByFailure(c, charged.headersFor(500))
       throw error
     }
-    const { status } = c.res
-    for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
     // In this order: an answer whose delivery cannot be recorded must not carry the receipt of one.
     await finish(status)
     for (const [name, value] of Object.entries(charged.headersFor(status))) c.header(name, value)

@@ -6,6 +6,14 @@ const LOOK_MS = 250
 const MAX_IDLE_LOOKS = 2400
 
 /**
+ * Its handler destroyed it with an error before there was a head, as `pipeline` does if a stream fails. A client that leaves is no
+ * error of the response.
+ */
+export function wasGivenUp({ errored, headersSent }: ServerResponse): boolean {
+  return Boolean(errored) && !headersSent
+}
+
+/**
  * Tells the status of a response once its head is decided, and again until that is heard. Node announces the end of a
  * response and its close, but not its head; so we look, rather than wrap the seller's response. Two cases need it: a
  * slow download, where `finish` comes late, and a client that left before the head, where it never comes but the
@@ -17,10 +25,11 @@ export function watchHead(response: ServerResponse, tell: (status: number) => Pr
 
   const look = async () => {
     if (telling) return
-    if (response.headersSent || response.writableEnded) {
+    const isGivenUp = wasGivenUp(response)
+    if (response.headersSent || response.writableEnded || isGivenUp) {
       telling = true
       try {
-        await tell(response.statusCode)
+        await tell(isGivenUp ? 500 : response.statusCode)
         return stop()
       } catch {
         telling = false

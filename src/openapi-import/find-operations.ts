@@ -4,7 +4,14 @@ import { parsePattern, patternFault, type RoutePattern } from '../rules/route-pa
 import { parametersOf } from './call-schemas.ts'
 import { serversOf } from './choose-server.ts'
 import { cut } from './inline-schema.ts'
-import { createFollow, isObject, type JsonObject, objectOf, textOf } from './local-refs.ts'
+import {
+  createFollow,
+  createForeignWatch,
+  isObject,
+  type JsonObject,
+  objectOf,
+  textOf,
+} from './local-refs.ts'
 import type { NotImported } from './planned-route.ts'
 import type { Description } from './read-description.ts'
 import { type PriceOrFault, statedPrice } from './read-price.ts'
@@ -46,12 +53,14 @@ export function findOperations(
     for (const [verb, operation] of Object.entries(item)) {
       if (!VERBS.has(verb)) continue
       const method = verb.toUpperCase()
-      const parameters = parametersOf(item, objectOf(operation), follow)
+      const watch = createForeignWatch(follow)
+      const parameters = parametersOf(item, objectOf(operation), watch.follow)
       const path = pathOf(template)
       const reason =
         (isObject(operation) ? undefined : 'is no object') ??
         methodFault(method) ??
         pathFault(template, path) ??
+        watch.foreign() ??
         cookieFault(parameters) ??
         serverFault(objectOf(operation), item, url, server)
       if (reason !== undefined) {

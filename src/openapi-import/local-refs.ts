@@ -8,7 +8,10 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 /** A value without references at its top, and the references that led to it. */
-export type Followed = { value: unknown; refs: readonly string[] } | { fault: string }
+export type Followed =
+  | { value: unknown; refs: readonly string[] }
+  /** `isForeign`: it leads out of the document. */
+  | { fault: string; isForeign?: true }
 
 export type Follow = (value: unknown) => Followed
 
@@ -29,13 +32,26 @@ export function createFollow(document: JsonObject): Follow {
       refs.push(ref)
       beside = { ...rest, ...beside }
       if (!ref.startsWith('#')) {
-        return { fault: `refers to another document (${ref}); put all into one file first` }
+        return { fault: `refers to another document (${ref}); put all into one file first`, isForeign: true }
       }
       const target = at(document, ref)
       if (target === undefined) return { fault: `refers to ${ref}, which does not exist` }
       value = target
     }
     return { value: isObject(value) ? { ...value, ...beside } : value, refs }
+  }
+}
+
+/** Follows in the same way, and remembers the first reference that led out of the document. */
+export function createForeignWatch(follow: Follow): { follow: Follow; foreign(): string | undefined } {
+  let first: string | undefined
+  return {
+    follow: (value) => {
+      const found = follow(value)
+      if ('fault' in found && found.isForeign) first ??= found.fault
+      return found
+    },
+    foreign: () => first,
   }
 }
 

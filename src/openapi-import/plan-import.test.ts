@@ -265,6 +265,36 @@ describe('small ones', () => {
     ])
   })
 
+  test.each([
+    ['a parameter', { parameters: [{ $ref: 'other.yaml#/x' }] }, 'other.yaml#/x'],
+    ['its schema', { parameters: [{ name: 'q', in: 'query', schema: { $ref: 'q.json' } }] }, 'q.json'],
+    [
+      'a parameter behind a reference',
+      { parameters: [{ $ref: '#/components/parameters/far' }] },
+      './far.yaml',
+    ],
+    ['the body', { requestBody: { $ref: 'body.yaml' } }, 'body.yaml'],
+    ['the answer', { responses: { 200: { $ref: 'https://x.example/a#/b' } } }, 'https://x.example/a#/b'],
+    [
+      'a part of the answer',
+      {
+        responses: { 200: { content: { 'application/json': { schema: { items: { $ref: 'pet.yaml' } } } } } },
+      },
+      'pet.yaml',
+    ],
+  ])('%s in another file is a reason, and a route that is there stays', async (_what, operation, ref) => {
+    const paths = { '/a': { get: operation }, '/b': { get: { responses: { 404: { $ref: 'faults.yaml' } } } } }
+    const parameters = { far: { $ref: './far.yaml' } }
+    const text = JSON.stringify({ openapi: '3.1.0', paths, components: { parameters } })
+    const description = await readDescription(text, { name: 'api.json' })
+    const there: Route = { routeId: 'mine', method: 'GET', path: '/a', unitAmount: '$0.05' }
+    const planned = planImport(description, { existing: [there], priceForAll: CENT })
+    const reason = `refers to another document (${ref}); put all into one file first`
+    expect(planned.notImported).toEqual([{ method: 'GET', path: '/a', reason }])
+    expect(planned.others).toEqual([there])
+    expect(planned.imported.map(({ route }) => route.path)).toEqual(['/b'])
+  })
+
   test('references that multiply are cut, not unfolded', async () => {
     const schemas: Record<string, object> = {}
     for (let level = 0; level < 30; level++) {

@@ -4,7 +4,7 @@ import type { Route } from '../protocol/catalog.ts'
 import { type CallSchemas, callSchemas } from './call-schemas.ts'
 import { type FoundOperation, findOperations, parameterName } from './find-operations.ts'
 import { leaveOverlaps } from './leave-overlaps.ts'
-import { createFollow, listOf, objectOf } from './local-refs.ts'
+import { createFollow, createForeignWatch, listOf, objectOf } from './local-refs.ts'
 import type { Candidate, ImportedRoute, NotImported, PlannedRoute } from './planned-route.ts'
 import type { Description } from './read-description.ts'
 import { microOf, type Price, priceOfRoute, priceWords } from './read-price.ts'
@@ -66,6 +66,11 @@ export function planImport(description: Description, choices: ImportChoices): Im
       notImported.push({ method, path, reason: 'matches the same calls as another path of the description' })
       continue
     }
+    const described = schemas(operation)
+    if ('fault' in described) {
+      notImported.push({ method, path, reason: described.fault })
+      continue
+    }
     keys.add(keyOf(operation))
     if (price && 'fault' in price) {
       notImported.push({ method, path, reason: price.fault })
@@ -76,7 +81,7 @@ export function planImport(description: Description, choices: ImportChoices): Im
       notes.push(`${method} ${path} is the route ${routeId}: its operationId is no id, or is used twice.`)
     }
     candidates.push({
-      ...compared(before, routeOf(operation, before, routeId, price, schemas(operation), choices.raw)),
+      ...compared(before, routeOf(operation, before, routeId, price, described, choices.raw)),
       ...noteOf(operation, before, price),
       pattern: operation.pattern,
       price,
@@ -162,11 +167,22 @@ function noteOf(
   return { note: `${priceWords(price)} stays; the description says ${priceWords(stated)}` }
 }
 
-/** With many routes each schema gets less room, so that all of them together stay small enough to be saved. */
-function schemaReader({ document }: Description, count: number): (operation: FoundOperation) => CallSchemas {
+/**
+ * With many routes each schema gets less room, so that all of them together stay small enough to be saved. The fault is a part
+ * that stands in another document.
+ */
+function schemaReader(
+  { document }: Description,
+  count: number,
+): (operation: FoundOperation) => CallSchemas | { fault: string } {
   const follow = createFollow(document)
   const maxBytes = Math.min(MAX_SCHEMA_BYTES, Math.floor(SCHEMA_BYTES / (2 * Math.max(1, count))))
-  return ({ operation, parameters }) => callSchemas(operation, parameters, parameterName, follow, maxBytes)
+  return ({ operation, parameters }) => {
+    const watch = createForeignWatch(follow)
+    const schemas = callSchemas(operation, parameters, parameterName, watch.follow, maxBytes)
+    const fault = watch.foreign()
+    return fault === undefined ? schemas : { fault }
+  }
 }
 
 function notesOf({ document }: Description): string[] {

@@ -77,7 +77,9 @@ export type Accepted = z.infer<typeof AcceptedSchema>
 
 /** A payment in x402's format; its scheme reads `payload`. */
 export const PaymentEnvelopeSchema = z.object({
-  x402Version: z.literal(X402_VERSION, { error: 'must be 2' }),
+  x402Version: z.literal(X402_VERSION, {
+    error: 'must be 2: pay with a client of x402 version 2, such as @x402/fetch or @x402/axios',
+  }),
   network: z.string().optional(),
   scheme: z.string().optional(),
   payload: z.record(z.string(), z.unknown()),

@@ -39,9 +39,9 @@ export interface OfferTerms {
 /** Everything that is signed with the receipt key. */
 export type Statement = SaleReceipt | RefundReceipt | OfferTerms
 
-/** A receipt as `extensions` of a `payment-response` carry it. */
+/** A receipt as `extensions` of a `payment-response` carry it; strict clients read no extension without a `schema`. */
 export function receiptExtension(jws: string) {
-  return { [OFFER_RECEIPT]: { info: { receipt: { format: 'jws', signature: jws } } } } as const
+  return { [OFFER_RECEIPT]: { info: { receipt: { format: 'jws', signature: jws } }, schema: {} } } as const
 }
 
 /** Where a purchase is shown to people. */

@@ -96,6 +96,22 @@ export function makeChallengeId(
   return `${transport}-${draft.toString('base64url')}`
 }
 
+/**
+ * The requestId of an offer whose buyer named none. It follows from the id, so that a payment that repeats the id alone
+ * finds it.
+ */
+export function requestIdOf(random: Uint8Array, expiresAtMs: number): string {
+  const bytes = Buffer.alloc(RANDOM_BYTES + 4)
+  bytes.set(random)
+  bytes.writeUInt32BE(Math.floor(expiresAtMs / 1000) % 2 ** 32, RANDOM_BYTES)
+  return `req-${bytes.toString('base64url')}`
+}
+
+/** The same for an id that a buyer repeats. */
+export function requestIdOfOffer({ head, expiresAt }: ParsedChallengeId): string {
+  return requestIdOf(head.subarray(HEAD_BYTES - RANDOM_BYTES), expiresAt)
+}
+
 /** Splits an id without verifying it; undefined if it cannot be one of ours. */
 export function parseChallengeId(challengeId: string): ParsedChallengeId | undefined {
   const match = /^(http|a2a|mcp)-([A-Za-z0-9_-]{46})$/.exec(challengeId)

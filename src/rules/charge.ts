@@ -31,14 +31,18 @@ function unitsOf(amount: unknown, maximum: bigint, token: Pick<Token, 'decimals'
   const percent = /^(\d+)(?:\.(\d{0,2}))?%$/.exec(amount)
   if (percent) {
     const hundredths = BigInt(percent[1]!) * 100n + BigInt((percent[2] ?? '').padEnd(2, '0'))
-    return (maximum * hundredths) / 10_000n
+    return dividedUp(maximum * hundredths, 10_000n)
   }
   const dollars = /^\$(\d+)(?:\.(\d+))?$/.exec(amount)
   if (!dollars) return undefined
-  return scaled(dollars[1]!, dollars[2] ?? '', token.decimals)
+  const [, whole, fraction = ''] = dollars
+  const rest = /[1-9]/.test(fraction.slice(token.decimals)) ? 1n : 0n
+  return scaled(whole!, fraction, token.decimals) + rest
 }
 
-/** Rounded up at the end: a fraction of the smallest unit cannot be paid. */
+/** A fraction of the smallest unit cannot be paid, so every charge is rounded up, at the end. */
+const dividedUp = (amount: bigint, by: bigint): bigint => (amount + by - 1n) / by
+
 function unitsPer(
   { quantity, rule }: Extract<StatedCharge, { kind: 'quantity' }>,
   { decimals }: Pick<Token, 'decimals'>,
@@ -50,8 +54,7 @@ function unitsPer(
   // A quantity may have decimals too, minutes for example.
   const millionths = BigInt(Math.round(quantity * 1e6))
   const product = price * millionths * 10n ** BigInt(decimals)
-  const scale = 10n ** BigInt(RULE_DECIMALS + 6)
-  return (product + scale - 1n) / scale
+  return dividedUp(product, 10n ** BigInt(RULE_DECIMALS + 6))
 }
 
 /** A decimal number in units with so many decimals; what is smaller than a unit is cut off. */

@@ -20,8 +20,13 @@ import { createSetupApi } from './setup/create-setup-api.ts'
 import { createSharedStores } from './shared-stores.ts'
 import { startGateway } from './start-gateway.ts'
 
-/** How long requests in flight may take after SIGTERM. Payments not settled by then are finished after the next start. */
+/**
+ * How long requests in flight may take after SIGTERM; those that are still open shortly before are answered 503. Payments not
+ * settled by then are finished after the next start.
+ */
 const GRACE_MS = 25_000
+const LEFT_OPEN =
+  'requests were still open when the server had to stop, and were answered 503; payments among them are finished after the next start'
 
 export interface BootOptions {
   /** Default: DNS. */
@@ -157,6 +162,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
 
   const onError = (error: unknown) =>
     observer.onAlert('request-failed', error instanceof Error ? error.message : 'unknown')
+  const onLeftOpen = (requests: number) => observer.log.warn({ requests }, LEFT_OPEN)
   const servers: HttpServer[] = []
   let pagesServer: HttpServer | undefined
   const close = async () => {
@@ -170,7 +176,7 @@ export async function boot(env: Env, options: BootOptions = {}): Promise<{ close
     // Must not be shorter than the gateway's own limit, which answers with a reason.
     const requestTimeoutMs = () =>
       Math.max(DEFAULT_REQUEST_TIMEOUT_MS, (host.configuration().config?.requestTimeoutSeconds ?? 0) * 1000)
-    servers.push(await listen('PORT', port, { handler, trustProxy, onError, requestTimeoutMs }))
+    servers.push(await listen('PORT', port, { handler, trustProxy, onError, onLeftOpen, requestTimeoutMs }))
     if (adminPort !== null) {
       const pages = createOperatorPort(operator, health)
       pagesServer = await listen('ADMIN_PORT', adminPort, { handler: pages, trustProxy, onError })

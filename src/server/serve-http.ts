@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { faultBody } from '../frameworks/fault-response.ts'
 import { isWhole } from '../frameworks/incoming-body.ts'
 import { bridgeToNode, type FetchHandler, type NodeBridgeOptions } from '../frameworks/node-bridge.ts'
+import { createLastAnswers } from './last-answers.ts'
 import { waitAtMost } from './wait-at-most.ts'
 
 export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'trustProxy' | 'onError'> {
@@ -24,6 +25,8 @@ export interface ServeHttpOptions extends Pick<NodeBridgeOptions, 'origin' | 'tr
   keepAliveTimeoutMs?: number
   /** A connection without a byte in either direction for this long is dead. Default 300 s. */
   idleTimeoutMs?: number
+  /** Told when requests outlast the grace period of `close`: how many, each answered 503. */
+  onLeftOpen?(count: number): void
 }
 
 export interface HttpServer {
@@ -31,13 +34,15 @@ export interface HttpServer {
   port: number
   /**
    * Accepts no new request, lets those in flight finish (also if their client has left), then closes. Connections still open
-   * after `graceMs` (default 60 s) are cut.
+   * after `graceMs` (default 60 s) are cut; 2 s before, requests without an answer get one: 503, which says what to do.
    */
   close(graceMs?: number): Promise<void>
 }
 
 export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 const IDLE_CHECK_MS = 20
+/** How long before connections are cut the requests that are still open are answered. */
+const LAST_ANSWERS_MS = 2_000
 
 const CLIENT_FAULTS: Record<string, [number, string, string]> = {
   HPE_HEADER_OVERFLOW: [
@@ -53,7 +58,8 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
   const { headersTimeoutMs = 10_000, requestTimeoutMs: given = DEFAULT_REQUEST_TIMEOUT_MS, host } = options
   const requestTimeoutMs = typeof given === 'function' ? given : () => given
   let closing = false
-  const bridge = bridgeToNode(options.handler, { ...options, a2aOnAccess: true, closing: () => closing })
+  const answers = createLastAnswers(options.handler, options.onError)
+  const bridge = bridgeToNode(answers.handler, { ...options, a2aOnAccess: true, closing: () => closing })
   const inFlight = new Set<Promise<void>>()
   /** What is answered on a connection now: several, where a client sends on without waiting. */
   const answering = new WeakMap<Duplex, Set<ServerResponse>>()
@@ -73,9 +79,12 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
     if (open.size === 0) answering.set(socket, open)
     open.add(outgoing)
     outgoing.once('close', () => open.delete(outgoing))
-    const over = () => void inFlight.delete(work)
-    const work = bridge(incoming, outgoing).then(over, over)
-    inFlight.add(work)
+    track(bridge(incoming, outgoing))
+  }
+  const track = (work: Promise<void>): void => {
+    const over = () => void inFlight.delete(tracked)
+    const tracked = work.then(over, over)
+    inFlight.add(tracked)
   }
   server.on('request', (incoming: IncomingMessage, outgoing: ServerResponse) => {
     // Node reads this value whenever it checks for late requests.
@@ -110,7 +119,12 @@ export async function serveHttp(options: ServeHttpOptions): Promise<HttpServer> 
       while (inFlight.size > 0) await Promise.allSettled(inFlight)
       await socketsGone
     })()
-    await waitAtMost(graceMs, finished)
+    const lastAnswersMs = Math.min(LAST_ANSWERS_MS, graceMs / 2)
+    await waitAtMost(graceMs - lastAnswersMs, finished)
+    const left = answers.answerOpen()
+    left.forEach(track)
+    if (left.length > 0) options.onLeftOpen?.(left.length)
+    await waitAtMost(lastAnswersMs, finished)
     clearInterval(idle)
     server.closeAllConnections()
     await socketsGone

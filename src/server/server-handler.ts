@@ -1,10 +1,9 @@
-import { GatewayError } from '../errors.ts'
 import { UNPAID_HEADERS } from '../transports/http/headers.ts'
-import { bodyFor } from '../transports/http/problem-body.ts'
 import { jsonReply, toResponse } from '../transports/http/reply.ts'
 import { belowBasePath, requestPath, requestTarget } from '../transports/http/request-target.ts'
 import type { Peer } from '../transports/http/safeguards.ts'
 import { type OperatorHandler, redirect } from './operator-handler.ts'
+import { pendingAnswer } from './pending-answer.ts'
 import { sandboxDocuments } from './sandbox-documents.ts'
 
 export interface ServerParts {
@@ -86,17 +85,5 @@ function notServing(request: Request, unconfigured: boolean): Response {
   const retryAfterSeconds = unconfigured ? 60 : 2
   // Before a restart the payment of this request may have been sent to the chain.
   const message = `${why} Send the same request again, with the same payment if it has one: it is charged once.`
-  const error = new GatewayError('SETTLEMENT_PENDING', message, {
-    retryAfterSeconds,
-    hint: 'send the same request again later',
-  })
-  const { contentType, text } = bodyFor(error.toBody(), Object.fromEntries(request.headers))
-  const headers = {
-    ...UNPAID_HEADERS,
-    'content-type': contentType,
-    'retry-after': String(retryAfterSeconds),
-    'x-svc-code': error.code,
-  }
-  const body = request.method === 'HEAD' ? null : text
-  return toResponse({ status: error.httpStatus, headers, body }, request)
+  return pendingAnswer(request, message, { retryAfterSeconds, hint: 'send the same request again later' })
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, UnavailableError } from '../errors.ts'
 import type { StoreChoice } from '../ports.ts'
 import { openStore } from '../stores/open-store.ts'
 import { createSharedStores } from './shared-stores.ts'
@@ -45,5 +45,25 @@ describe('createSharedStores', () => {
     await expect(stores.open(postgres, alerts)).rejects.toThrow(
       /^DATABASE_URL: The Postgres URL names no user/,
     )
+  })
+
+  test('a store that does not answer names its variable and the reason, and no password', async () => {
+    const postgres: StoreChoice = {
+      kind: 'postgres',
+      url: 'postgres://u:hunter2@127.0.0.1:1/shop',
+      wakeupsUrl: null,
+    }
+    const asked = createSharedStores().open(postgres, alerts)
+    await expect(asked).rejects.toThrow(UnavailableError)
+    await expect(asked).rejects.toThrow(
+      /^DATABASE_URL: postgres:\/\/u@127\.0\.0\.1:1\/shop is unavailable: Postgres refuses the connection$/,
+    )
+  })
+
+  test('Redis that wakes a store in Postgres is named by its own variable', async () => {
+    const refused = new ConfigError(['redis at cache:6379 has an expired certificate.'])
+    const stores = createSharedStores(() => Promise.reject(refused))
+    const choice: StoreChoice = { kind: 'postgres', url: 'postgres://u@db/x', wakeupsUrl: 'rediss://cache' }
+    await expect(stores.open(choice, alerts)).rejects.toThrow(/^REDIS_URL: redis at cache:6379 /)
   })
 })

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, UnavailableError } from '../errors.ts'
 import type { Alerts, Store, StoreChoice } from '../ports.ts'
 import { openStore } from '../stores/open-store.ts'
 
@@ -53,13 +53,17 @@ export function createSharedStores(open: typeof openStore = openStore): SharedSt
   }
 }
 
-/** Adds the variable that chose the store to the faults of a store that cannot be used. */
+/** Adds the variable that chose the store to the faults of a store that cannot be used or does not answer. */
 async function named(choice: StoreChoice, open: () => Promise<Store>): Promise<Store> {
   try {
     return await open()
   } catch (error) {
     const variable = VARIABLE_OF[choice.kind]
-    if (!(error instanceof ConfigError) || variable === undefined) throw error
-    throw new ConfigError(error.faults.map((fault) => `${variable}: ${fault}`))
+    if (variable === undefined) throw error
+    // A store in Postgres may be woken by Redis.
+    const name = (fault: string) => `${/^(the )?redis /i.test(fault) ? 'REDIS_URL' : variable}: ${fault}`
+    if (error instanceof ConfigError) throw new ConfigError(error.faults.map(name))
+    if (error instanceof UnavailableError) error.message = name(error.message)
+    throw error
   }
 }

@@ -76,18 +76,29 @@ test.each<Fault>([
   'disconnect',
   'error-500',
   'hang',
-  'refuse',
   'garbage',
   'html',
   'huge',
   'broadcast-then-500',
   'broadcast-then-hang',
-  'broadcast-then-refuse',
   'broadcast-then-disconnect',
 ])('%s proves nothing', async (fault) => {
   real.faults.next('settle', fault)
   expect(await client().settle(await authorize())).toMatchObject({ kind: 'unknown' })
 })
+
+test.each<Fault>(['refuse', 'broadcast-then-refuse'])(
+  '%s is taken at its word, unless that hides a payment',
+  async (fault) => {
+    real.faults.next('settle', fault)
+    expect(await client().settle(await authorize())).toEqual({ kind: 'refused', reason: 'refused_by_test' })
+    real.faults.next('settle', fault, { reason: 'settlement_pending' })
+    expect(await client().settle(await authorize())).toEqual({
+      kind: 'unknown',
+      reason: 'settlement_pending',
+    })
+  },
+)
 
 test.each<Fault>(['lie-success', 'other-hash'])('%s is no more than a hint', async (fault) => {
   real.faults.next('settle', fault)
@@ -107,14 +118,23 @@ test.each<[string, string | undefined]>([
   ['invalid_exact_evm_transaction_simulation_failed', 'simulation_failed'],
   ['asset_not_deployed_contract', 'asset_not_deployed_contract'],
   ['eip6492_factory_not_allowed', 'eip6492_factory_not_allowed'],
-  ['smart_wallet_deployment_failed', undefined],
+  ['smart_wallet_deployment_failed', 'smart_wallet_deployment_failed'],
+  ['settlement_failed', 'settlement_failed'],
+  ['expired', 'expired'],
+  ['this payTo is not\nserved', 'this payTo is not served'],
+  ['Execution reverted: insufficient_funds', 'Execution reverted: insufficient_funds'],
   ['invalid_exact_evm_nonce_already_used', undefined],
   ['invalid_exact_evm_transaction_failed', undefined],
   ['invalid_exact_evm_transfer_event_mismatch', undefined],
   ['invalid_transaction_state', undefined],
   ['settlement_pending', undefined],
   ['unexpected_settle_error', undefined],
-  ['Execution reverted: insufficient_funds', undefined],
+  ['settle_exact_node_failure', undefined],
+  ['transaction_confirmation_timed_out', undefined],
+  ['Timed out while waiting for transaction 0xab', undefined],
+  ['internal_error', undefined],
+  ['HTTP request failed.', undefined],
+  ['', undefined],
 ])('%s is read as %s', async (errorReason, reason) => {
   const auth = await authorize(0n)
   const settle = (body: object, status = 200) => {
@@ -131,18 +151,22 @@ test.each<[string, string | undefined]>([
 })
 
 test.each<[number, string, true | undefined]>([
-  [200, '{"success":false,"errorReason":"this payTo is not served"}', true],
   [400, '{"success":false}', true],
+  [200, '{"success":false,"errorReason":""}', true],
+  [400, '{"error":"this payTo is not served"}', true],
   [403, 'Forbidden', true],
   [429, 'slow down', undefined],
   [502, '{"success":false,"errorReason":"this payTo is not served"}', undefined],
   [200, '{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used"}', undefined],
   [200, '{"success":false,"errorReason":"settlement_pending"}', undefined],
-])('HTTP %i %s: a refusal that proves nothing is marked as declined (%s)', async (status, body, declined) => {
-  stubAnswer = { status, body }
-  const answer = await createFacilitator({ url: stubUrl(), network }).settle(await authorize(0n))
-  expect(answer).toEqual({ kind: 'unknown', reason: expect.any(String), ...(declined && { declined }) })
-})
+])(
+  'HTTP %i %s: a refusal without a reason is no answer about the payment, and marked as declined (%s)',
+  async (status, body, declined) => {
+    stubAnswer = { status, body }
+    const answer = await createFacilitator({ url: stubUrl(), network }).settle(await authorize(0n))
+    expect(answer).toEqual({ kind: 'unknown', reason: expect.any(String), ...(declined && { declined }) })
+  },
+)
 
 test('auth headers go to their endpoint; without them nothing is sent', async () => {
   const auth = await authorize(0n)

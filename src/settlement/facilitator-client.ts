@@ -7,7 +7,7 @@ import { Bytes32Schema, sameHex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../protocol/payment.ts'
 import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
-import { certainRefusal, saysNo } from './facilitator-reasons.ts'
+import { refusalWord } from './facilitator-reasons.ts'
 
 /** Headers per endpoint, as the official client's `createAuthHeaders` gives them. */
 export type CreateAuthHeaders = () => Promise<{
@@ -28,8 +28,8 @@ const SupportedSchema = z.object({
 export type SupportedKind = z.infer<typeof SupportedSchema>['kinds'][number]
 
 /**
- * An x402 facilitator over HTTP. Its answer is at best a hint. Only a refusal that it must have given before sending
- * anything counts as one; everything else is unknown.
+ * An x402 facilitator over HTTP. Its answer is at best a hint. A well-formed refusal counts, unless its reason may be that
+ * of a payment which was sent; everything else is unknown.
  */
 export function createFacilitator({
   url,
@@ -122,12 +122,13 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
     const hash = Bytes32Schema.safeParse(transaction)
     return hash.success ? { kind: 'hint', txHash: hash.data } : { kind: 'hint' }
   }
-  const reason = errorReason ?? 'no reason given'
+  const said = errorReason?.trim()
+  const reason = said || 'no reason given'
   if (transaction) return unknown(`${reason}, yet with a transaction`)
   if (payer && !sameHex(payer, auth.from)) return unknown('an answer about another payer')
-  const word = certainRefusal(reason)
-  if (word !== undefined) return { kind: 'refused', reason: word }
-  return saysNo(reason) ? declined(reason) : unknown(reason)
+  if (!said) return declined(reason)
+  const word = refusalWord(reason)
+  return word === undefined ? unknown(reason) : { kind: 'refused', reason: printable(word) }
 }
 
 function parseJson(text: string): unknown {

@@ -1,8 +1,7 @@
 /**
  * Refusals that a facilitator can give only before it sends anything, in both vocabularies (the x402 library's and
- * CDP's), mapped to the codes of simulations. Any other reason may hide a transaction (a used nonce, a failed or
- * unconfirmed transaction, a wallet that could not be deployed, an unexpected error) and proves nothing. The library's
- * reasons about Permit2 are left out: facilitators get EIP-3009 authorizations from us.
+ * CDP's), mapped to the codes of simulations. The library's reasons about Permit2 are left out: facilitators get EIP-3009
+ * authorizations from us.
  */
 const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid_exact_evm_(payload_)?)?insufficient_(funds|balance)$/, 'insufficient_funds'],
@@ -27,17 +26,18 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
 ]
 
 /**
- * Reasons after which the payment may have been sent: a used nonce, a transaction that failed or is not confirmed.
+ * Reasons after which the payment may have been sent: a used nonce, a transaction that failed or is not confirmed, or a
+ * facilitator that lost its node or does not know itself.
  */
-const PERHAPS_SENT = /nonce|already|pending|unconfirmed|unexpected|transfer_event|transaction_(?!simulation)/
+const PERHAPS_SENT =
+  /nonce|already|pending|confirm|unexpected|unknown|internal|time.?d?.?out|http|rpc|node|connect|transfer_event|transaction(?!.?simulation)/i
 
-/** Is this a refusal, even if it does not prove that nothing was sent? */
-export function saysNo(errorReason: string): boolean {
-  return !PERHAPS_SENT.test(errorReason)
-}
-
-/** Our code for a refusal that proves that nothing was sent; undefined if it does not prove that. */
-export function certainRefusal(errorReason: string): string | undefined {
+/**
+ * The word for a refusal: our code for a known one, otherwise the facilitator's own. Undefined: the payment may have been
+ * sent. Not each of the others proves that it was not; but such a payment is watched, and goes back if it arrives beside
+ * another, while one whose refusal is not believed would keep its buyer waiting until it expires.
+ */
+export function refusalWord(errorReason: string): string | undefined {
   for (const [pattern, word] of CERTAIN) if (pattern.test(errorReason)) return word || errorReason
-  return undefined
+  return PERHAPS_SENT.test(errorReason) ? undefined : errorReason
 }

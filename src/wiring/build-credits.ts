@@ -21,9 +21,13 @@ export function buildCredits(
   { plans }: Pick<ResolvedConfig, 'plans'>,
   { engine, formerPlans, verifyBearer, signsTokens, signIn, now }: Parts,
 ): Credits | undefined {
-  const granting = plans.flatMap(({ planId, credits }) => (credits === undefined ? [] : planId))
-  const planIds = [...granting, ...formerPlans]
+  const planIds = [...creditPlans(plans), ...formerPlans]
   if (planIds.length === 0 || !signsTokens) return undefined
   const { spend, balance } = engine
   return { spend, balance, planIds, readSpender: createSpenderReader(verifyBearer, signIn, now) }
+}
+
+/** Those that grant credits now. */
+export function creditPlans(plans: ResolvedConfig['plans']): string[] {
+  return plans.flatMap(({ planId, credits }) => (credits === undefined ? [] : planId))
 }

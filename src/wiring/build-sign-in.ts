@@ -11,6 +11,8 @@ import { createVerifyAccess } from '../transports/http/verify-access.ts'
 interface Parts {
   engine: Engine
   verifyBearer: VerifyBearer
+  /** Those that grant credits, or once did: their purchases may be closed before their tokens expire. */
+  creditPlans: readonly string[]
   /** The gateway signs the tokens of plans itself. */
   signsTokens: boolean
   random: Random
@@ -22,7 +24,7 @@ interface Parts {
 /** Sign-in-with-x: what a wallet owns, at `/x402/access`, over MCP, and where tokens are checked. */
 export function buildSignIn(
   config: Pick<ResolvedConfig, 'baseUrl' | 'networks'>,
-  { engine, verifyBearer, signsTokens, random, now, limits, onError }: Parts,
+  { engine, verifyBearer, creditPlans, signsTokens, random, now, limits, onError }: Parts,
 ): {
   siwx: Siwx
   signIn: SignIn
@@ -37,6 +39,7 @@ export function buildSignIn(
         ...(planId !== undefined && { planId }),
         ...(resourceId !== undefined && { resourceId }),
       }),
+    whyEnded: async ({ planId, jti }) => (creditPlans.includes(planId) ? engine.whyEnded(jti) : undefined),
     ...(signsTokens && { signIn }),
     ...limits,
     onError,

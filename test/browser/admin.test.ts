@@ -94,6 +94,17 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   const csv = await readFile(await download.path(), 'utf8')
   expect(csv).toContain(grant.challengeId)
   expect(csv.split('\n')[0]).toContain('testnet')
+  expect(download.suggestedFilename()).toMatch(/\.csv$/)
+  await page.getByLabel('From', { exact: true }).fill('2026-02-02')
+  await page.getByLabel('Until', { exact: true }).fill('2026-02-01')
+  await page.getByText('to is not after from; an export ends before to.').waitFor()
+  for (const name of ['CSV', 'JSONL', 'Credits']) {
+    expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true)
+  }
+  await expectAccessible(page, 'an export that ends before it begins')
+  await page.getByLabel('Until', { exact: true }).fill('2026-02-02')
+  expect(await page.getByRole('link', { name: 'CSV' }).getAttribute('href')).toContain('from=')
+  await page.keyboard.press('Escape')
 
   // The same page on a phone, in the dark.
   await page.emulateMedia({ colorScheme: 'dark' })
@@ -117,6 +128,42 @@ test('the operator sees a failed call wait for its refund, cancels an offer, exp
   expect(visitor.complaints).toEqual([])
   await visitor.close()
 }, 240_000)
+
+test('an export after the session has ended shows the login, and saves no file', async () => {
+  const visitor = await openVisitor({ viewport: DESKTOP })
+  const { page } = visitor
+  await page.goto(`${server.url}/admin`)
+  await page.getByLabel('Token').fill(ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Export', { exact: true }).click()
+  const saved: unknown[] = []
+  page.on('download', (download) => saved.push(download))
+  await page.context().clearCookies()
+  await page.getByRole('link', { name: 'CSV' }).click()
+  await page.getByLabel('Token').waitFor()
+  expect(saved).toEqual([])
+  await visitor.close()
+}, 60_000)
+
+test('on a phone the short name of a sold item stays in one line', async () => {
+  const fixture = await startFixtureServer({ configured: true })
+  const { page, close } = await openVisitor({ viewport: PHONE })
+  await page.goto(`${fixture.url}/admin?token=${FIXTURE_TOKEN}`)
+  const names = page.locator('.challenges tbody th .link')
+  await names.first().waitFor()
+  const lines = await page.evaluate(`(() => {
+    // All of them: one longer name would make the column wider.
+    const links = [...document.querySelectorAll('.challenges tbody th .link')]
+    for (const link of links) link.firstChild.textContent = 'broken'
+    const range = document.createRange()
+    range.selectNodeContents(links[0].firstChild)
+    return range.getClientRects().length
+  })()`)
+  expect(lines).toBe(1)
+  await expectNoSidewaysScroll(page)
+  await close()
+  await fixture.close()
+}, 60_000)
 
 test('a seller on three networks sees what each brought, which one is withdrawn, and its sales alone', async () => {
   const fixture = await startFixtureServer({ configured: true, several: true })

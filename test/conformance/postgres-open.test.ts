@@ -165,8 +165,14 @@ describe('what cannot be opened', () => {
     expect((faults[2] as PromiseRejectedResult).reason.message).toContain('database "absent" does not exist')
   })
 
-  test('is unavailable if no server answers', async () => {
-    await expect(wrong(`:${server.port}/`, ':1/')).rejects.toThrow(UnavailableError)
+  test('is unavailable if no server answers, and says why', async () => {
+    const down = wrong(`:${server.port}/`, ':1/')
+    await expect(down).rejects.toThrow(UnavailableError)
+    await expect(down).rejects.toThrow(/:1\/postgres is unavailable: Postgres refuses the connection$/)
+    const unknown = openPostgresStore({ url: 'postgres://u:hunter2@nowhere.invalid/x' })
+    await expect(unknown).rejects.toThrow(
+      /^postgres:\/\/u@nowhere\.invalid:5432\/x is unavailable: Postgres /,
+    )
   })
 
   test('is refused where the encoding cannot hold every text', async () => {
@@ -201,13 +207,21 @@ test('TLS is spoken as sslmode asks', async () => {
     expect(await ask('sslmode=require&channel_binding=prefer')).toBe(true)
     expect(await ask(`sslmode=verify-full&sslrootcert=${certFile}`)).toBe(true)
     expect(await ask(`sslmode=verify-ca&sslrootcert=${certFile}`, '127.0.0.1')).toBe(true)
-    await expect(ask('sslmode=verify-full')).rejects.toThrow(UnavailableError)
-    await expect(ask(`sslmode=verify-full&sslrootcert=${certFile}`, '127.0.0.1')).rejects.toThrow(
-      UnavailableError,
+    // As with a wrong password, waiting would change nothing.
+    const refused = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
+    const selfSigned = await refused(ask('sslmode=verify-full'))
+    expect(selfSigned).toBeInstanceOf(ConfigError)
+    expect(String(selfSigned)).toMatch(
+      /@localhost:\d+\/postgres has a self-signed certificate\. .*sslrootcert/,
     )
+    const otherName = await refused(ask(`sslmode=verify-full&sslrootcert=${certFile}`, '127.0.0.1'))
+    expect(otherName).toBeInstanceOf(ConfigError)
+    expect(String(otherName)).toContain('has a certificate for another name')
   } finally {
     await secure.stop()
     rmSync(folder, { recursive: true })
   }
-  await expect(openPostgresStore({ url: `${server.url}?sslmode=require` })).rejects.toThrow(UnavailableError)
+  const without = openPostgresStore({ url: `${server.url}?sslmode=require` })
+  await expect(without).rejects.toThrow(ConfigError)
+  await expect(without).rejects.toThrow(/ does not speak TLS\. .*sslmode/)
 })

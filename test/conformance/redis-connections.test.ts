@@ -192,7 +192,9 @@ describe('TLS', () => {
     try {
       const url = `rediss://:${encoded}@localhost:${port}`
       expect(await use({ url, ca: readFileSync(cert, 'utf8') })).toEqual([])
-      await expect(openRedisStore({ url, timeoutMs: 500 })).rejects.toThrow(UnavailableError)
+      const untrusted = await openRedisStore({ url }).catch((error: unknown) => error)
+      expect(untrusted).toBeInstanceOf(ConfigError)
+      expect(String(untrusted)).toMatch(/redis at localhost:\d+ has a self-signed certificate\. /)
       const plain = openRedisStore({ url: url.replace('rediss', 'redis'), timeoutMs: 500 })
       await expect(plain).rejects.toThrow(UnavailableError)
     } finally {

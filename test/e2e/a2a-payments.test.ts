@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { collect, dataOf, type Payload, payloadFor, requiredOf } from './a2a-agent.ts'
+import { collect, dataOf, type Payload, payloadFor, type RpcAnswer, requiredOf } from './a2a-agent.ts'
 import { startTasksWorld, type TasksWorld, told } from './a2a-tasks-world.ts'
 import { CALL_PRICE, type RoutesWorld, sunny } from './routes-world.ts'
 import { eventually, PRICE, type World } from './world.ts'
@@ -17,6 +17,8 @@ afterAll(() => routes.stop())
 beforeEach(() => {
   routes.backend.answer = sunny
 })
+
+const textOf = ({ result }: RpcAnswer) => result?.status.message?.parts[0]?.text
 
 describe('a payment that cannot be', () => {
   const cases: Array<[string, string, (payload: Payload) => Payload]> = [
@@ -37,6 +39,29 @@ describe('a payment that cannot be', () => {
     expect(refused.result?.id).toBe(id)
     expect(requiredOf(refused.result)?.challengeId).toBe(id)
     expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
+  })
+
+  test('of ids that contradict each other, or without its call, is told the terms again', async () => {
+    const buyer = await buyerWith(PRICE)
+    const { id, required } = await opened()
+    const payload = await payloadFor(buyer, required)
+    const parts = [{ kind: 'data', data: { type: 'AccessRequest', planId: 'basic', resourceId: 'other' } }]
+    for (const named of [{ taskId: id }, {}]) {
+      const refused = await agent.pay(payload, { parts, ...named })
+      expect(refused).toMatchObject(told('input-required', 'payment-failed', 'INVALID_REQUEST'))
+      expect(refused.result?.id).toBe(id)
+      expect(requiredOf(refused.result)?.challengeId).toBe(id)
+    }
+    const resource = { method: 'POST', path: '/report', body: { city: 'Rome' } }
+    const call = await opened({ routeId: 'report', resource })
+    const without = await agent.pay(await payloadFor(buyer, call.required))
+    expect(without).toMatchObject(told('input-required', 'payment-failed', 'RESOURCE_REQUIRED'))
+    expect(requiredOf(without.result)?.challengeId).toBe(call.id)
+    expect(await agent.pay(payload), 'nothing is lost').toMatchObject(told('completed', 'payment-completed'))
+    const late = await agent.pay(await payloadFor(buyer, required), { parts, taskId: id })
+    expect(late, 'nor is what was bought').toMatchObject(
+      told('completed', 'payment-completed', 'INVALID_REQUEST'),
+    )
   })
 
   test('used already, for an unknown plan, or for a foreign challenge is final', async () => {
@@ -76,6 +101,13 @@ describe('a call', () => {
     const paid = await agent.pay(payload, { parts, taskId: id })
     expect(paid).toMatchObject(told('completed', 'payment-completed'))
     expect(JSON.parse(String(routes.backend.seen.at(-1)?.body))).toEqual({ city: 'Oslo' })
+    expect(textOf(await agent.get(id)), 'how to fetch it').toContain('AccessRequest')
+    const lacking = await agent.pay(payload)
+    expect(lacking).toMatchObject(told('completed', 'payment-completed', 'RESOURCE_REQUIRED'))
+    expect(textOf(lacking)).toContain('AccessRequest')
+    expect(await agent.pay(payload, { parts, taskId: id })).toMatchObject(
+      told('completed', 'payment-completed'),
+    )
     expect(await world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [] })
   })
 

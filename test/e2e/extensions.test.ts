@@ -207,7 +207,7 @@ describe('the extensions of a 402', () => {
     ] as const) {
       const { extensions } = terms as unknown as { extensions: { bazaar: Bazaar } }
       expect(Object.keys(extensions)).toEqual(['payment-identifier', 'bazaar', ...more])
-      expect(extensions).toHaveProperty('payment-identifier', { info: { required: false } })
+      expect(extensions).toHaveProperty('payment-identifier', { info: { required: false }, schema: {} })
       expect(validateDiscoveryExtension(extensions.bazaar)).toEqual({ valid: true })
       expect(JSON.stringify(extensions).length).toBeLessThan(400 + 300 * more.length)
     }

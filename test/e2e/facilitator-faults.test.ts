@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Fault, FaultPlan, TestFacilitator } from '../../src/testing/index.ts'
 import { eventually, PRICE, startWorld, type World } from './world.ts'
 
+/** What a facilitator may say of a payment that it has sent. */
+const UNCERTAIN = { reason: 'settlement_pending' }
 const PENDING = { status: 503, body: { code: 'SETTLEMENT_PENDING', retryable: true } }
 
 let world: World
@@ -33,7 +35,7 @@ describe('a facilitator that sent the payment and then fails', () => {
     '%s: the chain decides, and the buyer is served for one transfer',
     async (fault) => {
       const { buyer, header, challengeId } = await newPayment()
-      faults.next('settle', fault)
+      faults.next('settle', fault, UNCERTAIN)
       const granted = await world.pay(header)
       expect(granted).toMatchObject({ status: 200, body: { type: 'AccessGrant', challengeId } })
       expect(granted.body.txHash).toBe(facilitator.broadcasts.at(-1)?.hash)
@@ -44,7 +46,7 @@ describe('a facilitator that sent the payment and then fails', () => {
 
   test('while nothing is mined: pending, then all of them are served', async () => {
     const payments = await Promise.all(AFTER_SENDING.map(newPayment))
-    for (const fault of AFTER_SENDING) faults.next('settle', fault)
+    for (const fault of AFTER_SENDING) faults.next('settle', fault, UNCERTAIN)
     await world.chain.setAutomine(false)
     const early = await Promise.all(payments.map(({ header }) => world.pay(header)))
     expect(early).toMatchObject(AFTER_SENDING.map(() => PENDING))
@@ -78,7 +80,7 @@ test('a facilitator that sent nothing, whatever it says, is not believed; the pa
   const payments = []
   for (const fault of NOT_SENT) {
     const payment = await newPayment()
-    faults.next('settle', fault)
+    faults.next('settle', fault, UNCERTAIN)
     const calls = facilitator.calls.settle
     const answer = world.pay(payment.header)
     // Each must meet its own fault, so that the order of calls is the order of faults.
@@ -111,20 +113,42 @@ test('a facilitator that is late: pending until it has sent, then served', async
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
 })
 
-test('a refusal that proves that nothing was sent is a failure: the buyer signs anew and pays once', async () => {
+test.each([
+  ['invalid_exact_evm_insufficient_balance', 'USDC'],
+  ['settlement_failed', 'settlement_failed'],
+])('a refusal for the reason %s is a failure: the buyer signs anew and pays once', async (reason, told) => {
   const { buyer, header, challengeId, accepted } = await newPayment()
-  faults.next('settle', 'refuse', { reason: 'invalid_exact_evm_insufficient_balance' })
+  faults.next('settle', 'refuse', { reason })
   const refused = await world.pay(header)
   expect(refused).toMatchObject({
     status: 402,
     body: { code: 'PAYMENT_FAILED' },
-    receipt: { success: false, transaction: '', errorReason: expect.stringContaining('USDC') },
+    receipt: { success: false, transaction: '', errorReason: expect.stringContaining(told) },
   })
   expect(refused.headers.get('payment-required')).not.toBeNull()
   expect(await world.flows(buyer)).toEqual({ paid: [], refunded: [] })
   const anew = await world.pay(await world.sign(buyer, accepted))
   expect(anew).toMatchObject({ status: 200, body: { challengeId } })
   expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
+
+test('a payment that was refused and sent all the same: the buyer signs anew, and one of the two goes back', async () => {
+  const { buyer, header, challengeId, accepted } = await newPayment()
+  await world.chain.setAutomine(false)
+  faults.next('settle', 'broadcast-then-refuse')
+  expect(await world.pay(header)).toMatchObject({ status: 402, body: { code: 'PAYMENT_FAILED' } })
+  const anew = world.pay(await world.sign(buyer, accepted))
+  await eventually(() => facilitator.broadcasts.length > 1)
+  await world.chain.setAutomine(true)
+  await world.chain.mine()
+  await anew
+  await world.until(challengeId, 'DELIVERED')
+  const flows = await eventually(async () => {
+    await world.chain.mine()
+    const seen = await world.flows(buyer)
+    return seen.refunded.length > 0 && seen
+  })
+  expect(flows).toEqual({ paid: [PRICE, PRICE], refunded: [PRICE] })
 })
 
 // The last one: it moves the chain's clock.

@@ -210,7 +210,12 @@ describe('MCP', () => {
         '_meta["x402/payment"] is neither',
       ],
       [{ planId: 'basic' }, { 'x402/payment': null }, 'INVALID_REQUEST', '_meta["x402/payment"] is neither'],
-      [{ planId: 'basic' }, { 'x402/payment': {} }, 'INVALID_REQUEST', 'x402Version must be 2'],
+      [
+        { planId: 'basic' },
+        { 'x402/payment': { x402Version: 1 } },
+        'INVALID_REQUEST',
+        'x402Version must be 2: pay with a client of x402 version 2',
+      ],
       [{ planId: 'basic' }, { 'x402/payment': { pad: 'x'.repeat(9000) } }, 'INVALID_REQUEST', 'at most 8192'],
     ]
     for (const [args, meta, code, text] of cases) {

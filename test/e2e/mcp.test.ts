@@ -52,7 +52,10 @@ describe.each([
         network: 'eip155:84532',
         payer: buyer.address.toLowerCase(),
         extensions: {
-          'offer-receipt': { info: { receipt: { format: 'jws', signature: expect.any(String) } } },
+          'offer-receipt': {
+            info: { receipt: { format: 'jws', signature: expect.any(String) } },
+            schema: {},
+          },
         },
       })
       expect(await world.gateway.verifyBearer(`Bearer ${grant.accessToken}`)).toMatchObject({ ok: true })

@@ -56,7 +56,7 @@ describe.concurrent.each<Strategy>(['gas-wallet', 'facilitator'])(
       test.sequential('a facilitator that hangs, or says nothing that can be believed', async () => {
         const { faults } = world.facilitator!
         for (const fault of ['hang', 'error-500', 'refuse'] as const) {
-          faults.always('settle', fault)
+          faults.always('settle', fault, { reason: 'unexpected_settle_error' })
           await staysPending(async () => faults.clear())
         }
       })

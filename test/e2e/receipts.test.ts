@@ -11,6 +11,7 @@ import {
   verifyReceiptSignatureJWS,
 } from '@x402/extensions/offer-receipt'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { Header, PaymentRequiredSchema } from 'mppx/x402'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeJsonObject } from '../../src/protocol/base64.ts'
 import { cli } from './cli-terminal.ts'
@@ -81,6 +82,29 @@ test('the official client buys, and the official verifiers take offer and receip
   const page = await fetch(status.receiptUrl!, { headers: { accept: 'text/html' } })
   expect(page.status).toBe(200)
   expect(await page.text()).toContain('Paid and delivered.')
+})
+
+test('a strict client, which wants info and schema of every extension, reads each 402 and the answer to its payment', async () => {
+  const { world } = shop
+  const unpaid = [await world.access({ planId: 'basic' }), await shop.call('/weather/oslo')]
+  const buyer = await world.chain.newBuyer()
+  const header = await world.sign(buyer, (await world.terms()).accepts[0]!)
+  const refused = await world.pay(header)
+  expect(refused.body).toMatchObject({ code: 'PAYMENT_FAILED' })
+  const offered = ['payment-identifier', 'bazaar', 'offer-receipt']
+  for (const { headers } of [...unpaid, refused]) {
+    const { extensions } = Header.decodePaymentRequired(headers.get('payment-required')!)
+    expect(Object.keys(extensions!)).toEqual(expect.arrayContaining(offered))
+  }
+  for (const { body } of unpaid) {
+    const { extensions } = PaymentRequiredSchema.parse(body)
+    expect(Object.keys(extensions!)).toEqual(['payment-identifier', 'bazaar', 'svc'])
+  }
+  await world.chain.mint(buyer.address, PRICE)
+  const paid = await world.payUntilDecided(await world.sign(buyer, (await world.terms()).accepts[0]!))
+  const { extensions, ...settled } = Header.decodePaymentResponse(paid.headers.get('payment-response')!)
+  expect(settled).toMatchObject({ success: true, transaction: paid.body.txHash })
+  expect(extensions).toHaveProperty('offer-receipt.info.receipt.signature', signatureIn(paid))
 })
 
 test('a replay has the same receipt', async () => {

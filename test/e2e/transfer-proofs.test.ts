@@ -5,7 +5,7 @@ import { paymentRequired } from '../../src/dialects/x402/render-offer.ts'
 import type { Intent, Outcome } from '../../src/engine/outcome.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { type DevAccount, usdcAbi } from '../../src/testing/index.ts'
-import { dataOf, rawAgent } from './a2a-agent.ts'
+import { dataOf, rawAgent, requiredOf } from './a2a-agent.ts'
 import { eventually, PRICE, startWorld, type World } from './world.ts'
 
 let world: World
@@ -94,6 +94,40 @@ test('amount and destination must fit, and a transaction that is not mined is pe
   expect(codeOf(await prove(challengeId, `0x${'ab'.repeat(32)}`, buyer))).toBe('SETTLEMENT_PENDING')
   expect(codeOf(await prove(`a2a-${'x'.repeat(46)}`, elsewhere, buyer))).toBe('CHALLENGE_NOT_FOUND')
   expect(await world.status(challengeId)).toMatchObject({ state: 'PENDING' })
+})
+
+test('a proof of a wrong amount is told the terms, which can be paid in another way', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
+  const { challengeId } = await open()
+  const txHash = await transfer(buyer, PRICE - 1n)
+  const signature = await buyer.account.signMessage({ message: `${challengeId}:${txHash}` })
+  const agent = rawAgent(`${world.baseUrl}/a2a`)
+  const data = { type: 'PaymentProof', challengeId, txHash, signature }
+  const { result } = await agent.rpc('message/send', agent.message([{ kind: 'data', data }]))
+  expect(result?.metadata?.['x402.payment.error']).toBe('INVALID_AMOUNT')
+  expect(requiredOf(result)?.challengeId).toBe(challengeId)
+})
+
+test('a second wallet is told that its transfer for a paid challenge goes back', async () => {
+  const [buyer, other] = [
+    await world.chain.newBuyer({ micro: PRICE }),
+    await world.chain.newBuyer({ micro: PRICE }),
+  ]
+  const { challengeId } = await open()
+  expect(codeOf(await prove(challengeId, await transfer(buyer), buyer))).toBe('granted')
+  const txHash = await transfer(other)
+  for (const which of ['first', 'again']) {
+    expect(await prove(challengeId, txHash, other), which).toMatchObject({
+      error: {
+        code: 'INVALID_PROOF',
+        message: expect.stringContaining('Your transfer goes back to its sender'),
+      },
+    })
+  }
+  await eventually(async () => {
+    await world.chain.mine(1)
+    return (await world.flows(other)).refunded.length === 1
+  })
 })
 
 test('the transfer of an authorization is no plain transfer: it cannot pay a second challenge', async () => {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { addressOf } from '../shared/api.ts'
+import { ApiError, addressOf, checkSession } from '../shared/api.ts'
 import { Icon } from '../shared/icons.tsx'
 
 /** When this day is over: the API leaves out what happens at `to` or later. */
@@ -10,10 +10,21 @@ function dayAfter(day: string): Date {
   return end
 }
 
+/** Saves what the address answers. A download shows no answer, so without a session it would be a file that never comes. */
+async function download(address: string): Promise<void> {
+  if (!(await checkSession())) return
+  const link = document.createElement('a')
+  link.href = address
+  // Empty: under the name that the server gives it.
+  link.download = ''
+  link.click()
+}
+
 /** Downloads every sale as a file; days are in the time zone of the browser. */
 export function ExportMenu(): JSX.Element {
   const [from, setFrom] = useState('')
   const [to, setTo] = useState('')
+  const [fault, setFault] = useState('')
   const menu = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const close = (event: Event): void => {
@@ -34,6 +45,13 @@ export function ExportMenu(): JSX.Element {
     if (to !== '') query.set('to', dayAfter(to).toISOString())
     return addressOf(`/admin/api/export?${query}`)
   }
+  const isBackward = from !== '' && to !== '' && to < from
+  const shownFault = isBackward ? 'to is not after from; an export ends before to.' : fault
+  const links = [
+    { name: 'CSV', address: href('csv') },
+    { name: 'JSONL', address: href('jsonl') },
+    { name: 'Credits', address: href('csv', 'credits') },
+  ]
   return (
     <details class="menu" ref={menu}>
       <summary class="button">
@@ -65,16 +83,35 @@ export function ExportMenu(): JSX.Element {
             />
           </div>
         </div>
+        {shownFault !== '' && (
+          <p class="field-message error" role="alert">
+            {shownFault}
+          </p>
+        )}
         <div class="buttons">
-          <a class="button" href={href('csv')} download>
-            CSV
-          </a>
-          <a class="button" href={href('jsonl')} download>
-            JSONL
-          </a>
-          <a class="button" href={href('csv', 'credits')} download>
-            Credits
-          </a>
+          {links.map(({ name, address }) =>
+            isBackward ? (
+              <button type="button" class="button" key={name} disabled>
+                {name}
+              </button>
+            ) : (
+              <a
+                class="button"
+                key={name}
+                href={address}
+                download=""
+                onClick={(event) => {
+                  event.preventDefault()
+                  setFault('')
+                  download(address).catch((error: unknown) => {
+                    setFault(error instanceof ApiError ? error.message : String(error))
+                  })
+                }}
+              >
+                {name}
+              </a>
+            ),
+          )}
         </div>
       </div>
     </details>

@@ -49,6 +49,13 @@ export async function readSession(): Promise<Session> {
   return session
 }
 
+/** Whether the session still holds; where it has ended, the login is shown. */
+export async function checkSession(): Promise<boolean> {
+  const { loggedIn } = await readSession()
+  if (!loggedIn) onLoggedOut()
+  return loggedIn
+}
+
 export async function logIn(token: string): Promise<void> {
   const answer = await post<{ csrf: string }>('/admin/api/login', { token })
   csrf = answer.csrf

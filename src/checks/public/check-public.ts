@@ -1,5 +1,6 @@
+import { reasonOf } from '../../reason-of.ts'
 import { askHealth } from '../ask-health.ts'
-import { type Finding, reasonOf, runChecks } from '../run-checks.ts'
+import { type Finding, runChecks } from '../run-checks.ts'
 import { documentFindings } from './check-document.ts'
 import { checkOffer } from './check-offer.ts'
 import { checkAgentDoors, checkIcon, checkRoot, httpsFinding } from './check-places.ts'

@@ -62,6 +62,7 @@ export interface ProofPlace {
 
 /** Base64 of a proof, as the header has it. Its content never enters a message. */
 export function readProofHeader(header: string, place: ProofPlace): WalletProof | GatewayError {
+  if (header.startsWith('{')) return malformed('is JSON; send the base64 encoding of it')
   // Fetch joins repeated headers with a comma, which base64 does not contain.
   if (header.includes(',')) return malformed('is given more than once; send exactly one')
   const bytes = decodedBytes(header)

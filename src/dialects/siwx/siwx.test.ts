@@ -117,7 +117,8 @@ test.each<[string, object, RegExp]>([
 })
 
 test.each<[string, string, RegExp]>([
-  ['no base64', '{"a":1}', /not the base64/],
+  ['no base64', '?', /not the base64/],
+  ['JSON itself', '{"a":1,"b":2}', /is JSON; send the base64 encoding of it/],
   ['no JSON', Buffer.from('hello').toString('base64'), /not the base64/],
   ['a list', encodeJson([]), /not the base64/],
   ['nothing', '', /not the base64/],

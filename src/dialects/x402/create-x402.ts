@@ -34,6 +34,7 @@ export function createX402(rails: readonly ReadableRail[], baseUrl: string): X40
   return {
     readPayment,
     readHeader(header) {
+      if (header.startsWith('{')) return refuse('is JSON; send the base64 encoding of it')
       // Fetch joins repeated headers with a comma, which base64 does not contain.
       if (header.includes(',')) return refuse('is given more than once; send exactly one')
       const bytes = decodedBytes(header)

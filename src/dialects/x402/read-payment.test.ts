@@ -202,7 +202,11 @@ describe('a fault', () => {
     payload: { ...payload, authorization: { ...authorization, ...change } },
   })
   const cases: Array<[string, unknown, string]> = [
-    ['x402Version', { ...whole, x402Version: SECRET }, 'x402Version must be 2'],
+    [
+      'x402Version',
+      { ...whole, x402Version: SECRET },
+      'x402Version must be 2: pay with a client of x402 version 2, such as @x402/fetch',
+    ],
     ['payload', { ...whole, payload: SECRET }, 'payload: expected'],
     ['payload, missing', { x402Version: 2 }, 'payload is missing; expected'],
     [
@@ -281,11 +285,16 @@ describe('the header', () => {
 
   test.each<[string, string, RegExp]>([
     ['given twice', `${encodeJson(whole)}, ${encodeJson(whole)}`, /is given more than once/],
-    ['no base64', '{}', /is not the base64 or base64url encoding of a JSON object/],
+    ['JSON itself', JSON.stringify(whole), /is JSON; send the base64 encoding of it$/],
+    ['no base64', '?', /is not the base64 or base64url encoding of a JSON object/],
     ['empty', '', /is not the base64/],
     ['an array', encodeJson([whole]), /encoding of a JSON object/],
     ['over 8 KiB', encodeJson({ pad: 'x'.repeat(9000) }), /decodes to \d+ bytes; at most 8192 are read/],
-    ['malformed', encodeJson({ ...whole, x402Version: 1 }), /is malformed: x402Version must be 2/],
+    [
+      'malformed',
+      encodeJson({ ...whole, x402Version: 1 }),
+      /is malformed: x402Version must be 2: pay with a client of x402 version 2, such as @x402\/fetch/,
+    ],
   ])('that is %s is refused', (_what, header, said) => {
     const error = readHeader(header)
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringMatching(said) })

@@ -131,6 +131,10 @@ test('a call counts once for every five cents of gas that settling and refunding
   const three = await claim('three')
   expect((await refuseUndelivered(core, [three.attempt])).get('three')).toMatchObject({
     later: false,
-    error: { message: expect.stringMatching(/^1 calls that you paid/) },
+    error: {
+      message: expect.stringMatching(
+        /^A call that you paid today could not be delivered and is refunded to you\. No more/,
+      ),
+    },
   })
 })

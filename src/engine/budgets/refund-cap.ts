@@ -72,7 +72,7 @@ function overCap(core: Core, attempt: AuthorizationRow, later: boolean, losses: 
     `${losses} calls of ${payer} came to nothing today and are refunded; further calls of this payer are refused until tomorrow`,
   )
   const message =
-    `${losses} calls that you paid today could not be delivered and are refunded to you. ` +
+    `${losses === 1 ? 'A call that you paid today could not be delivered and is' : `${losses} calls that you paid today could not be delivered and are`} refunded to you. ` +
     'No more are sold to this payer until tomorrow (UTC). Nothing was charged.'
   const retryAfterSeconds = secondsUntilTomorrow(now)
   return {

@@ -4,7 +4,7 @@ import { findSubject } from '../../rules/catalog.ts'
 import { putChallenge } from '../apply-event.ts'
 import { type Core, getOne } from '../core.ts'
 import type { EchoedIds, Intent, Payment } from '../outcome.ts'
-import { alreadyRedeemed, otherPurchase, settlementPending } from '../refusals.ts'
+import { challengeNotFound, otherPurchase, paidAnother, settlementPending } from '../refusals.ts'
 import { challengeOfRequest, draftChallenge, requestPointer } from './open-challenge.ts'
 import { currentPrice } from './price-call.ts'
 import { provenDraft, type Sold } from './proven-draft.ts'
@@ -78,12 +78,33 @@ export async function findChallenge(core: Core, intent: PaidIntent, skipLookup: 
 async function findBound(core: Core, intent: PaidIntent, attempt: AuthorizationRow): Promise<Found> {
   const challenge = await getOne(core, 'challenges', attempt.challengeId)
   // Released and deleted between the two reads by an instance whose clock is ahead, or lost in a failover.
-  if (!challenge) return fail(settlementPending({ key: attempt.challengeId }))
+  if (!challenge) return fail(pendingFor(intent, attempt))
   const { echo, paymentId } = intent.payment
   const elsewhere =
     [intent, echo, { requestId: paymentId }].some((ids) => namesAnother(ids, challenge)) ||
     !isSameCall(intent, challenge)
-  return elsewhere ? fail(alreadyRedeemed(challenge)) : { kind: 'bound', attempt, challenge }
+  return elsewhere ? fail(paidAnother(keyTold(intent, attempt))) : { kind: 'bound', attempt, challenge }
+}
+
+/** Its outcome is not known yet. */
+export function pendingFor(
+  intent: PaidIntent,
+  attempt: Pick<AuthorizationRow, 'challengeId' | 'saltHash'>,
+): GatewayError {
+  const key = keyTold(intent, attempt)
+  return settlementPending(key === undefined ? undefined : { key })
+}
+
+/**
+ * A used payment is public. So its challenge, by which one sees what was bought, is told only to those who know it; and
+ * where the payment has no salt, as nothing else would help its buyer.
+ */
+export function keyTold(
+  { challengeId, payment }: PaidIntent,
+  attempt: Pick<AuthorizationRow, 'challengeId' | 'saltHash'>,
+): string | undefined {
+  const { challengeId: own, saltHash } = attempt
+  return saltHash === null || challengeId === own || payment.echo.challengeId === own ? own : undefined
 }
 
 const IDS = ['planId', 'routeId', 'requestId', 'resourceId', 'challengeId'] as const
@@ -145,8 +166,7 @@ async function byChallengeId(
   if (known) return byStoredChallenge(core, intent, named.requestId, known, sold)
   const draft = provenDraft(core, sold, echoOf(intent, challengeId, named.requestId))
   if (!draft) {
-    const message = `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request.`
-    return fail(new GatewayError('CHALLENGE_NOT_FOUND', message))
+    return fail(challengeNotFound(challengeId))
   }
   return insertNamed(core, intent, renamed(draft, nameOfPayment(intent)))
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../../ports.ts'
 import { type CatalogItem, findSubject, grantedBy } from '../../rules/catalog.ts'
-import { CHALLENGE_RANDOM_BYTES, makeChallengeId } from '../../rules/challenge-id.ts'
+import { CHALLENGE_RANDOM_BYTES, makeChallengeId, requestIdOf } from '../../rules/challenge-id.ts'
 import { newChallenge, termsOf } from '../../rules/terms.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne, MAX_RACES, offerAgain, offerOf } from '../core.ts'
@@ -40,14 +40,15 @@ function draftTerms(
   transport: Intent['transport'],
   subject: Subject,
   item: CatalogItem,
-  requestId: string,
+  named: string | undefined,
 ) {
   const { config, clock } = core
-  const terms = termsOf(subject, item.amount, requestId, grantedBy(subject, item))
   const createdAt = clock.now()
   // Whole seconds, as in the id: a record and its id must agree on when it expires.
   const expiresAt = Math.floor((createdAt + config.challengeTtlMs) / 1000) * 1000
   const random = core.random.bytes(CHALLENGE_RANDOM_BYTES)
+  const requestId = named ?? requestIdOf(random, expiresAt)
+  const terms = termsOf(subject, item.amount, requestId, grantedBy(subject, item))
   // Over A2A an offer is always stored with what it grants. Its id proves the price alone, as that is all that a plain
   // transfer shows, which may arrive after the row is gone.
   const proven = transport === 'a2a' ? { ...terms, credits: 0 } : terms
@@ -77,9 +78,8 @@ export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
 const isStored = ({ requestId, transport }: Intent): boolean => requestId !== undefined || transport === 'a2a'
 
 function unstoredOffer(core: Core, { transport }: Intent, subject: Subject, item: CatalogItem): Outcome {
-  const requestId = generateRequestId(core)
-  const { terms, key, expiresAt } = draftTerms(core, transport, subject, item, requestId)
-  const { kind, itemId, resourceId, resource } = terms
+  const { terms, key, expiresAt } = draftTerms(core, transport, subject, item, undefined)
+  const { requestId, kind, itemId, resourceId, resource } = terms
   const challenge = { key, requestId, kind, itemId, resourceId, resource, expiresAt }
   return {
     kind: 'challenge',

@@ -55,3 +55,23 @@ test('an old price with the same credits is honoured, and so is an offer that na
   expect(await payOld(SMALL, { ...SMALL, unitAmount: '$2.00' })).toEqual({ paid: '1000000', granted: 100 })
   expect(await payOld({ unitAmount: '$1.00' }, SMALL)).toEqual({ paid: '1000000', granted: 100 })
 })
+
+test('an offer that got its requestId from us is found by its id alone, and takes the name that its payment brings', async () => {
+  const asked = { transport: 'http', planId: 'basic' } as const
+  const { core, rail, store } = testCore({ config: sells(SMALL) })
+  const offered = offerTerms(core, asked)
+  if (offered?.kind !== 'challenge') throw new Error('no offer')
+  const { challengeId, requestId } = offered.offer
+  const find = (echo: object, named: object = {}) =>
+    findChallenge(core, { ...asked, payment: testPayment({ echo, ...named }) }, false)
+  for (const echo of [{ challengeId }, { challengeId, requestId }]) {
+    expect(await find(echo)).toMatchObject({ kind: 'open', challenge: { key: challengeId, requestId } })
+  }
+  const named = await find({ challengeId, requestId }, { paymentId: 'call-1' })
+  expect(named).toMatchObject({ challenge: { requestId: 'call-1', offeredRequestId: requestId } })
+  if (named.kind !== 'open') throw new Error('not open')
+  const payment = testPayment({ echo: { challengeId, requestId }, paymentId: 'call-1' })
+  await claimPayment(core, rail, named, { signed: payment.signed, byKey: true }, { ...asked, payment })
+  const [pointer] = await store.get('requests', ['call-1'])
+  expect(pointer).toMatchObject({ challengeId })
+})

@@ -1,7 +1,7 @@
 import type { ChallengeRow, Subject } from '../../ports.ts'
 import { UintString } from '../../protocol/amount.ts'
 import { type CatalogItem, grantedBy } from '../../rules/catalog.ts'
-import { parseChallengeId, provesTerms } from '../../rules/challenge-id.ts'
+import { parseChallengeId, provesTerms, requestIdOfOffer } from '../../rules/challenge-id.ts'
 import { newChallenge, type Terms, termsOf } from '../../rules/terms.ts'
 import type { Core } from '../core.ts'
 import { railTermsOf } from '../rails.ts'
@@ -15,6 +15,7 @@ export interface Sold {
 /** The parts of an offer that a buyer repeats, if the offer was not stored. */
 export interface Echo {
   challengeId: string
+  /** Absent: the one that was generated with the offer. */
   requestId: string | undefined
   /** Micro-dollars. */
   amount: string | undefined
@@ -30,9 +31,10 @@ export function provenDraft(
   echo: Echo,
 ): ChallengeRow | undefined {
   const { config, rails } = core
-  const { challengeId, requestId, amount: echoed, clientAgentId = null } = echo
+  const { challengeId, amount: echoed, clientAgentId = null } = echo
   const parsed = parseChallengeId(challengeId)
-  if (!parsed || requestId === undefined) return undefined
+  if (!parsed) return undefined
+  const { requestId = requestIdOfOffer(parsed) } = echo
   // The catalog's price first; the repeated one only if the id proves that we once asked it.
   const amounts =
     echoed !== undefined && UintString.safeParse(echoed).success ? [item.amount, echoed] : [item.amount]

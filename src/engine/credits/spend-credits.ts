@@ -3,6 +3,7 @@ import type { CallRow, CreditRow } from '../../ports.ts'
 import { DAY_MS, MINUTE_MS } from '../../protocol/duration.ts'
 import { type Core, randomText } from '../core.ts'
 import { accountOf } from '../ownership/lots.ts'
+import { endedPurchase } from '../refusals.ts'
 import { type Accounts, type AccountView, ReadAgain } from './accounts.ts'
 import { extend, freeOf, giveBack, isHeld, lapse, reserve, spend } from './credit-rows.ts'
 import { lowEntries } from './low-credits.ts'
@@ -229,10 +230,7 @@ export function ownRows(view: AccountView, spender: Spender): CreditRow[] | Gate
     if (!view.fresh) throw new ReadAgain()
     return unauthorized(`The token's purchase grants no credits (plan ${planId}); buy a plan that does.`)
   }
-  if (own.ended === 'lost')
-    return unauthorized("The payment of the token's purchase was taken back by the chain.")
-  if (own.ended) return unauthorized("The token's purchase was closed and its unspent credits refunded.")
-  return usable()
+  return endedPurchase(own) ?? usable()
 }
 
 /** Where alone the spender is who it is; null: its key signed, so it is the same everywhere. */

@@ -48,7 +48,7 @@ export async function waitForChange(core: Core, subscription: Subscription, dead
   await Promise.race([subscription.change(), core.clock.sleep(left)])
 }
 
-interface SettlementWait {
+export interface SettlementWait {
   challengeId: string
   /** The payer that the result belongs to. */
   owner: ProvenPayer

@@ -200,11 +200,13 @@ async function advance(core: Core, challenge: ChallengeRow): Promise<void> {
         return void (await commit(core, { puts: [putChallenge({ ...challenge, dueAt })] }))
       }
       const counted = await countUndelivered(core, challenge)
-      const { row, audit } = applyEvent(challenge, 'delivery-failed', facts, {
-        leaseUntil: null,
-        dueAt: null,
-        ...counted.change,
-      })
+      const reason = challenge.failure ?? 'no call was answered before the refund was due'
+      const { row, audit } = applyEvent(
+        challenge,
+        'delivery-failed',
+        { ...facts, details: { reason } },
+        { leaseUntil: null, dueAt: null, ...counted.change },
+      )
       await commit(core, {
         puts: [putChallenge(row), refundOf(receipt, core.rails.of(receipt), true, facts.at), ...counted.puts],
         audit,

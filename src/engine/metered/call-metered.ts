@@ -8,7 +8,7 @@ import type { RouteResponder } from '../deliver/deliver-route.ts'
 import type { Outcome } from '../outcome.ts'
 import { CHAIN_UNREADABLE } from '../rail-standing.ts'
 import type { OpenRail } from '../rails.ts'
-import { cannotSettle, paymentFailed } from '../refusals.ts'
+import { callFailed, cannotSettle, paymentFailed } from '../refusals.ts'
 import { type Look, lookAtChain } from '../settle/look-at-chain.ts'
 import { refusalOf } from '../settle/refusal-of.ts'
 import { type ClaimOutcome, release } from '../settle/release-claim.ts'
@@ -123,7 +123,7 @@ async function failCall(
   { response, raw }: Pick<Extract<Outcome, { kind: 'resource' }>, 'response' | 'raw'>,
   reason: string,
 ): Promise<MeteredCall> {
-  const error = paymentFailed({ key: attempt.challengeId }, reason)
+  const error = callFailed({ key: attempt.challengeId }, reason)
   const released = await releaseCall(core, attempt, error, false, 'spent')
   if (released.kind !== 'released') return released
   const settled = { ...unsettled(core, attempt), failure: reason }

@@ -1,21 +1,33 @@
-import type { ChallengeRow, LotRow } from '../../ports.ts'
+import type { GatewayError } from '../../errors.ts'
+import type { ChallengeRow, CreditRow, LotRow } from '../../ports.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { type Core, getOne, orderOf, settledPayment } from '../core.ts'
+import { freeOf, lapse } from '../credits/credit-rows.ts'
 import { resultOf } from '../deliver/settled-outcome.ts'
 import type { Granted, OwnedAccess, Wallet } from '../outcome.ts'
+import { endedPurchase } from '../refusals.ts'
 import { accountOf } from './lots.ts'
 
 /**
  * The access that this wallet bought and still has: of several, the one that ends last. Undefined: it has none.
- * Nothing is made or charged; the credential is the one of the purchase, with its own expiry.
+ * Nothing is made or charged; the credential is the one of the purchase, with its own expiry. Who is `buying` gets it
+ * only while its credits suffice for some call: otherwise it wants more of them.
  */
 export async function findOwned(
   core: Core,
   wallet: Wallet,
   { planId, resourceId = DEFAULT_RESOURCE_ID }: OwnedAccess,
+  buying = false,
 ): Promise<Granted | undefined> {
   const plans = planId === undefined ? [...core.config.catalog.plans.keys()] : [planId]
-  const listed = plans.map((plan) => core.store.list('lots', accountOf(wallet.account, plan, resourceId)))
+  const listed = plans.map(async (plan) => {
+    const account = accountOf(wallet.account, plan, resourceId)
+    const [lots, credits] = await Promise.all([
+      core.store.list('lots', account),
+      buying ? core.store.list('credits', account) : [],
+    ])
+    return isSpent(core, wallet, credits) ? [] : lots
+  })
   const lots = (await Promise.all(listed)).flat().filter((lot) => isRunning(core, wallet, lot))
   lots.sort((one, other) => endOf(other) - endOf(one))
   for (const { key } of lots) {
@@ -36,9 +48,25 @@ function isRunning(core: Core, { network }: Wallet, lot: LotRow): boolean {
 
 const endOf = ({ expiresAt }: LotRow): number => expiresAt ?? Number.POSITIVE_INFINITY
 
-/** The lot says what was granted; only the challenge and its receipt say whether that still holds. */
+/** Of these rows, which are those of one account: is less left than the cheapest call costs? */
+function isSpent({ config, clock }: Core, { network }: Wallet, rows: readonly CreditRow[]): boolean {
+  const now = clock.now()
+  const usable = rows.filter((row) => network === null || row.network === network)
+  if (usable.length === 0) return false
+  const left = usable.reduce((sum, row) => sum + freeOf(lapse(row, now), now), 0)
+  const costs = [...config.catalog.routes.values()].flatMap(({ credits }) => (credits > 0 ? [credits] : []))
+  return left < Math.min(...costs, Number.MAX_SAFE_INTEGER)
+}
+
+/** The lot says what was granted; only the challenge and what became of its payment say whether that still holds. */
 async function isOwned(core: Core, { account }: Wallet, challenge: ChallengeRow): Promise<boolean> {
   if (challenge.state !== 'DELIVERED' || challenge.payer?.toLowerCase() !== account) return false
   const receipt = challenge.receipt === null ? undefined : await getOne(core, 'receipts', challenge.receipt)
-  return receipt?.lost !== true
+  return receipt?.lost !== true && (await whyEnded(core, challenge.key)) === undefined
+}
+
+/** Why a purchase of credits grants nothing any more, although its token has not expired; undefined: it has not ended. */
+export async function whyEnded(core: Core, purchase: string): Promise<GatewayError | undefined> {
+  const row = await getOne(core, 'credits', purchase)
+  return row && endedPurchase(row)
 }

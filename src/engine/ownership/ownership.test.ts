@@ -5,13 +5,14 @@ import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, Delivery, Store } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
+import { buildCatalog } from '../../rules/catalog.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { auditEntry } from '../apply-event.ts'
 import { createAccounts } from '../credits/accounts.ts'
 import { deliveredChange } from '../deliver/delivered.ts'
 import { runJobs } from '../jobs/run-jobs.ts'
 import type { Wallet, WalletProof } from '../outcome.ts'
-import { findOwned } from './find-owned.ts'
+import { findOwned, whyEnded } from './find-owned.ts'
 import { createLotIndex } from './index-lots.ts'
 import { accountOf } from './lots.ts'
 import { createWalletProofs } from './prove-wallet.ts'
@@ -108,6 +109,31 @@ describe('what a wallet owns', () => {
     const receipt = { key: 'a', version: 0, ref: 'a', dueAt: null, lost: true }
     await made.store.commit({ puts: [{ table: 'receipts', row: receipt as never }] })
     expect(await findOwned(made.core, KEY_WALLET, { planId: 'basic' })).toBeUndefined()
+  })
+
+  test.each(['closing', 'closed', 'lost'] as const)('is nothing once its credits are %s', async (ended) => {
+    const made = world()
+    await sell(made, paid({ key: 'a', credits: 3 }))
+    expect(await findOwned(made.core, KEY_WALLET, { planId: 'basic' })).toBeDefined()
+    const [row] = await made.store.get('credits', ['a'])
+    await made.store.commit({ puts: [{ table: 'credits', row: { ...row!, ended } }] })
+    expect(await findOwned(made.core, KEY_WALLET, { planId: 'basic' })).toBeUndefined()
+    expect(await whyEnded(made.core, 'a')).toMatchObject({ code: 'UNAUTHORIZED' })
+  })
+
+  test('is sold again to who is buying once less is left than the cheapest call costs', async () => {
+    const made = world()
+    const routes = [2, 5].map((credits) => ({
+      ...{ routeId: `r-${credits}`, method: 'GET' as const, path: `/${credits}`, unitAmount: '$1', credits },
+    }))
+    made.core.config.catalog = buildCatalog([{ planId: 'basic', unitAmount: '$1', credits: 3 }], routes)
+    await sell(made, paid({ key: 'a', credits: 3 }))
+    const owned = (buying: boolean) => findOwned(made.core, KEY_WALLET, { planId: 'basic' }, buying)
+    expect(await owned(true)).toBeDefined()
+    const [row] = await made.store.get('credits', ['a'])
+    await made.store.commit({ puts: [{ table: 'credits', row: { ...row!, spent: 2 } }] })
+    expect(await owned(true)).toBeUndefined()
+    expect(await owned(false)).toBeDefined()
   })
 
   test('survives retention where the gateway signs the token, and only there', async () => {

@@ -8,7 +8,7 @@ import type { Core } from '../core.ts'
 import { failed } from '../deliver/settled-outcome.ts'
 import type { Outcome, Payment } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
-import { challengeClosed, noLongerMetered, refunded } from '../refusals.ts'
+import { challengeClosed, noLongerMetered, paymentFailed, refunded } from '../refusals.ts'
 import { noteRefused } from './refused-payments.ts'
 
 /** A payment whose signature was checked, in the form in which it is sent. */
@@ -50,6 +50,7 @@ export async function checkPayment(
     // Does not count against the named payer: forgeries must not use up another account's budget.
     return refuse(new GatewayError('INVALID_PROOF', checked.invalid, { challengeId: challenge.key }))
   }
+  if ('endless' in checked) return refuse(paymentFailed(challenge, checked.endless))
   const limited = core.payers.refusal(payment.payer)
   return limited ? failed(core, limited) : checked
 }

@@ -124,33 +124,68 @@ test('a payment on a withdrawn rail is checked, and refused unclaimed unless the
   await engine.stop()
 })
 
-test.each(['DELIVERED', 'PENDING'] as const)(
-  'whoever repeats a payment without its salt is promised an uncharged authorization only for what is paid: %s',
-  async (state) => {
+describe('a used payment that comes without the salt of its 402', () => {
+  const key = 'http-known'
+  const payment = testPayment({ echo: { challengeId: key } })
+
+  async function refusalOf(
+    { phase = 'CONFIRMED', saltHash = 'of another salt', ...row }: Partial<ChallengeRow & AuthorizationRow>,
+    echo: Payment['echo'],
+  ) {
     const { ports, config } = testPorts({ clock: createFakeClock(500_000) })
-    const row = testChallenge({ key: 'http-known', requestId: 'r-1', expiresAt: EXPIRES_AT, state })
-    const payment = testPayment({ echo: { challengeId: row.key } })
-    const phase = state === 'PENDING' ? 'DEAD' : 'CONFIRMED'
-    const attempt = testAttempt({ key: payment.key, challengeId: row.key, phase })
+    const known = { key, requestId: 'r-1', expiresAt: EXPIRES_AT, state: 'DELIVERED' as const, ...row }
+    const attempt = testAttempt({ key: payment.key, challengeId: key, phase, saltHash })
     await ports.store.commit({
       puts: [
-        { table: 'challenges', row },
+        { table: 'challenges', row: testChallenge(known) },
         { table: 'authorizations', row: attempt },
       ],
     })
-    const engine = createEngine(ports, config)
-    const messageOf = async (named: Payment) => {
-      const outcome = await engine.purchase({ transport: 'http', planId: 'basic', payment: named })
-      return outcome.kind === 'failed' ? `${outcome.error.code} ${outcome.error.message}` : outcome.kind
+    const asked = { transport: 'http' as const, planId: 'basic', payment: { ...payment, echo } }
+    const outcome = await createEngine(ports, config).purchase(asked)
+    if (outcome.kind !== 'failed') throw new Error(outcome.kind)
+    const { code, message, details } = outcome.error
+    return { text: `${code} ${message}`, told: details.challengeId }
+  }
+
+  test('fetches nothing, and is promised an uncharged authorization only for what is paid', async () => {
+    for (const state of ['DELIVERED', 'PENDING'] as const) {
+      const phase = state === 'PENDING' ? 'DEAD' : 'CONFIRMED'
+      const { text } = await refusalOf({ state, phase }, { challengeId: key })
+      expect(text).toMatch(
+        /^TX_ALREADY_REDEEMED .* resend the original payload unchanged, with its `accepted`/,
+      )
+      expect(text.includes('it is not charged')).toBe(state === 'DELIVERED')
     }
-    const elsewhere = { ...payment, echo: { challengeId: 'http-other' } }
-    for (const named of [payment, elsewhere]) {
-      const message = await messageOf(named)
-      expect(message).toMatch(/^TX_ALREADY_REDEEMED .* resend the original payload unchanged/)
-      expect(message.includes('it is not charged')).toBe(state === 'DELIVERED')
+  })
+
+  test('tells its challenge only to who names it: whoever copied it from the chain does not see what was bought', async () => {
+    for (const phase of ['CONFIRMED', 'BROADCAST'] as const) {
+      expect((await refusalOf({ phase }, { challengeId: key })).told).toBe(key)
+      const { text, told } = await refusalOf({ phase }, {})
+      expect(told).toBeUndefined()
+      expect(text).not.toContain(key)
+      expect((await refusalOf({ phase }, { planId: 'other' })).told).toBeUndefined()
     }
-  },
-)
+  })
+
+  test('and was paid without one is told how to fetch the result instead of to send it again', async () => {
+    const { text, told } = await refusalOf({ saltHash: null }, {})
+    expect(told).toBe(key)
+    expect(text).toMatch(
+      /sign a new authorization with accepted\.extra\.challengeId http-known: it is not charged/,
+    )
+    expect(text).not.toContain('resend')
+  })
+
+  test('that belongs to another request names that instead of how to pay again', async () => {
+    const { text } = await refusalOf({ requestId: 'r-1' }, { challengeId: key, requestId: 'r-2' })
+    expect(text).toMatch(
+      /^TX_ALREADY_REDEEMED This payment belongs to another request \(challenge http-known\)/,
+    )
+    expect(text).not.toContain('sign')
+  })
+})
 
 describe('a payment on a network whose gas is too dear', () => {
   const block = { number: 1, hash: '0x1', timestamp: 1 } as const

@@ -7,8 +7,10 @@ import type { Place } from '../budgets/payer-room.ts'
 import {
   type Found,
   findChallenge,
+  keyTold,
   type OpenChallenge,
   type PaidIntent,
+  pendingFor,
 } from '../challenge/find-challenge.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { type RouteResponder, responderOf } from '../deliver/deliver-route.ts'
@@ -21,6 +23,7 @@ import {
   cannotSettle,
   gasTooDear,
   otherPayer,
+  paidWithoutSalt,
   settlementPending,
   triedTooOften,
   unpaidCall,
@@ -112,7 +115,10 @@ async function answerBound(
   if (!showsSalt(attempt.saltHash, salt) || !rail.scheme.isSame(attempt.auth, signed)) {
     // An honest buyer may have lost the salt. "Already redeemed" would make it pay again while the first payment is
     // in flight.
-    return failed(core, isLive ? settlementPending(challenge) : alreadyRedeemed(challenge))
+    if (isLive) return failed(core, pendingFor(intent, attempt))
+    if (attempt.saltHash === null && challenge.state !== 'PENDING')
+      return failed(core, paidWithoutSalt(challenge))
+    return failed(core, alreadyRedeemed({ ...challenge, key: keyTold(intent, attempt) }))
   }
   return settledOutcome(core, {
     challengeId: challenge.key,

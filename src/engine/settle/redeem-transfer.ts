@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, TransferTx } from '../../ports.ts'
+import { isPaidBy } from '../../rules/ownership.ts'
 import { isMeteredRail } from '../../rules/rail-id.ts'
 import { plainTransferKey } from '../../rules/transfer-key.ts'
 import { expireChallenge, requestPointer } from '../challenge/open-challenge.ts'
@@ -7,11 +8,17 @@ import { rebuildPaidOffer, repeatsOffer } from '../challenge/rebuild-offer.ts'
 import { isSameCall } from '../challenge/request-names.ts'
 import { type Core, getOne, MAX_RACES } from '../core.ts'
 import { responderOf } from '../deliver/deliver-route.ts'
-import { failed, settledOutcome } from '../deliver/settled-outcome.ts'
+import { failed, type SettlementWait, settledOutcome } from '../deliver/settled-outcome.ts'
 import { isSettler } from '../metered/settlers.ts'
 import type { Intent, Outcome, TransferProof } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
-import { alreadyRedeemed, otherPurchase, settlementPending, usedWithoutSale } from '../refusals.ts'
+import {
+  alreadyRedeemed,
+  otherPurchase,
+  settlementPending,
+  transferGoesBack,
+  usedWithoutSale,
+} from '../refusals.ts'
 import { recordReceipt } from './confirm.ts'
 import { refuseDoubtful } from './look-at-chain.ts'
 
@@ -54,10 +61,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     }
     // `ref` of a seen row is the challenge that it serves.
     if (seen.some((row) => row?.ref === challenge.key)) {
-      return (
-        (await settledOutcome(core, { ...settled, fresh: false })) ??
-        failed(core, settlementPending(challenge))
-      )
+      return outcomeOf(core, challenge, { ...settled, fresh: false })
     }
     const unused = seen.indexOf(undefined)
     if (unused === -1) {
@@ -81,11 +85,19 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     const claimed = { ...challenge, claimed: true }
     const inserts = isStored(challenge) ? [] : [requestPointer(challenge)]
     if (await recordReceipt(core, rail, claimed, origin, { ...transfer, ...found }, inserts)) {
-      const outcome = await settledOutcome(core, { ...settled, fresh: true })
-      return outcome ?? failed(core, settlementPending(challenge))
+      return outcomeOf(core, challenge, { ...settled, fresh: true })
     }
   }
   return failed(core, new GatewayError('INTERNAL_ERROR', 'Too many concurrent requests for this transfer.'))
+}
+
+/** What a recorded transfer bought. Beside the payment of another payer it is surplus. */
+async function outcomeOf(core: Core, { key }: ChallengeRow, wait: SettlementWait): Promise<Outcome> {
+  const challenge = await getOne(core, 'challenges', key)
+  if (challenge && challenge.payer !== null && !isPaidBy(challenge, wait.owner)) {
+    return failed(core, transferGoesBack(challenge))
+  }
+  return (await settledOutcome(core, wait)) ?? failed(core, settlementPending({ key }))
 }
 
 /** The challenge that the proof is for, stored or rebuilt, and its transaction on the chain. */

@@ -48,7 +48,8 @@ export async function release(
   if (attempt.phase !== 'CLAIMED') return
   const [challenge] = await core.store.get('challenges', [attempt.challengeId])
   if (!challenge) return
-  const reason = error.code === 'PAYMENT_FAILED' ? error.message : null
+  const isTold = error.code === 'PAYMENT_FAILED' || error.code === 'CALL_FAILED'
+  const reason = isTold ? error.message : null
   const refused = { key: attempt.key, payer: attempt.payer, error }
   const noted = reason === null ? challenge : withRefused(challenge, refused)
   const dueAt = core.clock.now() + RELEASED_KEPT_MS

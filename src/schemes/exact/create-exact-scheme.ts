@@ -5,6 +5,7 @@ import { exactRules } from './exact-rules.ts'
 import { createUseSearch } from './find-uses.ts'
 import type { Signatures } from './signatures.ts'
 import { createSimulation } from './simulate.ts'
+import { endlessFault } from './validity.ts'
 
 /**
  * Scheme `exact` by EIP-3009: the payer signs a transfer of exactly the price to the seller. Anybody may submit it,
@@ -19,6 +20,8 @@ export function createExactScheme(
   return {
     ...exactRules(network),
     async verify(signed) {
+      const endless = endlessFault(signed)
+      if (endless !== undefined) return { endless }
       const checked = await check(signed)
       if (typeof checked === 'string') return { signed, byKey: checked === 'eoa' }
       if ('invalid' in checked) return checked

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { UnavailableError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
 import { openSqliteStore } from '../../stores/sql/sqlite.ts'
 import { copyStore } from './copy-store.ts'
@@ -69,5 +70,21 @@ test('a store with backups of its own says so', async () => {
   expect(response.status).toBe(409)
   expect(await response.json()).toEqual({
     error: 'The records are in postgres, which has backups of its own.',
+  })
+})
+
+test('a full disk is named, with what a copy needs room for', async () => {
+  const full = new UnavailableError('the sqlite store (its disk is full)')
+  const response = await copyStore({
+    ...store,
+    snapshot() {
+      return { next: () => Promise.reject(full) } as unknown as AsyncGenerator<Uint8Array>
+    },
+  })
+  expect(response.status).toBe(503)
+  expect(await response.json()).toEqual({
+    error: expect.stringMatching(
+      /^the sqlite store \(its disk is full\) is unavailable\. .* make room there/,
+    ),
   })
 })

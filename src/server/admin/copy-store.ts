@@ -1,10 +1,12 @@
 import type { Backstage } from '../../backstage.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, UnavailableError } from '../../errors.ts'
 import { apiReply } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 
 /** While a copy is read the store's log grows, so a reader that has stopped reading does not keep it for ever. */
 const IDLE_LIMIT_MS = 60_000
+const ROOM =
+  'Before a copy, the log beside paystile.db is written into it, which needs about as much room as that log on the same disk: make room there and try again.'
 
 /**
  * For `paystile backup`: the embedded store as it is now, while it sells. Neither keys nor settings are in it: those are
@@ -24,8 +26,9 @@ export async function copyStore(
   try {
     next = await pieces.next()
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return apiReply(409, { error: error.message })
+    if (error instanceof ConfigError) return apiReply(409, { error: error.message })
+    if (error instanceof UnavailableError) return apiReply(503, { error: `${error.message}. ${ROOM}` })
+    throw error
   }
   const wait = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     idle = setTimeout(() => {

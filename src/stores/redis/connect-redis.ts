@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, UnavailableError } from '../../errors.ts'
+import { isTlsFault, reasonOf } from '../../reason-of.ts'
 import { gatewayTag } from './gateway-tag.ts'
 import { locateMaster, type Place } from './locate-master.ts'
 import { parseRedisUrl, type RedisAddress } from './parse-redis-url.ts'
@@ -141,7 +142,16 @@ function driverOptions(address: RedisAddress, ca: string | undefined) {
   }
 }
 
-/** Wrong credentials or a wrong database number do not go away by waiting, so these errors end the wait. */
+/** Wrong credentials, a wrong database number or a wrong certificate do not go away by waiting, so these errors end the wait. */
+function lastingFault(error: Error, label: string): ConfigError | undefined {
+  if (/^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(error.message)) {
+    return new ConfigError([`${label} refuses us: ${error.message}`])
+  }
+  if (!isTlsFault(error)) return undefined
+  const fix = 'Name its authority in NODE_EXTRA_CA_CERTS, or fix the certificate or the host.'
+  return Object.assign(new ConfigError([`${label} ${reasonOf(error)}. ${fix}`]), { cause: error })
+}
+
 function firstReady(client: Redis, label: string, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let lastError: Error | undefined
@@ -154,10 +164,14 @@ function firstReady(client: Redis, label: string, timeoutMs: number): Promise<vo
     const onReady = () => settle(resolve)
     const onError = (error: Error) => {
       lastError = error
-      if (!/^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(error.message)) return
-      settle(() => reject(new ConfigError([`${label} refuses us: ${error.message}`])))
+      const fault = lastingFault(error, label)
+      if (fault) settle(() => reject(fault))
     }
-    const timer = setTimeout(() => settle(() => reject(new UnavailableError(label, lastError))), timeoutMs)
+    const late = () => {
+      const cause = lastError ?? Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })
+      settle(() => reject(new UnavailableError(label, cause, `Redis ${reasonOf(cause)}`)))
+    }
+    const timer = setTimeout(late, timeoutMs)
     client.on('ready', onReady)
     client.on('error', onError)
   })

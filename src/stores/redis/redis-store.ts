@@ -1,5 +1,6 @@
 import { ConfigError, UnavailableError } from '../../errors.ts'
 import type { Committed, Store } from '../../ports.ts'
+import { reasonOf } from '../../reason-of.ts'
 import { fromStored, fromStoredAudit, type PreparedStep, prepareStep } from '../prepare-step.ts'
 import { checkServer } from './check-server.ts'
 import { connectRedis, type RedisConnection, type RedisPlace } from './connect-redis.ts'
@@ -58,7 +59,7 @@ function explain(error: unknown): Error {
   if (error instanceof ConfigError) return error
   return error instanceof Error && /^(NOPERM|READONLY) /.test(error.message)
     ? new ConfigError([`Redis cannot be used as a store: ${error.message}`])
-    : new UnavailableError('the redis store', error)
+    : new UnavailableError('the redis store', error, `Redis ${reasonOf(error)}`)
 }
 
 async function admit(

@@ -45,6 +45,7 @@ export interface ConnectionEvents {
 }
 
 const END_LIMIT_SECONDS = 1
+const NO_TLS = 'N'.charCodeAt(0)
 
 /**
  * A connection that is opened by its first query. After a lost connection the client library would reconnect and send what is
@@ -77,6 +78,12 @@ export function createConnection(
     socket.on('error', () => {})
     Object.assign(socket, { host })
     await once(socket, 'connect')
+    // Asked for TLS, a server without it answers N. The library would go on with the handshake, which fails for no clear reason.
+    if (typeof target.tls === 'object') {
+      socket.once('data', (answer: Buffer) => {
+        if (answer[0] === NO_TLS) fail(new PostgresFault('ERR_TLS_REFUSED', 'the server does not speak TLS'))
+      })
+    }
     return socket
   }
 

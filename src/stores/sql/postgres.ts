@@ -1,5 +1,6 @@
 import { ConfigError, UnavailableError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
+import { isTlsFault, reasonOf } from '../../reason-of.ts'
 import type { Driver, Script } from './driver.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -162,5 +163,10 @@ function explain(label: string, error: unknown): Error {
   if (error instanceof PostgresFault && /^(0A|22|28|3D|42)/.test(error.code)) {
     return new ConfigError([`${label} cannot be used as a store: ${error.message}`])
   }
-  return new UnavailableError(`${label}`, error)
+  if (isTlsFault(error)) {
+    const fix =
+      'Name its authority in sslrootcert, or choose another sslmode: require does not check certificates, disable speaks no TLS.'
+    return Object.assign(new ConfigError([`${label} ${reasonOf(error)}. ${fix}`]), { cause: error })
+  }
+  return new UnavailableError(label, error, `Postgres ${reasonOf(error)}`)
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { UnavailableError } from '../../errors.ts'
+import { ConfigError, UnavailableError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
 import { sampleAudit, samplePut } from '../../testing/store-rows.ts'
 import { migrate } from './migrate.ts'
@@ -16,12 +16,15 @@ let executed: string[]
 /** Statements that fail the next time. */
 let failing: string[]
 let failure: string | undefined
+/** What a copy of the store fails with. */
+let thrown: Error | undefined
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'paystile-sql-'))
   executed = []
   failing = []
   failure = undefined
+  thrown = undefined
   const database = new Database(join(folder, 'store.db'))
   const note = (what: string): void => {
     executed.push(what)
@@ -50,7 +53,15 @@ beforeEach(() => {
     },
     close: () => database.close(),
   }
-  const driver = createSqliteDriver(watched, { flush: () => note('flush'), close: () => {} })
+  const snapshots = {
+    async *take() {
+      note('copy')
+      if (thrown) throw thrown
+      yield new Uint8Array(1)
+    },
+    close: () => {},
+  }
+  const driver = createSqliteDriver(watched, { flush: () => note('flush'), close: () => {}, snapshots })
   driver.transactionNow(() => migrate('store.db', driver.dialect))
   store = createSqlStore(driver)
   executed = []
@@ -147,6 +158,16 @@ test('a takeDue whose COMMIT fails takes nothing', async () => {
   await expect(store.takeDue('requests', 5, 9, 1)).rejects.toThrow(UnavailableError)
   expect(await versions('a')).toEqual([1])
   expect(await store.takeDue('requests', 5, 9, 1)).toHaveLength(1)
+})
+
+test('a copy for which the disk has no room says so, and one copy at a time stays a fault of the caller', async () => {
+  const copy = async () => store.snapshot!().next()
+  expect(await copy()).toMatchObject({ value: new Uint8Array(1) })
+  failing = ['copy']
+  failure = 'SQLITE_FULL'
+  await expect(copy()).rejects.toThrow(new UnavailableError('the sqlite store (its disk is full)'))
+  thrown = new ConfigError(['it is being copied already'])
+  await expect(copy()).rejects.toBe(thrown)
 })
 
 const TRY_WRITE = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; COMMIT'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { UnavailableError } from '../../errors.ts'
+import { ConfigError, UnavailableError } from '../../errors.ts'
 import type { Committed, Store } from '../../ports.ts'
 import { fromStored, fromStoredAudit, type PreparedStep, prepareStep } from '../prepare-step.ts'
 import { commitGroup } from './commit-group.ts'
@@ -160,7 +160,11 @@ export function createSqlStore(driver: Driver): Store {
     ...(driver.snapshot && {
       async *snapshot() {
         if (closed !== undefined) throw unavailable()
-        yield* driver.snapshot!()
+        try {
+          yield* driver.snapshot!()
+        } catch (error) {
+          throw error instanceof ConfigError ? error : unavailable(error)
+        }
       },
     }),
     admitSeveralNetworks: () => ask(() => driver.transaction(admitSeveralNetworks)),

@@ -104,6 +104,6 @@ function createPrivateFile(path: string): void {
 export function explain(path: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return code?.startsWith('SQLITE_BUSY')
-    ? `${path} is in use by another process; an embedded store serves one gateway at a time. Stop the other one, or use Postgres or Redis to run several.`
+    ? `${path} is in use by another process, or by a gateway of this one that was not closed; an embedded store serves one gateway at a time. Stop or close the other one, or use Postgres or Redis to run several.`
     : `${path} cannot be used as a store: ${message}`
 }

@@ -1,6 +1,6 @@
 import type { Engine, Intent } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
-import { fingerprint, resourceHash } from '../../rules/terms.ts'
+import { hasBody } from './has-body.ts'
 
 /**
  * A message about a task need not repeat what the task is about: what it leaves out is taken from the stored challenge.
@@ -22,20 +22,12 @@ export async function completeIntent(
     else completed.routeId = challenge.itemId
   }
   if (challenge.kind === 'plan' || challenge.resource === null || call) return completed
-  const { itemId, resourceId, resource } = challenge
-  const withoutBody = {
-    kind: 'route' as const,
-    routeId: itemId,
-    resourceId,
-    resource: { ...resource, bodyHash: '' },
-  }
-  const hash = resourceHash(withoutBody)
-  if (fingerprint({ kind: 'route', itemId, resourceId, resourceHash: hash }) !== challenge.fingerprint) {
+  if (hasBody(challenge)) {
     return new GatewayError(
       'RESOURCE_REQUIRED',
       'The call was asked for with a body, which is not stored: repeat resource {method, path, body} in an AccessRequest data part.',
       { challengeId },
     )
   }
-  return { ...completed, call: { ...resource, headers: {}, body: null } }
+  return { ...completed, call: { ...challenge.resource, headers: {}, body: null } }
 }

@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { testChallenge } from '../../../test/engine/test-rows.ts'
 import type { Dossier } from '../../engine/outcome.ts'
+import { NETWORKS } from '../../protocol/networks.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
-import { receiptsOf } from './project-task.ts'
+import type { Sale } from './challenge-terms.ts'
+import { projectTask, receiptsOf } from './project-task.ts'
 
 const challenge = testChallenge({ key: 'a2a-1', state: 'DELIVERED', receipt: 'pays' })
 const receipt = (key: string, txHash: string) => ({
@@ -24,4 +26,30 @@ test('the receipt of what paid for the delivery is signed, and that of a surplus
 
 test('a purchase of an earlier version has none', () => {
   for (const one of receiptsOf(dossier({}))) expect(one).not.toHaveProperty('extensions')
+})
+
+describe('a task whose metered call failed', () => {
+  const said = 'The call failed: the backend answered 500. Nothing was charged.'
+  const call = { key: 'the call', payer: challenge.payTo, code: 'CALL_FAILED', said } as const
+  const offer = { rails: [{ network: NETWORKS[0], amount: '1' }], challengeId: 'a2a-1' }
+  const sale = { offerAgain: () => offer, x402: { paymentRequired: () => ({}) } } as unknown as Sale
+  const unpaid = { state: 'PENDING', liveAuth: null, receipt: null } as const
+  const attempt = (key: string, phase: string) => ({ key, phase, reason: 'reverted', rail: challenge.rail })
+  const paymentOf = (refused: object[], attempts: object[]) =>
+    projectTask(
+      { challenge: { ...challenge, ...unpaid, refused }, attempts, receipts: [], audit: [] } as never,
+      sale,
+    ).payment
+
+  test('waits for the same payment, also if another one died before', () => {
+    const before = attempt('another', 'DEAD')
+    expect(paymentOf([call], [before, attempt('the call', 'RELEASED')])).toBe('payment-submitted')
+    expect(paymentOf([call], []), 'the row of the payment is removed after a while').toBe('payment-submitted')
+  })
+
+  test('asks for a new payment once that one was sent and died, or another was refused', () => {
+    const other = { ...call, key: 'other', code: 'PAYMENT_FAILED' }
+    expect(paymentOf([call], [attempt('the call', 'DEAD')])).toBe('payment-failed')
+    expect(paymentOf([call, other], [])).toBe('payment-failed')
+  })
 })

@@ -8,11 +8,9 @@ import { receiptExtension } from '../../protocol/receipts.ts'
 import { explainReason } from '../../rules/explain-reason.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
+import { hasBody } from './has-body.ts'
 import type { TaskView } from './task-view.ts'
 import { settlementError } from './x402-error.ts'
-
-const FETCH =
-  'Send the payload that paid it once more, unchanged, and the answer carries what was bought; nothing is charged.'
 
 /**
  * The task that a stored challenge is. Whoever knows the id may read it, and the id proves nothing: so it never holds
@@ -38,7 +36,7 @@ export function projectTask(dossier: Dossier, sale: Sale, settling = false): Tas
     case 'PAID':
       return { ...shared, state: 'working', payment: 'payment-verified', text: undelivered(dossier) }
     case 'DELIVERED': {
-      const text = `Paid and delivered. ${FETCH}`
+      const text = `Paid and delivered. ${howToFetch(challenge)}`
       return { ...shared, state: 'completed', payment: 'payment-completed', text }
     }
     case 'CANCELLED': {
@@ -68,6 +66,25 @@ export function submitted({ challengeId, requestId }: ChallengeStatus): TaskView
   const text =
     'The payment was received and is being settled. Follow the task; once it is completed, send the same payload again to fetch what was bought.'
   return { id: challengeId, requestId, state: 'working', payment: 'payment-submitted', text }
+}
+
+/** A metered call failed. Its payment stays good, so that a second one could be charged beside it. */
+export function afterFailedCall(said: string, challenge: Dossier['challenge'] | undefined) {
+  return {
+    state: 'working' as const,
+    payment: 'payment-submitted' as const,
+    error: ERROR_CODES.CALL_FAILED.a2a.code,
+    text: `${said} Send the same payload again${challenge ? withCall(challenge) : ''} to call again; do not sign a new one.`,
+  }
+}
+
+function howToFetch(challenge: Dossier['challenge']): string {
+  return `Send the payload that paid it once more, unchanged${withCall(challenge)}, and the answer carries what was bought; nothing is charged.`
+}
+
+/** Beside the payload; the body of a call is not stored. */
+function withCall(challenge: Dossier['challenge']): string {
+  return hasBody(challenge) ? ' (with the AccessRequest that names the call and its body)' : ''
 }
 
 /** Every payment that was tried and failed, and every transfer that arrived. */
@@ -116,8 +133,17 @@ function failures({ challenge, attempts }: Dossier) {
   return [...refused.map((one) => ({ ...one, network: challenge.network })), ...sent]
 }
 
+/** The payment that was refused last, if that was because its call failed and it was not sent since. */
+function lastFailedCall({ challenge, attempts }: Dossier) {
+  const last = challenge.refused?.at(-1)
+  const isSent = attempts.some(({ key, phase }) => key === last?.key && phase !== 'RELEASED')
+  return last?.code === 'CALL_FAILED' && !isSent ? last : undefined
+}
+
 function unpaid(dossier: Dossier, sale: Sale) {
   const { challenge } = dossier
+  const failedCall = lastFailedCall(dossier)
+  if (failedCall) return afterFailedCall(failedCall.said, challenge)
   const offer = sale.offerAgain(challenge, 'Payment required')
   const required = sale.x402.paymentRequired(offer)
   const terms = { state: 'input-required' as const, required, data: x402Challenge(offer) }
@@ -136,9 +162,9 @@ function unpaid(dossier: Dossier, sale: Sale) {
 
 /** Plans are delivered by themselves; a call is made only while its buyer is there to take the answer. */
 function undelivered({ challenge }: Dossier): string {
-  if (challenge.kind === 'plan') return `Paid; the credential is being issued. ${FETCH}`
+  if (challenge.kind === 'plan') return `Paid; the credential is being issued. ${howToFetch(challenge)}`
   const failure = challenge.failure === null ? '' : ` The last call failed: ${challenge.failure}.`
-  return `Paid, and not delivered yet.${failure} Send the same payload again: the call is made again and nothing is charged. Otherwise the payment is refunded.`
+  return `Paid, and not delivered yet.${failure} Send the same payload again${withCall(challenge)}: the call is made again and nothing is charged. Otherwise the payment is refunded.`
 }
 
 function failed(error: GatewayError) {

@@ -37,7 +37,8 @@ export function createPurchases(
       report(error)
       outcome = { kind: 'failed', error: publicFault(error, challengeId) }
     }
-    const id = challengeIdOf(outcome, intent)
+    // Ids that contradict each other name no challenge; the payment's own id is one of them.
+    const id = challengeIdOf(outcome, intent) ?? intent.payment?.echo.challengeId
     // The history decorates the answer; that it cannot be read must not cost the buyer the grant.
     const dossier = id === undefined ? undefined : await engine.inspect(id).catch(report)
     return renderPurchase(outcome, intent, dossier ?? undefined, sale)

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Dossier, Intent, Outcome } from '../../engine/outcome.ts'
-import { ERROR_CODES } from '../../protocol/error-codes.ts'
+import { callFailed } from '../../engine/refusals.ts'
+import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
 import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
-import { projectTask, receiptsOf } from './project-task.ts'
+import { afterFailedCall, projectTask, receiptsOf } from './project-task.ts'
 import type { TaskView } from './task-view.ts'
 import { x402Error } from './x402-error.ts'
 
@@ -41,7 +42,10 @@ export function renderPurchase(
   sale: Sale,
 ): TaskView {
   const shared = {
-    id: challengeIdOf(outcome, intent) ?? `${UNOPENED}${randomBytes(12).toString('base64url')}`,
+    id:
+      challengeIdOf(outcome, intent) ??
+      dossier?.challenge.key ??
+      `${UNOPENED}${randomBytes(12).toString('base64url')}`,
     requestId: dossier?.challenge.requestId ?? intent.requestId,
     receipts: historyOf(outcome, intent, dossier, sale),
     at: dossier?.audit.at(-1)?.at,
@@ -66,10 +70,10 @@ export function renderPurchase(
     case 'resource': {
       const { response, cached } = outcome
       const { status } = response.resource
-      if (outcome.settled.failure !== undefined) {
-        const text = `The call was answered ${status}, and nothing was charged. Send the same payload again to call again.`
-        const told = { text, result: response, error: 'CALL_FAILED' }
-        return { ...shared, ...told, state: 'working', payment: 'payment-submitted' }
+      const { failure: reason } = outcome.settled
+      if (reason !== undefined) {
+        const { message } = callFailed({ key: shared.id }, reason)
+        return { ...shared, ...afterFailedCall(message, dossier?.challenge), result: response }
       }
       if (!response.refund) {
         const text = `${cached ? 'Paid before' : 'Paid'}: the call was answered ${status}.`
@@ -87,26 +91,39 @@ export function renderPurchase(
   }
 }
 
+/** They say what is wrong with a message, and nothing of a payment: a task that is paid or being paid stays as it is. */
+const OF_THE_MESSAGE: ReadonlySet<ErrorCode> = new Set(['INVALID_REQUEST', 'RESOURCE_REQUIRED'])
+
 function failure(
   { error, offer }: Extract<Outcome, { kind: 'failed' }>,
   intent: Intent,
   dossier: Dossier | undefined,
-  { x402, baseUrl }: Sale,
+  sale: Sale,
 ) {
+  const { x402, baseUrl } = sale
   const { state } = ERROR_CODES[error.code].a2a
   const { challengeId } = error.details
   const statusUrl = challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${challengeId}`
-  const required = offer && x402.paymentRequired(offer)
-  const told = { text: error.message, data: error.toBody(statusUrl), required }
+  const told = { text: error.message, data: error.toBody(statusUrl) }
+  if (error.code === 'CALL_FAILED') return { ...told, ...afterFailedCall(error.message, dossier?.challenge) }
   // Working says: the same payload again. A word of failure would make the buyer sign, and pay, anew.
   if (state === 'working') {
     const code = error.code === 'SETTLEMENT_PENDING' ? undefined : error.code
     return { ...told, state, payment: 'payment-submitted' as const, error: code }
   }
+  const task = dossier && OF_THE_MESSAGE.has(error.code) ? projectTask(dossier, sale) : undefined
+  if (task?.state === 'working' || task?.state === 'completed') {
+    return { ...told, state: task.state, payment: task.payment, error: ERROR_CODES[error.code].a2a.code }
+  }
+  const isUnpaid = dossier?.challenge.state === 'PENDING' && dossier.challenge.liveAuth === null
+  const again =
+    offer ??
+    (isUnpaid && state === 'input-required' ? sale.offerAgain(dossier.challenge, error.message) : undefined)
   // Nothing that the buyer could send would mend a challenge that is over.
   const over = dossier !== undefined && dossier.challenge.state !== 'PENDING'
   return {
     ...told,
+    required: again && x402.paymentRequired(again),
     state: over ? ('failed' as const) : state,
     payment: 'payment-failed' as const,
     error: x402Error(error, intent.payment),

@@ -75,7 +75,7 @@ export async function* streamTask({
 }): Events {
   let view = await look(taskId)
   yield { payload: { $case: 'task', value: toTask(view, undefined) } }
-  while (view.state === 'working' && !signal.aborted) {
+  while (isMoving(view) && !signal.aborted) {
     const round = new AbortController()
     const over = () => round.abort()
     signal.addEventListener('abort', over)
@@ -85,7 +85,7 @@ export async function* streamTask({
       const next = await look(taskId)
       if (isNews(view, next)) yield toStatusUpdate(next, undefined)
       view = next
-      if (view.state !== 'working') return
+      if (!isMoving(view)) return
     }
     signal.removeEventListener('abort', over)
     const next = await look(taskId)
@@ -94,6 +94,11 @@ export async function* streamTask({
   }
 }
 
+/** After a failed call the task is working, and yet it waits for its buyer. */
+function isMoving({ state, error }: TaskView): boolean {
+  return state === 'working' && error === undefined
+}
+
 function isNews(before: TaskView, after: TaskView): boolean {
-  return before.state !== after.state || before.payment !== after.payment
+  return before.state !== after.state || before.payment !== after.payment || before.error !== after.error
 }

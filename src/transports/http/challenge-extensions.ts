@@ -7,8 +7,11 @@ import { type BazaarExtension, bazaarOfPlan, bazaarOfRoute } from './bazaar.ts'
 import { creditsOfPlan, creditsOfRoute } from './credit-extension.ts'
 import { basePathOf } from './request-target.ts'
 
-/** What clients need to see before they name their payments. Its schema is in the body. */
-const OFFER = { info: { required: false } } as const
+/**
+ * What clients need to see before they name their payments. Its schema is in the body. Strict clients read no 402 with an
+ * extension that lacks `info` or `schema`.
+ */
+const OFFER = { info: { required: false }, schema: {} } as const
 
 const OFFER_WITH_SCHEMA = {
   ...OFFER,
@@ -22,6 +25,9 @@ const OFFER_WITH_SCHEMA = {
     required: ['required'],
   },
 } as const
+
+/** Our own extension says all beside these two. */
+const SVC = { info: {}, schema: {} } as const
 
 /** An extension that differs from offer to offer: its member of the JSON object, `"name":{…}`; undefined where it has nothing to say. */
 export type OfferExtension = (offer: Offer) => string | undefined
@@ -91,7 +97,7 @@ function written(
   bazaar?: BazaarExtension,
 ): { inHeader: string; inBody: { json: string; isAscii: boolean } } {
   const shared = bazaar && { bazaar }
-  const json = JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...shared, svc })
+  const json = JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER_WITH_SCHEMA, ...shared, svc: { ...SVC, ...svc } })
   return {
     inHeader: escaped(JSON.stringify({ [PAYMENT_IDENTIFIER]: OFFER, ...shared })).slice(0, -1),
     inBody: { json, isAscii: Buffer.byteLength(json) === json.length },

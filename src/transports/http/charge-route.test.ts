@@ -73,7 +73,10 @@ describe('an unpaid call', () => {
     expect(decodeJsonObject(response.headers.get('payment-required')!)).toMatchObject({
       resource: body.resource,
     })
-    expect(Object.keys(body.extensions.svc)).toEqual(['inputSchema', 'outputSchema', 'description'])
+    expect(Object.keys(body.extensions.svc)).toEqual([
+      ...['info', 'schema'],
+      ...['inputSchema', 'outputSchema', 'description'],
+    ])
     expect(intents).toEqual([
       {
         transport: 'http',

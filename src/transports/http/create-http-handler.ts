@@ -18,9 +18,11 @@ import type { Credits, Endpoint, EndpointContext, Methods, Mount } from './endpo
 import { createResourceGuard, type GuardOptions } from './guard-resource.ts'
 import { JSON_HEADERS, PREFLIGHT_HEADERS, ROUTE_PREFLIGHT_HEADERS, UNPAID_HEADERS } from './headers.ts'
 import { headerOf } from './native-request.ts'
+import { nothingAskedOf } from './nothing-asked.ts'
 import { createPassOn } from './pass-on.ts'
 import type { BodyLimits } from './read-body.ts'
 import type { ReceiptPage } from './receipt-page.ts'
+import { createPathRefusal } from './refused-path.ts'
 import { createOutcomeRenderer, type Dialects } from './render-outcome.ts'
 import { jsonReply, type Reply, toResponse } from './reply.ts'
 import { basePathOf, belowBasePath, requestPath, requestTarget } from './request-target.ts'
@@ -115,6 +117,7 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   const accessAgain = signIn && createAccessAgain(signIn, render, `${basePath}/x402/access`)
   const formerly = createFormerRoutes(context, options.discovery)
   const routesOf = options.routes && createRouteServer(context, options.routes)
+  const refusePath = options.routes && createPathRefusal(options.routes.catalog, basePath)
   const guardOf = options.guarded && createResourceGuard(context, { ...options.guarded, realm: baseUrl })
 
   const published = (value: object, maxAgeSeconds: number): Reply =>
@@ -280,6 +283,9 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
   }
 
   function notFound(request: Request, peer: Peer): Reply {
+    const target = belowBasePath(requestTarget(request), basePath)
+    const refused = target && refusePath?.(request.method, target)
+    if (refused) return admit(peer, refused, { spoken: spokenOf(request) })
     const message = `there is no endpoint ${request.method} ${requestPath(request).slice(0, 200)}`
     const embedded = !options.routes && options.discovery.routes.length > 0
     const hint = embedded
@@ -331,13 +337,6 @@ export function createHttpHandler(options: HttpHandlerOptions): HttpHandler {
       (await answer(request, peer, true)) ??
       toResponse(shopWindowAt(request) ?? notFound(request, peer), request),
   }
-}
-
-/** Whoever names nothing to buy is told what could be named here. */
-function nothingAskedOf({ plans, routes }: DiscoveryCatalog): string {
-  if (plans.length > 0) return `planId${routes.length > 0 ? ' (or routeId and resource)' : ''} is missing.`
-  if (routes.length > 0) return 'routeId and resource are missing.'
-  return "Nothing is sold at this address: call the seller's routes directly."
 }
 
 const withoutBody = (found: Reply | Response): Reply | Response =>

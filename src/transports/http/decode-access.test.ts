@@ -156,6 +156,18 @@ describe('what is refused', () => {
       {},
       /resource\.path is missing; expected/,
     ],
+    [
+      'a GET with a body',
+      { routeId: 'a', resource: { method: 'get', path: '/a', body: { c: 1 } } },
+      {},
+      /^a GET request has no body here; nothing was charged$/,
+    ],
+    [
+      'a HEAD with null as its body',
+      { routeId: 'a', resource: { method: 'HEAD', path: '/a', body: null } },
+      {},
+      /^a HEAD request has no body here/,
+    ],
     ['planId and routeId', { planId: 'a', routeId: 'b' }, {}, /planId and routeId/],
     ['planId and routeId in the echo', '', paying(twofold), /planId and routeId/],
     [
@@ -173,8 +185,14 @@ describe('what is refused', () => {
     [
       'no base64',
       { planId: 'a' },
-      { 'payment-signature': '{}' },
+      { 'payment-signature': '?' },
       /payment-signature header is not the base64/,
+    ],
+    [
+      'a payment that is not encoded',
+      { planId: 'a' },
+      { 'payment-signature': JSON.stringify(payload) },
+      /payment-signature header is JSON; send the base64 encoding of it/,
     ],
     [
       'an empty payment',

@@ -4,7 +4,7 @@ import { type AccessRequest, AccessRequestSchema } from '../../protocol/access.t
 import { nameFault } from '../../protocol/name-fault.ts'
 import { rememberSmallBodies } from './known-bodies.ts'
 import { headerOf } from './native-request.ts'
-import { type BodyLimits, decodeBody, readBytes } from './read-body.ts'
+import { type BodyLimits, decodeBody, readBytes, unfitBody } from './read-body.ts'
 import { readRequestId } from './read-request-id.ts'
 
 export type DecodedAccess =
@@ -116,6 +116,9 @@ export function accessIntent(
   // Of an A2A task everything else is stored.
   const findable = challengeId !== undefined && (payment !== undefined || transport === 'a2a')
   if (planId === undefined && routeId === undefined && !findable) return { kind: 'nothing-asked' }
+  const { method, body: content } = body.resource ?? {}
+  if ((method === 'GET' || method === 'HEAD') && content !== undefined)
+    return { kind: 'fault', error: unfitBody(method, 'resource.body') }
   const intent: Intent = { transport }
   if (planId !== undefined) intent.planId = planId
   if (routeId !== undefined) intent.routeId = routeId

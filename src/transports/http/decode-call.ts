@@ -1,11 +1,13 @@
 import { MalformedCredential } from '../../dialects/mpp/malformed-credential.ts'
 import { credentialsIn, type Spoken, spokenBy } from '../../dialects/mpp/spoken.ts'
 import { ACCEPT_PAYMENT, AUTHORIZATION, PAYMENT_AUTHORIZATION } from '../../dialects/mpp/words.ts'
+import { SIGN_IN_WITH_X } from '../../dialects/siwx/read-proof.ts'
 import { PAYMENT_HEADER } from '../../dialects/x402/create-x402.ts'
 import type { Intent, Payment } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
 import { headerOf } from './native-request.ts'
 import { readRequestId } from './read-request-id.ts'
+import { isBearer, RESOURCE_ID_HEADER } from './read-spender.ts'
 import type { Dialects } from './render-outcome.ts'
 
 /** What a request says about payments in its headers: how it speaks of them, and what it pays with. */
@@ -77,7 +79,21 @@ export function decodeCallHeaders(
 function askedBy(request: Request, payment: Payment | undefined): CallHeaders | GatewayError {
   const requestId = readRequestId(undefined, payment, headerOf(request, 'idempotency-key'))
   if (requestId instanceof GatewayError) return requestId
-  return { ...(payment && { payment }), ...(requestId !== undefined && { requestId }) }
+  if (!payment) return requestId === undefined ? {} : { requestId }
+  if (requestId === undefined) return { payment }
+  return namesAccount(request) ? { payment: { ...payment, paymentId: requestId } } : { payment, requestId }
+}
+
+/**
+ * Its `Idempotency-Key` is a name within the account whose credits it would spend, so that the offer of a call it cannot
+ * spend for has another requestId. Where it pays for that call, the key names the payment.
+ */
+function namesAccount(request: Request): boolean {
+  return (
+    isBearer(headerOf(request, AUTHORIZATION)) ||
+    headerOf(request, SIGN_IN_WITH_X) !== null ||
+    headerOf(request, RESOURCE_ID_HEADER) !== null
+  )
 }
 
 export const soldMethod = (method: string): string => (method === 'HEAD' ? 'GET' : method)

@@ -106,10 +106,16 @@ function tooLarge(maxBodyBytes: number): BodyFault {
   }
 }
 
-function unfit(method: string): BodyFault {
+const unfit = (method: string): BodyFault => ({
+  kind: 'fault',
+  error: unfitBody(method, 'a body and its headers (content-length, transfer-encoding)'),
+})
+
+/** A GET or HEAD with a body: it cannot be passed on. */
+export function unfitBody(method: string, without: string): GatewayError {
   const message = `a ${method} request has no body here; nothing was charged`
-  const hint = `send it without a body and its headers (content-length, transfer-encoding); what it says may go into the query`
-  return { kind: 'fault', error: new GatewayError('INVALID_REQUEST', message, { hint }) }
+  const hint = `send it without ${without}; what it says may go into the query`
+  return new GatewayError('INVALID_REQUEST', message, { hint })
 }
 
 function timedOut(timeoutMs: number): BodyFault {

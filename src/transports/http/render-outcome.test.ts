@@ -30,7 +30,7 @@ const grant = {
 } as const
 
 /** All that the header says of extensions: clients send it back with every payment. */
-const OFFERED = { 'payment-identifier': { info: { required: false } } }
+const OFFERED = { 'payment-identifier': { info: { required: false }, schema: {} } }
 
 const bodyOf = (reply: Reply) => JSON.parse(reply.body!) as Record<string, unknown>
 const decoded = (reply: Reply, header: string) => decodeJsonObject(reply.headers[header] ?? '')

@@ -98,7 +98,7 @@ test('a wallet that signs in for what the terms offer gets its purchase again, a
   const owned = gateway(signIn(mine))
   const answer = await owned.get('basic?resourceId=europe', proof)
   expect([answer.status, answer.headers.get('x-svc-code')]).toEqual([200, 'PROOF_ALREADY_REDEEMED'])
-  expect(asked).toEqual([['a proof', '/x402/access', { planId: 'basic', resourceId: 'europe' }]])
+  expect(asked).toEqual([['a proof', '/x402/access', { planId: 'basic', resourceId: 'europe' }, true]])
   expect(owned.intents).toEqual([])
   expect((await gateway(signIn(undefined)).get('basic', proof)).status).toBe(402)
   const bad = await gateway(signIn(new GatewayError('UNAUTHORIZED', 'used before'))).get('basic', proof)

@@ -41,7 +41,7 @@ function gateway({
     calls.push({ to, call })
     return forwarded ?? new Response('from the backend', { status: 203, headers: { 'x-own': '1' } })
   }
-  const { fetch } = createHttpHandler({
+  const { fetch, handle } = createHttpHandler({
     engine: {
       offer: () => undefined,
       async purchase(intent): Promise<Outcome> {
@@ -73,7 +73,7 @@ function gateway({
   }
   const send = (method: string, target: string, init: RequestInit = {}, peer = {}) =>
     fetch(new Request(`http://internal${target}`, { method, ...init }), peer)
-  return { send, raw, intents, calls }
+  return { send, raw, handle, intents, calls }
 }
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 const paying = samplePaymentHeader()
@@ -165,6 +165,43 @@ describe('a direct call of a paid route', () => {
     const { raw, intents, calls } = gateway()
     expect([400, 404]).toContain((await raw('GET', target)).status)
     expect([intents, calls]).toEqual([[], []])
+  })
+
+  test.each([
+    ['/weather/a%2Fb', '%2F'],
+    ['/weather/a%5cb?q=1', '%5c'],
+    ['/weather/a%252fb', '%25'],
+    ['/weather/%00', '%00'],
+    ['/weather/a%C2%85b', '%C2%85'],
+    ['/weather//paris', '//'],
+    ['//cities///', undefined],
+    ['/weather///par%2Fis', '///'],
+    ["/weather/a%2Fb?q=it's", '%2F'],
+    ['/weather//', undefined],
+    ['/weather/', undefined],
+    ['/weather/a%2Fb/c', undefined],
+    ['/elsewhere/a%2Fb', undefined],
+    ['/we%2Fther/paris', undefined],
+  ])('%s would fit a route without %s: 400 names that, and any other path is 404', async (target, named) => {
+    const { raw, intents } = gateway()
+    const answer = await raw('GET', target)
+    const said = await json(answer)
+    if (named === undefined) expect([400, 404]).toContain(answer.status)
+    else {
+      expect([answer.status, said.code]).toEqual([400, 'INVALID_REQUEST'])
+      const path = target.split('?')[0]
+      expect(said.message).toBe(
+        `the path ${path} has "${named}", which servers read in different ways; nothing was charged`,
+      )
+      expect(said.hint).toContain('GET /weather/:city')
+    }
+    expect(intents).toEqual([])
+  })
+
+  test('such a path on a shared host is passed on to the next handler', async () => {
+    const { handle } = gateway()
+    for (const path of ['/weather/a%2Fb', '/weather//paris', '/elsewhere'])
+      expect(await handle(new Request(`http://internal${path}`))).toBeUndefined()
   })
 
   test('unpaid ones are limited, and the 404 lists what can be called', async () => {

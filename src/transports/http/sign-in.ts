@@ -7,8 +7,16 @@ import type { Reply } from './reply.ts'
 
 /** Fetching again what a wallet owns, for every way in. */
 export interface SignIn {
-  /** What the wallet that signed this proof owns; undefined: nothing of this kind. A proof that is not good is refused. */
-  fetchAgain(proof: unknown, path: string, access: OwnedAccess): Promise<Granted | GatewayError | undefined>
+  /**
+   * What the wallet that signed this proof owns; undefined: nothing of this kind. A proof that is not good is refused. Who
+   * is `buying` is not given a plan whose credits are spent.
+   */
+  fetchAgain(
+    proof: unknown,
+    path: string,
+    access: OwnedAccess,
+    buying?: boolean,
+  ): Promise<Granted | GatewayError | undefined>
   /** Whose wallet signed this proof, for this path. A proof that is not good is refused. */
   wallet(proof: unknown, path: string): Promise<Wallet | GatewayError>
   /** `extensions` of an answer that says how to sign in at this path, on one of these networks; by default on any. */
@@ -22,9 +30,9 @@ export function createSignIn(engine: Pick<Engine, 'signIn' | 'owned'>, siwx: Siw
   }
   return {
     wallet,
-    async fetchAgain(proof, path, access) {
+    async fetchAgain(proof, path, access, buying) {
       const signed = await wallet(proof, path)
-      return signed instanceof GatewayError ? signed : engine.owned(signed, access)
+      return signed instanceof GatewayError ? signed : engine.owned(signed, access, buying)
     },
     offer: (path, networks) => ({ [SIGN_IN_WITH_X]: siwx.offer(path, networks) }),
   }
@@ -41,7 +49,7 @@ export function createAccessAgain(
 ): (proof: string, intent: Intent) => Promise<Reply | undefined> {
   return async (proof, { planId, resourceId }) => {
     if (planId === undefined) return undefined
-    const found = await signIn.fetchAgain(proof, path, { planId, resourceId })
+    const found = await signIn.fetchAgain(proof, path, { planId, resourceId }, true)
     if (!(found instanceof GatewayError)) return found && render.outcome(found)
     return render.failure(found, {
       headers: { 'www-authenticate': SIGN_IN_WITH_X },

@@ -23,7 +23,7 @@ export function signedOffers(sign: (terms: OfferTerms) => string, baseUrl: strin
       if (acceptIndex > 0 && room < 0) break
       signed.push(JSON.stringify({ format: 'jws', acceptIndex, signature }))
     }
-    return `"${OFFER_RECEIPT}":{"info":{"offers":[${signed.join(',')}]}}`
+    return `"${OFFER_RECEIPT}":{"info":{"offers":[${signed.join(',')}]},"schema":{}}`
   }
 }
 

@@ -27,16 +27,25 @@ export type VerifiedAccess<Claims> =
  */
 export function createVerifyAccess<Claims>({
   verifyBearer,
+  whyEnded,
   signIn,
   rateLimit,
   onError,
 }: {
   verifyBearer(authorization: string | null, expected: OwnedAccess): Promise<VerifiedAccess<Claims>>
+  /** Why the purchase of a good token grants nothing any more. */
+  whyEnded(claims: Claims): Promise<GatewayError | undefined>
   /** Absent: the gateway does not sign the tokens itself, and so cannot say what they open. */
   signIn?: SignIn | undefined
   rateLimit?: AddressLimits['rateLimit']
   onError?(error: unknown): void
 }) {
+  async function verify(authorization: string | null, expected: OwnedAccess) {
+    const verified = await verifyBearer(authorization, expected)
+    const ended = verified.ok ? await whyEnded(verified.claims) : undefined
+    return ended ? { ok: false as const, error: ended } : verified
+  }
+
   async function claimsOf(signedIn: SignIn, proof: string, path: string, expected: OwnedAccess) {
     const found = await signedIn.fetchAgain(proof, path, expected)
     if (found instanceof GatewayError) return { ok: false as const, error: found }
@@ -45,29 +54,33 @@ export function createVerifyAccess<Claims>({
     return { ok: false as const, error: new GatewayError('UNAUTHORIZED', message) }
   }
 
-  return async (
-    request: AccessHead,
-    expected: OwnedAccess = {},
-    { address }: Peer = {},
-  ): Promise<VerifiedAccess<Claims>> => {
-    const [fault] = optionFaults(expected, EXPECTED)
-    if (fault !== undefined) throw new GatewayError('INVALID_REQUEST', `verifyAccess: ${fault}`)
+  async function enter(request: AccessHead, expected: OwnedAccess, { address }: Peer) {
     const authorization = request.headers.get('authorization')
     const proof = request.headers.get(SIGN_IN_WITH_X)
-    if (!signIn) return verifyBearer(authorization, expected)
+    if (!signIn) return verify(authorization, expected)
     const [path = ''] = requestTarget(request).split('?')
     const offering = (verified: VerifiedAccess<Claims>): VerifiedAccess<Claims> =>
       verified.ok ? verified : { ...verified, extensions: signIn.offer(path) }
-    if (authorization !== null || proof === null) return offering(await verifyBearer(authorization, expected))
+    if (authorization !== null || proof === null) return offering(await verify(authorization, expected))
     // A proof costs more to check than a token, and its sender nothing: it counts as a request without payment.
     const verdict = address === undefined ? undefined : rateLimit?.(address)
     if (verdict && !verdict.ok) {
       const { retryAfterSeconds } = verdict
       const message = `too many sign-ins from this address; wait ${retryAfterSeconds} s`
-      return { ok: false, error: new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }) }
+      return { ok: false as const, error: new GatewayError('RATE_LIMITED', message, { retryAfterSeconds }) }
     }
+    return offering(await claimsOf(signIn, proof, path, expected))
+  }
+
+  return async (
+    request: AccessHead,
+    expected: OwnedAccess = {},
+    peer: Peer = {},
+  ): Promise<VerifiedAccess<Claims>> => {
+    const [fault] = optionFaults(expected, EXPECTED)
+    if (fault !== undefined) throw new GatewayError('INVALID_REQUEST', `verifyAccess: ${fault}`)
     try {
-      return offering(await claimsOf(signIn, proof, path, expected))
+      return await enter(request, expected, peer)
     } catch (error) {
       onError?.(error)
       return { ok: false, error: publicFault(error) }

@@ -43,7 +43,7 @@ export function createToolCaller(
     const asked = tool.intentOf(args)
     if (asked instanceof GatewayError) return errorResult(render.failure(asked))
     if (payment instanceof GatewayError) return errorResult(render.failure(payment))
-    const intent = payment ? payingIntent(asked, payment) : asked
+    const intent = payment ? payingIntent(asked, payment, spending.namesAccount(bearer, meta)) : asked
     if (intent instanceof GatewayError) return errorResult(render.failure(intent))
     const answer = await catchFaults(
       async () => {
@@ -59,13 +59,15 @@ export function createToolCaller(
   }
 }
 
-/** A request without a name is named after its payment, so that a retry of the same payload is the same request. */
-function payingIntent(asked: Intent, payment: Payment): Intent | GatewayError {
+/**
+ * A request without a name is named after its payment, so that a retry of the same payload is the same request. With
+ * `namesAccount` its requestId is a name within that account, and the offer that it pays has another: it names the payment.
+ */
+function payingIntent(asked: Intent, payment: Payment, namesAccount: boolean): Intent | GatewayError {
   const requestId = readRequestId(asked.requestId, payment)
   if (requestId instanceof GatewayError) return requestId
-  return {
-    ...asked,
-    payment,
-    ...(requestId === undefined && { claimRequestId: requestIdOf(payment) }),
-  }
+  if (requestId === undefined) return { ...asked, payment, claimRequestId: requestIdOf(payment) }
+  if (!namesAccount) return { ...asked, payment }
+  const { requestId: _, ...rest } = asked
+  return { ...rest, payment: { ...payment, paymentId: requestId } }
 }

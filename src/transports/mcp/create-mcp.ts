@@ -14,6 +14,7 @@ import { createCallerCheck } from './check-caller.ts'
 import { describeServer } from './describe-server.ts'
 import { discoverPlansTool } from './discover-plans-tool.ts'
 import { createExchange, detached } from './exchange.ts'
+import { instructBuyer } from './instruct-buyer.ts'
 import { parseMessage, type RpcMessage } from './parse-message.ts'
 import { requestAccessTool } from './request-access-tool.ts'
 import { rewriteInternalError } from './rewrite-internal-error.ts'
@@ -50,6 +51,7 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog, s
     ...(config.mcp.routes ? routeTools(catalog, discovery, networks, schemas) : []),
   ]
   const card = describeServer(config, discovery)
+  const instructions = instructBuyer(tools, discovery)
   const refuseForeign = createCallerCheck(config)
   const published = jsonReply(200, { ...JSON_HEADERS, 'cache-control': 'public, max-age=300' }, card)
 
@@ -57,7 +59,7 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog, s
     const { limits, admit, report } = context
     const spending = createToolSpending(context, tools)
     const callTool = createToolCaller(context, config.baseUrl, tools, spending)
-    const exchange = createExchange(card, tools, callTool)
+    const exchange = createExchange(card, tools, callTool, instructions)
 
     const post: Endpoint = async (request, peer) => {
       const foreign = refuseForeign(request.headers)

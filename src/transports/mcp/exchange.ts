@@ -11,18 +11,6 @@ import type { ServerCard } from './describe-server.ts'
 import type { RpcMessage } from './parse-message.ts'
 import type { McpTool } from './tool.ts'
 
-const HOW =
-  'its first answer says what to sign, and the second call carries the payment in _meta["x402/payment"], or an MPP ' +
-  'credential in _meta["org.paymentauth/credential"].'
-
-function instructionsFor(tools: readonly McpTool[]): string {
-  const sold = tools.filter(({ kind }) => kind === 'sold').map(({ listing }) => listing.name)
-  const prices = 'Sells API access for USDC by x402 or MPP. Call discover_plans for prices'
-  if (sold.length === 0) return `${prices}; nothing is sold by tools.`
-  const which = sold.includes('request_access') ? 'request_access' : 'the tool that you need'
-  return `${prices}, then ${which}: ${HOW}`
-}
-
 /** What is known of a call before the protocol's library reads it. */
 export type Caller = Pick<ToolCall, 'paying' | 'bearer' | 'address'>
 
@@ -31,7 +19,7 @@ export function createExchange(
   card: ServerCard,
   tools: readonly McpTool[],
   callTool: ToolCaller,
-  instructions: string = instructionsFor(tools),
+  instructions: string,
 ): (request: Request, message: RpcMessage, caller: Caller) => Promise<Response> {
   // A handler of the protocol's library sees the request, and nothing that is ours.
   const callers = new WeakMap<object, Caller>()

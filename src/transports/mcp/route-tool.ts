@@ -43,7 +43,10 @@ export function routeTools(
 }
 
 function routeTool(route: CatalogRoute, price: string, name: string, schemas: RouteSchemas): McpTool {
-  const { routeId, method, path, pattern } = route
+  const { routeId, method, path, pattern, isMetered } = route
+  const [paidBy, orByMpp] = isMetered
+    ? ['x402, scheme upto', '']
+    : ['x402 or MPP', ' (MPP: _meta["org.paymentauth/credential"])']
   const params = pattern.segments.flatMap((segment) => ('param' in segment ? [segment.param] : []))
   // A path parameter keeps its name, so the others make room.
   const beside = (wanted: string): string => (params.includes(wanted) ? beside(`_${wanted}`) : wanted)
@@ -58,9 +61,9 @@ function routeTool(route: CatalogRoute, price: string, name: string, schemas: Ro
     listing: {
       name,
       description:
-        `${route.description}. ${method} ${path}, ${price} per call (x402 or MPP). Without a payment it answers the ` +
-        'payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"] ' +
-        '(MPP: _meta["org.paymentauth/credential"]) it answers a ResourceResponse with the data.' +
+        `${route.description}. ${method} ${path}, ${price} per call (${paidBy}). Without a payment it answers the ` +
+        `payment requirements; called again with the same arguments and the signed payment in _meta["x402/payment"]${orByMpp} ` +
+        'it answers a ResourceResponse with the data.' +
         prepaidBy(route),
       inputSchema: described(inputSchema(Arguments), schemas, { query, body }),
       annotations: { readOnlyHint: false, destructiveHint: method === 'DELETE' },

@@ -22,7 +22,7 @@ export function createToolSignIn(
     async outcomeOf(meta, { planId, resourceId }) {
       const proof = meta?.[SIGN_IN_WITH_X]
       if (!signIn || proof === undefined || planId === undefined) return undefined
-      const found = await signIn.fetchAgain(proof, path, { planId, resourceId })
+      const found = await signIn.fetchAgain(proof, path, { planId, resourceId }, true)
       return found instanceof GatewayError ? { kind: 'failed', error: found } : found
     },
     offering(outcome, result) {

@@ -26,6 +26,8 @@ export interface ToolSpending {
     meta: Meta,
     asked: Intent,
   ): Promise<CallToolResult | Failed | undefined>
+  /** Whether a call says whose credits it would spend, be it by a wallet that has yet to sign in. */
+  namesAccount(bearer: unknown, meta: Meta): boolean
   /** Whether what was asked can be had for credits. */
   takesCredits(routeId: string | undefined): boolean
 }
@@ -45,6 +47,8 @@ export function createToolSpending(
   const routeIds = new Set(names.values())
 
   return {
+    namesAccount: (bearer, meta) =>
+      bearer !== undefined || meta?.[SIGN_IN_WITH_X] !== undefined || meta?.[RESOURCE_ID_KEY] !== undefined,
     takesCredits: (routeId) => routeId !== undefined && routeIds.has(routeId),
     bearerOf({ method, params }, authorization) {
       if (method !== 'tools/call' || !isBearer(authorization)) return undefined

@@ -1,0 +1,49 @@
+import type { Context } from 'hono'
+import { beginBody } from './begin-body.ts'
+
+/** Headers that say something of a body, and would be wrong of another one. */
+const OF_THE_BODY = /^(content-(?!security-)|transfer-encoding$|etag$|last-modified$)/
+
+/**
+ * The status of the answer, once it is sure to go out: of a body that comes in pieces the first one is awaited. Undefined: a time
+ * limit in front of us has answered meanwhile. Rejects if this answer cannot go out.
+ */
+export async function readyStatus(c: Context): Promise<number | undefined> {
+  // Hono itself answers with an error what nobody has answered.
+  if (!c.finalized) return 500
+  const { res } = c
+  const { body, status, headers } = res
+  if (isTaken(res)) {
+    if (c.error) return undefined
+    throw new TypeError(
+      'payPerRequest: the body of this answer was read already; read a copy, response.clone()',
+    )
+  }
+  // What an error handler answers does not fail once more, and an event stream may be silent for long.
+  if (c.error || !body || headers.get('content-type')?.startsWith('text/event-stream')) return status
+  const begun = await beginBody(body, c.req.raw.signal)
+  if (c.res !== res) {
+    begun.cancel().catch(() => {})
+    return undefined
+  }
+  replaceAnswer(c, new Response(begun, res))
+  return status
+}
+
+/** Puts a failure in the place of an answer that cannot go out: the app's error handler adds our headers to its own answer. */
+export function replaceByFailure(c: Context, ours: Record<string, string>): void {
+  const headers = new Headers([...c.res.headers].filter(([name]) => !OF_THE_BODY.test(name)))
+  for (const [name, value] of Object.entries(ours)) headers.set(name, value)
+  replaceAnswer(c, new Response(null, { status: 500, headers }))
+}
+
+/** Nobody else can send it. */
+export function isTaken({ body, bodyUsed }: Response): boolean {
+  return bodyUsed || body?.locked === true
+}
+
+export function replaceAnswer(c: Context, response: Response): void {
+  // Hono would add the headers of the answer that is replaced.
+  c.res = undefined
+  c.res = response
+}
