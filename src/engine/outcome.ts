@@ -124,7 +124,9 @@ export interface OfferedTerms extends Pick<Payment, 'echo' | 'echoedAmount'> {
 export interface Dossier {
   challenge: Omit<ChallengeRow, 'result'>
   /** Every payment that was ever claimed for it. */
-  attempts: Array<Pick<AuthorizationRow, 'key' | 'rail' | 'phase' | 'reason' | 'sends' | 'payer' | 'value'>>
+  attempts: Array<
+    Pick<AuthorizationRow, 'key' | 'rail' | 'phase' | 'reason' | 'sends' | 'payer' | 'value' | 'walletTx'>
+  >
   receipts: ReceiptRow[]
   refunds: Array<Omit<RefundRow, 'auth'>>
   audit: Array<AuditEntry & { seq: number }>

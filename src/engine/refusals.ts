@@ -1,7 +1,8 @@
 /** Errors for requests that get no result: each says what happened and what to do next. */
 import { GatewayError } from '../errors.ts'
-import type { ChallengeRow, CreditRow } from '../ports.ts'
+import type { AuthorizationRow, ChallengeRow, CreditRow } from '../ports.ts'
 import { PERMIT2_ADDRESS } from '../protocol/permit2.ts'
+import { explainReason } from '../rules/explain-reason.ts'
 import { networkOfRail } from '../rules/rail-id.ts'
 
 export function otherPurchase(challenge: ChallengeRow): GatewayError {
@@ -18,7 +19,8 @@ export function challengeNotFound(challengeId: string): GatewayError {
     'CHALLENGE_NOT_FOUND',
     `challengeId ${challengeId.slice(0, 80)} was not issued by this gateway for this request. Repeat the request as it was when ` +
       'the 402 came (method, path, query, body, planId or routeId, resourceId, requestId), with `accepted` unchanged; if the ' +
-      "seller's terms have changed since, ask for a new challenge. Nothing was charged.",
+      "seller's terms have changed since, ask for a new challenge. Nothing was charged now; if you have paid for it before, ask " +
+      'the seller first, and name the transaction.',
   )
 }
 
@@ -48,6 +50,9 @@ export function otherPayer(challenge: ChallengeRow): GatewayError {
   )
 }
 
+/** Does the buyer of such a challenge get something for it, now or soon? */
+export const hasResult = (state: ChallengeRow['state']): boolean => state === 'PAID' || state === 'DELIVERED'
+
 /** The request does not prove to come from the buyer. Without a key its sender is told nothing about the challenge. */
 export function alreadyRedeemed({
   key,
@@ -57,8 +62,8 @@ export function alreadyRedeemed({
   state: ChallengeRow['state']
 }): GatewayError {
   const where = key === undefined ? 'the same challenge' : `challenge ${key}, as accepted.extra.challengeId`
-  // For a challenge that nobody has paid yet, a new authorization is charged.
-  const orAnew = state === 'PENDING' ? '' : `, or sign a new authorization for ${where}: it is not charged`
+  // For a challenge that nobody has paid yet, a new authorization is charged; for one that ended it is refused.
+  const orAnew = !hasResult(state) ? '' : `, or sign a new authorization for ${where}: it is not charged`
   return redeemed(
     key,
     'This authorization was used already and the request does not prove to be its buyer. To fetch a result again, ' +
@@ -168,6 +173,23 @@ function closed({ key, claimed }: ChallengeRow, message: string): GatewayError {
 
 export function paymentFailed(challenge: Pick<ChallengeRow, 'key'>, reason: string): GatewayError {
   const message = `The payment was not settled: ${reason}. No money moved.`
+  return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
+}
+
+/**
+ * Why a payment that was sent has ended. Without a transaction of our own, words that are none of ours are those of the
+ * facilitator, and no more certain than its word.
+ */
+export function sentPaymentFailed(
+  challenge: Pick<ChallengeRow, 'key'>,
+  { reason, walletTx }: Pick<AuthorizationRow, 'reason' | 'walletTx'>,
+): GatewayError {
+  const code = reason ?? 'reverted'
+  const words = explainReason(code)
+  if (walletTx !== null || words !== code) return paymentFailed(challenge, words)
+  const message =
+    `The facilitator refused the payment: ${words}. By its word no money moved; should the payment arrive all the same, ` +
+    'it pays this challenge or goes back. Sign anew for this challenge.'
   return new GatewayError('PAYMENT_FAILED', message, { challengeId: challenge.key })
 }
 

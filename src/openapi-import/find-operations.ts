@@ -84,7 +84,8 @@ export function findOperations(
 }
 
 /** `/pets/{pet-id}` is `/pets/:pet_id`; a segment that is more than one parameter stays as it is, and is refused. */
-function pathOf(template: string): string {
+/** The path of a route, from a path template of the description. */
+export function pathOf(template: string): string {
   return template
     .split('/')
     .map((segment) => {

@@ -291,7 +291,7 @@ describe('small ones', () => {
     const planned = planImport(description, { existing: [there], priceForAll: CENT })
     const reason = `refers to another document (${ref}); put all into one file first`
     expect(planned.notImported).toEqual([{ method: 'GET', path: '/a', reason }])
-    expect(planned.others).toEqual([there])
+    expect(planned.others, 'it is in the description, so that --prune leaves it').toEqual([])
     expect(planned.imported.map(({ route }) => route.path)).toEqual(['/b'])
   })
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { ConfigError } from '../errors.ts'
 import type { Route } from '../protocol/catalog.ts'
 import { type CallSchemas, callSchemas } from './call-schemas.ts'
-import { type FoundOperation, findOperations, parameterName } from './find-operations.ts'
+import { type FoundOperation, findOperations, parameterName, pathOf } from './find-operations.ts'
 import { leaveOverlaps } from './leave-overlaps.ts'
 import { createFollow, createForeignWatch, listOf, objectOf } from './local-refs.ts'
 import type { Candidate, ImportedRoute, NotImported, PlannedRoute } from './planned-route.ts'
@@ -87,8 +87,16 @@ export function planImport(description: Description, choices: ImportChoices): Im
       price,
     })
   }
-  const others = existing.filter((route) => !keys.has(keyOf(route)))
-  const { kept, left: overlapping } = leaveOverlaps(candidates, others)
+  const untouched = existing.filter((route) => !keys.has(keyOf(route)))
+  const { kept, left: overlapping } = leaveOverlaps(candidates, untouched)
+  // What is described is not among them, even if it was skipped or could not be read.
+  const described = new Set([
+    ...found.map(keyOf),
+    ...left.map(({ method, path }) => keyOf({ method, path: pathOf(path) })),
+  ])
+  const others = untouched.filter(
+    (route) => !described.has(keyOf(route)) && !described.has(keyOf({ ...route, method: '*' })),
+  )
   const imported = kept.map(({ pattern: _pattern, price: _price, ...rest }) => rest)
   return { title: description.title, imported, others, notImported: [...notImported, ...overlapping], notes }
 }

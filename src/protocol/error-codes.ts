@@ -91,7 +91,7 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'input-required', code: 'SETTLEMENT_FAILED' },
     mcp: 'requirements',
-    when: 'verification or settlement failed for certain (balance, validity window, a reverted transfer); no money moved',
+    when: "verification or settlement failed (balance, validity window, a reverted transfer, a facilitator's refusal); no money moved, in the last case by the facilitator's word",
     fix: 'fix what the message names and sign a new authorization',
   },
   CREDITS_EXHAUSTED: {

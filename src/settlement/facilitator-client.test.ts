@@ -133,6 +133,11 @@ test.each<[string, string | undefined]>([
   ['transaction_confirmation_timed_out', undefined],
   ['Timed out while waiting for transaction 0xab', undefined],
   ['internal_error', undefined],
+  ['failed_to_execute_transfer', undefined],
+  ['invalid_exact_evm_failed_to_execute_transfer', undefined],
+  ['invalid_exact_evm_failed_to_get_receipt', undefined],
+  ['context deadline exceeded', undefined],
+  ['sender_blocked', 'sender_blocked'],
   ['HTTP request failed.', undefined],
   ['', undefined],
 ])('%s is read as %s', async (errorReason, reason) => {
@@ -144,9 +149,10 @@ test.each<[string, string | undefined]>([
   const expected = reason ? { kind: 'refused', reason } : { kind: 'unknown' }
   expect(await settle({})).toMatchObject(expected)
   expect(await settle({ payer: auth.from }, 400)).toMatchObject(expected)
-  // With a transaction, a server error or another payer in the answer, its reason proves nothing.
+  // With a transaction, a server that failed or was too busy, or another payer in the answer, its reason proves nothing.
   expect(await settle({ transaction: `0x${'ab'.repeat(32)}` })).toMatchObject({ kind: 'unknown' })
-  expect(await settle({}, 500)).toMatchObject({ kind: 'unknown' })
+  for (const status of [408, 425, 429, 500])
+    expect(await settle({}, status)).toMatchObject({ kind: 'unknown' })
   expect(await settle({ payer: SELLER })).toMatchObject({ kind: 'unknown' })
 })
 
@@ -156,6 +162,10 @@ test.each<[number, string, true | undefined]>([
   [400, '{"error":"this payTo is not served"}', true],
   [403, 'Forbidden', true],
   [429, 'slow down', undefined],
+  [429, '{"success":false,"errorReason":"rate_limit_exceeded"}', undefined],
+  [200, '{"success":false,"errorReason":"internal_error"}', true],
+  [200, '{"success":false,"errorReason":"unknown_pay_to"}', true],
+  [200, '{"success":false,"errorReason":"payTo is not served, see https://docs.example.com"}', true],
   [502, '{"success":false,"errorReason":"this payTo is not served"}', undefined],
   [200, '{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used"}', undefined],
   [200, '{"success":false,"errorReason":"settlement_pending"}', undefined],

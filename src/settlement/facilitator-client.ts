@@ -7,7 +7,7 @@ import { Bytes32Schema, sameHex } from '../protocol/hex.ts'
 import type { Network } from '../protocol/network.ts'
 import { MAX_TIMEOUT_SECONDS, SCHEME, X402_VERSION } from '../protocol/payment.ts'
 import type { SignedAuthorization } from '../schemes/exact/authorization.ts'
-import { refusalWord } from './facilitator-reasons.ts'
+import { judgeRefusal } from './facilitator-reasons.ts'
 
 /** Headers per endpoint, as the official client's `createAuthHeaders` gives them. */
 export type CreateAuthHeaders = () => Promise<{
@@ -110,12 +110,12 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
     reason: printable(reason),
     declined: true,
   })
-  // A server that failed may have sent the payment before, whatever its body says.
-  if (status >= 500) return unknown(`HTTP ${status}`)
+  // A server that failed, or was too busy, may have sent the payment before, whatever its body says.
+  if (status >= 500 || TRANSIENT.has(status)) return unknown(`HTTP ${status}`)
   const parsed = SettleAnswerSchema.safeParse(parseJson(text))
   if (!parsed.success) {
     const words = `HTTP ${status} without a settlement answer`
-    return status >= 400 && !TRANSIENT.has(status) ? declined(words) : unknown(words)
+    return status >= 400 ? declined(words) : unknown(words)
   }
   const { success, errorReason, transaction, payer } = parsed.data
   if (success) {
@@ -127,8 +127,9 @@ function readAnswer(auth: SignedAuthorization, status: number, text: string): Fa
   if (transaction) return unknown(`${reason}, yet with a transaction`)
   if (payer && !sameHex(payer, auth.from)) return unknown('an answer about another payer')
   if (!said) return declined(reason)
-  const word = refusalWord(reason)
-  return word === undefined ? unknown(reason) : { kind: 'refused', reason: printable(word) }
+  const judged = judgeRefusal(reason)
+  if (judged.kind === 'refused') return { kind: 'refused', reason: printable(judged.word) }
+  return judged.kind === 'declined' ? declined(reason) : unknown(reason)
 }
 
 function parseJson(text: string): unknown {

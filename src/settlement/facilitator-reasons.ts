@@ -25,19 +25,26 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid|unsupported)_(scheme|network|x402_version|payment_requirements|payload|payload_type)$/, ''],
 ]
 
-/**
- * Reasons after which the payment may have been sent: a used nonce, a transaction that failed or is not confirmed, or a
- * facilitator that lost its node or does not know itself.
- */
-const PERHAPS_SENT =
-  /nonce|already|pending|confirm|unexpected|unknown|internal|time.?d?.?out|http|rpc|node|connect|transfer_event|transaction(?!.?simulation)/i
+/** Reasons that speak of a transaction: a used nonce, one that failed, has no receipt, or is not confirmed. */
+const OF_A_TRANSACTION =
+  /nonce|already|pending|confirm|receipt|execute|broadcast|submit(?!ter)|(?<![a-z])sen[dt](?![a-z])|unexpected|transfer_event|transaction(?!.?simulation)/i
+
+/** A facilitator that lost its node, or does not know itself what happened. */
+const OF_ITS_OWN_TROUBLE =
+  /unknown|internal|time.?d?.?out|deadline|cancell?ed|http|rpc|node|connect|unavailable|rate.?limit|too.?many/i
 
 /**
- * The word for a refusal: our code for a known one, otherwise the facilitator's own. Undefined: the payment may have been
- * sent. Not each of the others proves that it was not; but such a payment is watched, and goes back if it arrives beside
- * another, while one whose refusal is not believed would keep its buyer waiting until it expires.
+ * What a well-formed refusal says of the payment. `refused`: that it is not sent, in our word for it if we know one. Not
+ * each of these proves it; but such a payment is watched, and goes back if it arrives beside another, while one whose
+ * refusal is not believed would keep its buyer waiting until it expires. `declined`: the facilitator did not do it now, in
+ * words that are no answer about the payment. `unknown`: it may have been sent.
  */
-export function refusalWord(errorReason: string): string | undefined {
-  for (const [pattern, word] of CERTAIN) if (pattern.test(errorReason)) return word || errorReason
-  return PERHAPS_SENT.test(errorReason) ? undefined : errorReason
+export type Refusal = { kind: 'refused'; word: string } | { kind: 'declined' | 'unknown' }
+
+export function judgeRefusal(errorReason: string): Refusal {
+  for (const [pattern, word] of CERTAIN)
+    if (pattern.test(errorReason)) return { kind: 'refused', word: word || errorReason }
+  if (OF_A_TRANSACTION.test(errorReason)) return { kind: 'unknown' }
+  if (OF_ITS_OWN_TROUBLE.test(errorReason)) return { kind: 'declined' }
+  return { kind: 'refused', word: errorReason }
 }

@@ -116,3 +116,19 @@ test('the wallet signs in, once per proof', async () => {
   expect(shop.backend.seen.length).toBe(1)
   await client.close()
 })
+
+test('whose token has no credits left pays for the call that its requestId names: once, however often it is signed', async () => {
+  const { buyer, token } = await buyCredits(PRICE + 2n * CALL_PRICE)
+  const { client, call } = await connected(token)
+  for (const _ of [1, 2]) expect((await call('weather', { city: 'paris' })).isError).toBeFalsy()
+  const named = { city: 'oslo', requestId: `single-${buyer.address}` }
+  const pay = async () => {
+    const terms = await call('weather', named)
+    return call('weather', named, { 'x402/payment': await payloadFor(buyer, terms.structuredContent) })
+  }
+  const first = said(await pay())
+  expect(first).toMatchObject({ type: 'ResourceResponse', requestId: named.requestId })
+  expect(said(await pay())).toMatchObject({ challengeId: first.challengeId })
+  expect((await shop.world.flows(buyer)).paid).toEqual([PRICE, CALL_PRICE])
+  await client.close()
+})

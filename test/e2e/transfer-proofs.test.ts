@@ -108,6 +108,23 @@ test('a proof of a wrong amount is told the terms, which can be paid in another 
   expect(requiredOf(result)?.challengeId).toBe(challengeId)
 })
 
+test('over A2A a good transfer with a badly signed proof gets no terms, by which its client would pay again', async () => {
+  const buyer = await world.chain.newBuyer({ micro: 2n * PRICE })
+  const { challengeId } = await open()
+  const txHash = await transfer(buyer)
+  const agent = rawAgent(`${world.baseUrl}/a2a`)
+  const send = async (message: string) => {
+    const signature = await buyer.account.signMessage({ message })
+    const data = { type: 'PaymentProof', challengeId, txHash, signature }
+    return (await agent.rpc('message/send', agent.message([{ kind: 'data', data }]))).result
+  }
+  const refused = await send(txHash)
+  expect(refused?.metadata?.['x402.payment.error']).toBe('INVALID_SIGNATURE')
+  expect(requiredOf(refused)).toBeUndefined()
+  expect((await send(`${challengeId}:${txHash}`))?.status.state).toBe('completed')
+  expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+})
+
 test('a second wallet is told that its transfer for a paid challenge goes back', async () => {
   const [buyer, other] = [
     await world.chain.newBuyer({ micro: PRICE }),

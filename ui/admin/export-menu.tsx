@@ -46,7 +46,7 @@ export function ExportMenu(): JSX.Element {
     return addressOf(`/admin/api/export?${query}`)
   }
   const isBackward = from !== '' && to !== '' && to < from
-  const shownFault = isBackward ? 'to is not after from; an export ends before to.' : fault
+  const shownFault = isBackward ? 'Until is before From.' : fault
   const links = [
     { name: 'CSV', address: href('csv') },
     { name: 'JSONL', address: href('jsonl') },

@@ -80,9 +80,13 @@ async function findBound(core: Core, intent: PaidIntent, attempt: AuthorizationR
   // Released and deleted between the two reads by an instance whose clock is ahead, or lost in a failover.
   if (!challenge) return fail(pendingFor(intent, attempt))
   const { echo, paymentId } = intent.payment
+  const name = { requestId: paymentId }
+  // By its name the payment found an earlier offer of the same thing than the one that it repeats.
+  const { planId, routeId, resourceId } = echo
+  const isNamed = paymentId !== undefined && !namesAnother(name, challenge)
+  const repeated = isNamed ? { planId, routeId, resourceId } : echo
   const elsewhere =
-    [intent, echo, { requestId: paymentId }].some((ids) => namesAnother(ids, challenge)) ||
-    !isSameCall(intent, challenge)
+    [intent, repeated, name].some((ids) => namesAnother(ids, challenge)) || !isSameCall(intent, challenge)
   return elsewhere ? fail(paidAnother(keyTold(intent, attempt))) : { kind: 'bound', attempt, challenge }
 }
 

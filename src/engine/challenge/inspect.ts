@@ -41,8 +41,8 @@ export async function inspect(
   const { result: _result, ...challenge } = row
   return {
     challenge,
-    attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value }) => {
-      return { key, rail, phase, reason, sends, payer, value }
+    attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value, walletTx }) => {
+      return { key, rail, phase, reason, sends, payer, value, walletTx }
     }),
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),

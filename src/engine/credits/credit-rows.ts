@@ -39,9 +39,16 @@ export function reservedOf({ reserved }: CreditRow): number {
   return reserved.reduce((sum, { credits, lapsed }) => (lapsed ? sum : sum + credits), 0)
 }
 
+const hasEnded = ({ ended, expiresAt }: CreditRow, now: number): boolean => Boolean(ended) || now >= expiresAt
+
 /** What can be reserved now. */
 export function freeOf(row: CreditRow, now: number): number {
-  return row.ended || now >= row.expiresAt ? 0 : row.granted - row.spent - reservedOf(row)
+  return hasEnded(row, now) ? 0 : row.granted - row.spent - reservedOf(row)
+}
+
+/** What was neither spent nor has ended, reserved or not. */
+export function unspentOf(row: CreditRow, now: number): number {
+  return hasEnded(row, now) ? 0 : row.granted - row.spent
 }
 
 /** Reserves from what ends first. Undefined: these rows do not have so many. */

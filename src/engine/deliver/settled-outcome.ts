@@ -1,6 +1,5 @@
 import type { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
-import { explainReason } from '../../rules/explain-reason.ts'
 import { isPaidBy, type ProvenPayer } from '../../rules/ownership.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
@@ -11,9 +10,9 @@ import {
   challengeClosed,
   deliveryFailed,
   otherPayer,
-  paymentFailed,
   refunded,
   resultPruned,
+  sentPaymentFailed,
   settlementPending,
   unpaidCall,
 } from '../refusals.ts'
@@ -140,8 +139,7 @@ async function decide(
         return failed(core, unpaidCall(challenge, attempt.reason))
       }
       if (attempt?.phase !== 'ABANDONED' && attempt?.phase !== 'DEAD') return undefined
-      const error = paymentFailed(challenge, explainReason(attempt.reason ?? 'reverted'))
-      return failed(core, error, challenge, attempt.rail)
+      return failed(core, sentPaymentFailed(challenge, attempt), challenge, attempt.rail)
     }
     case 'DELIVERED': {
       const order = orderOf(challenge)

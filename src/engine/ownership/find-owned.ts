@@ -2,7 +2,7 @@ import type { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, CreditRow, LotRow } from '../../ports.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
 import { type Core, getOne, orderOf, settledPayment } from '../core.ts'
-import { freeOf, lapse } from '../credits/credit-rows.ts'
+import { unspentOf } from '../credits/credit-rows.ts'
 import { resultOf } from '../deliver/settled-outcome.ts'
 import type { Granted, OwnedAccess, Wallet } from '../outcome.ts'
 import { endedPurchase } from '../refusals.ts'
@@ -26,7 +26,7 @@ export async function findOwned(
       core.store.list('lots', account),
       buying ? core.store.list('credits', account) : [],
     ])
-    return isSpent(core, wallet, credits) ? [] : lots
+    return buying ? lots.filter(({ key }) => !isSpent(core, wallet, credits, key)) : lots
   })
   const lots = (await Promise.all(listed)).flat().filter((lot) => isRunning(core, wallet, lot))
   lots.sort((one, other) => endOf(other) - endOf(one))
@@ -48,14 +48,24 @@ function isRunning(core: Core, { network }: Wallet, lot: LotRow): boolean {
 
 const endOf = ({ expiresAt }: LotRow): number => expiresAt ?? Number.POSITIVE_INFINITY
 
-/** Of these rows, which are those of one account: is less left than the cheapest call costs? */
-function isSpent({ config, clock }: Core, { network }: Wallet, rows: readonly CreditRow[]): boolean {
+/**
+ * Did this purchase grant credits, and is in its whole account, of which these are the rows, less left than the cheapest
+ * call costs? What is reserved counts as left: its call may fail, and gives it back.
+ */
+function isSpent(
+  { config, clock }: Core,
+  { network }: Wallet,
+  rows: readonly CreditRow[],
+  purchase: string,
+): boolean {
+  if (!rows.some(({ key }) => key === purchase)) return false
+  const costs = [...config.catalog.routes.values()].flatMap(({ credits }) => (credits > 0 ? [credits] : []))
+  // More credits would be of no use, and the token may open the plan's resource.
+  if (costs.length === 0) return false
   const now = clock.now()
   const usable = rows.filter((row) => network === null || row.network === network)
-  if (usable.length === 0) return false
-  const left = usable.reduce((sum, row) => sum + freeOf(lapse(row, now), now), 0)
-  const costs = [...config.catalog.routes.values()].flatMap(({ credits }) => (credits > 0 ? [credits] : []))
-  return left < Math.min(...costs, Number.MAX_SAFE_INTEGER)
+  const left = usable.reduce((sum, row) => sum + unspentOf(row, now), 0)
+  return left < Math.min(...costs)
 }
 
 /** The lot says what was granted; only the challenge and what became of its payment say whether that still holds. */

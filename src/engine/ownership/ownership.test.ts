@@ -3,7 +3,7 @@ import { testCore } from '../../../test/engine/test-core.ts'
 import { MAINNET, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import { GatewayError } from '../../errors.ts'
-import type { ChallengeRow, Delivery, Store } from '../../ports.ts'
+import type { ChallengeRow, CreditRow, Delivery, Store } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
@@ -134,6 +134,29 @@ describe('what a wallet owns', () => {
     await made.store.commit({ puts: [{ table: 'credits', row: { ...row!, spent: 2 } }] })
     expect(await owned(true)).toBeUndefined()
     expect(await owned(false)).toBeDefined()
+  })
+
+  test('is not sold again for credits that no route takes, that a call still holds, or beside access without credits', async () => {
+    const made = world()
+    const plans = [{ planId: 'basic', unitAmount: '$1', credits: 3 }]
+    const route = { routeId: 'r', method: 'GET' as const, path: '/r', unitAmount: '$1', credits: 2 }
+    const reserved = [{ id: 'call', credits: 2, until: NOW + 1000 }]
+    await sell(made, paid({ key: 'a', credits: 3 }))
+    const owned = () => findOwned(made.core, KEY_WALLET, { planId: 'basic' }, true)
+    const spend = async (to: Partial<CreditRow>) => {
+      const [row] = await made.store.get('credits', ['a'])
+      await made.store.commit({ puts: [{ table: 'credits', row: { ...row!, ...to } }] })
+    }
+    made.core.config.catalog = buildCatalog(plans, [route])
+    await spend({ reserved })
+    expect(await owned(), 'the call may fail').toBeDefined()
+    await spend({ reserved: [], spent: 2 })
+    expect(await owned()).toBeUndefined()
+    made.core.config.catalog = buildCatalog(plans, [])
+    expect(await owned(), 'no route takes credits').toBeDefined()
+    made.core.config.catalog = buildCatalog([{ planId: 'basic', unitAmount: '$1' }], [route])
+    await sell(made, paid({ key: 'timed' }), NOW + HOUR)
+    expect(await owned(), 'bought since, without credits').toMatchObject({ grant: { challengeId: 'timed' } })
   })
 
   test('survives retention where the gateway signs the token, and only there', async () => {

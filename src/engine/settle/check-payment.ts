@@ -41,7 +41,7 @@ export async function checkPayment(
   }
   const refuse = async (error: GatewayError): Promise<Outcome> => {
     await noteRefused(core, challenge, { key: payment.key, payer: payment.payer, error })
-    return failed(core, error, challenge)
+    return failed(core, error, challenge, rail.id)
   }
   if (disagreement) return refuse(disagreement)
   if (verified) return verified

@@ -21,9 +21,12 @@ import type { OpenRail } from '../rails.ts'
 import {
   alreadyRedeemed,
   cannotSettle,
+  challengeClosed,
   gasTooDear,
+  hasResult,
   otherPayer,
   paidWithoutSalt,
+  refunded,
   settlementPending,
   triedTooOften,
   unpaidCall,
@@ -116,8 +119,11 @@ async function answerBound(
     // An honest buyer may have lost the salt. "Already redeemed" would make it pay again while the first payment is
     // in flight.
     if (isLive) return failed(core, pendingFor(intent, attempt))
-    if (attempt.saltHash === null && challenge.state !== 'PENDING')
-      return failed(core, paidWithoutSalt(challenge))
+    const { state } = challenge
+    if (attempt.saltHash === null && state !== 'PENDING') {
+      if (hasResult(state)) return failed(core, paidWithoutSalt(challenge))
+      return failed(core, state.startsWith('REFUND') ? refunded(challenge) : challengeClosed(challenge))
+    }
     return failed(core, alreadyRedeemed({ ...challenge, key: keyTold(intent, attempt) }))
   }
   return settledOutcome(core, {

@@ -84,7 +84,12 @@ export function createOperatorMcp({ api, agentName, writes, diagnose }: Operator
       const error = { code: message.code, message: message.fault }
       return apiReply(400, { jsonrpc: '2.0', id: null, error })
     }
-    const caller = { paying: { paysByMpp: false }, bearer: undefined, address: undefined }
+    const caller = {
+      paying: { paysByMpp: false },
+      bearer: undefined,
+      authorization: null,
+      address: undefined,
+    }
     const response = await exchange(detached(request), message, caller)
     const type = response.headers.get('content-type')
     const headers = { ...PAGE_HEADERS, ...(type !== null && { 'content-type': type }) }

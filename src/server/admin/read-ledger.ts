@@ -66,8 +66,8 @@ async function entryOf(store: LedgerStore, row: ChallengeRow, audit: Audit): Pro
   const current = closedSince ? await creditsOf(store, row.key) : credits
   return {
     challenge,
-    attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value }) => {
-      return { key, rail, phase, reason, sends, payer, value }
+    attempts: attempts.map(({ key, rail, phase, reason, sends, payer, value, walletTx }) => {
+      return { key, rail, phase, reason, sends, payer, value, walletTx }
     }),
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),

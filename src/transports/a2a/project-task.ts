@@ -1,11 +1,10 @@
 import type { Dossier } from '../../engine/outcome.ts'
-import { paymentFailed } from '../../engine/refusals.ts'
+import { sentPaymentFailed } from '../../engine/refusals.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
-import { explainReason } from '../../rules/explain-reason.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
 import { hasBody } from './has-body.ts'
@@ -124,9 +123,10 @@ function costNothing({
 
 /** What failed for certain, in the words that its buyer was told. */
 function failures({ challenge, attempts }: Dossier) {
-  const sent = attempts.flatMap(({ phase, reason, payer, rail }) => {
+  const sent = attempts.flatMap((attempt) => {
+    const { phase, reason, payer, rail } = attempt
     if (reason === null || (phase !== 'ABANDONED' && phase !== 'DEAD')) return []
-    const { code, message: said } = paymentFailed({ key: challenge.key }, explainReason(reason))
+    const { code, message: said } = sentPaymentFailed({ key: challenge.key }, attempt)
     return [{ payer, code, said, network: networkOfRail(rail) }]
   })
   const refused = challenge.refused ?? []

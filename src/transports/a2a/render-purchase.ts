@@ -115,7 +115,9 @@ function failure(
   if (task?.state === 'working' || task?.state === 'completed') {
     return { ...told, state: task.state, payment: task.payment, error: ERROR_CODES[error.code].a2a.code }
   }
-  const isUnpaid = dossier?.challenge.state === 'PENDING' && dossier.challenge.liveAuth === null
+  // Whose transfer is good, but not its proof, would pay again by terms. It mends the proof.
+  const isProof = intent.proof !== undefined && error.code === 'INVALID_PROOF'
+  const isUnpaid = !isProof && dossier?.challenge.state === 'PENDING' && dossier.challenge.liveAuth === null
   const again =
     offer ??
     (isUnpaid && state === 'input-required' ? sale.offerAgain(dossier.challenge, error.message) : undefined)

@@ -56,7 +56,9 @@ export function createResourceGuard(
     more?: Record<string, unknown>,
   ): Reply {
     const fault = sent ? ', error="invalid_token"' : ''
-    const headers = { 'www-authenticate': `Bearer realm="${realm}"${fault}` }
+    const challenge = { 'www-authenticate': `Bearer realm="${realm}"${fault}` }
+    // Only of a 401: a client would throw away a good token when the store cannot be asked about it.
+    const headers = error.httpStatus === 401 ? challenge : {}
     return admit(peer, error, { headers, spoken, ...(more && { more }) })
   }
 

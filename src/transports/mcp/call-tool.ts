@@ -17,6 +17,8 @@ export interface ToolCall {
   paying: CallPayment
   /** Whose token the HTTP request brings, if the tool takes credits. */
   bearer: Spending | GatewayError | undefined
+  /** The header of the HTTP request, which may have a token beside a payment too. */
+  authorization: string | null
   /** Of the caller. */
   address: string | undefined
 }
@@ -36,14 +38,14 @@ export function createToolCaller(
   const byName = new Map(tools.map((tool) => [tool.listing.name, tool]))
   const results = createResultRenderer(dialects, render, baseUrl)
 
-  return async ({ name, args, meta, paying: { payment, paysByMpp }, bearer, address }) => {
+  return async ({ name, args, meta, paying: { payment, paysByMpp }, bearer, authorization, address }) => {
     const tool = byName.get(name)
     if (!tool) return undefined
     if (tool.kind === 'free') return textResult(tool.text())
     const asked = tool.intentOf(args)
     if (asked instanceof GatewayError) return errorResult(render.failure(asked))
     if (payment instanceof GatewayError) return errorResult(render.failure(payment))
-    const intent = payment ? payingIntent(asked, payment, spending.namesAccount(bearer, meta)) : asked
+    const intent = payment ? payingIntent(asked, payment, spending.namesAccount(authorization, meta)) : asked
     if (intent instanceof GatewayError) return errorResult(render.failure(intent))
     const answer = await catchFaults(
       async () => {

@@ -77,15 +77,14 @@ export function createMcp(config: McpConfig, { discovery, catalogNow, catalog, s
       // Something that is no payment must not be a way around the limit of requests without one.
       const paying = payingOf(context.dialects, message, request.headers)
       const { payment } = paying
-      const bearer = payment
-        ? undefined
-        : await spending.bearerOf(message, request.headers.get('authorization'))
+      const authorization = request.headers.get('authorization')
+      const bearer = payment ? undefined : await spending.bearerOf(message, authorization)
       // Whoever spends does not count as a request without payment; a token that is not good does.
       if (!bearer || bearer instanceof GatewayError) {
         const admitted = admit(peer, { payment: payment instanceof GatewayError ? undefined : payment })
         if ('status' in admitted) return asRpcError(admitted, message)
       }
-      const caller = { paying, bearer, address: peer.address }
+      const caller = { paying, bearer, authorization, address: peer.address }
       const reply = await replyOf(await exchange(detached(request), message, caller))
       return { ...reply, body: rewriteInternalError(reply.body, report) }
     }

@@ -12,7 +12,7 @@ import type { RpcMessage } from './parse-message.ts'
 import type { McpTool } from './tool.ts'
 
 /** What is known of a call before the protocol's library reads it. */
-export type Caller = Pick<ToolCall, 'paying' | 'bearer' | 'address'>
+export type Caller = Pick<ToolCall, 'paying' | 'bearer' | 'authorization' | 'address'>
 
 /** Serves one message of either generation of the protocol, by a fresh server, and always answers JSON. */
 export function createExchange(

@@ -27,7 +27,7 @@ export interface ToolSpending {
     asked: Intent,
   ): Promise<CallToolResult | Failed | undefined>
   /** Whether a call says whose credits it would spend, be it by a wallet that has yet to sign in. */
-  namesAccount(bearer: unknown, meta: Meta): boolean
+  namesAccount(authorization: string | null, meta: Meta): boolean
   /** Whether what was asked can be had for credits. */
   takesCredits(routeId: string | undefined): boolean
 }
@@ -47,8 +47,10 @@ export function createToolSpending(
   const routeIds = new Set(names.values())
 
   return {
-    namesAccount: (bearer, meta) =>
-      bearer !== undefined || meta?.[SIGN_IN_WITH_X] !== undefined || meta?.[RESOURCE_ID_KEY] !== undefined,
+    namesAccount: (authorization, meta) =>
+      isBearer(authorization) ||
+      meta?.[SIGN_IN_WITH_X] !== undefined ||
+      meta?.[RESOURCE_ID_KEY] !== undefined,
     takesCredits: (routeId) => routeId !== undefined && routeIds.has(routeId),
     bearerOf({ method, params }, authorization) {
       if (method !== 'tools/call' || !isBearer(authorization)) return undefined
