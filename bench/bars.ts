@@ -15,7 +15,11 @@ import {
 } from './results.ts'
 
 const BLOCK_MS = 2000
-/** Of the peer's time, that of one lone purchase may be. */
+/**
+ * What one lone purchase may take beside the chain. Of either: milliseconds say more about a slow machine than about the
+ * gateway, and on a fast one what is left is the waiting for disk and sockets, which shrinks less than the peer's work.
+ */
+const LONE_MS = 5
 const LONE_SHARE = 0.33
 /** What a heap may breathe. */
 const FLOOD_MIB = 64
@@ -59,14 +63,14 @@ export function judge(results: Results): Bar[] {
   const { unpaid, overhead, stored, flood, prepaid } = results
   const cell = (of: PaidCase) => results.paid[nameOf(of)]!
   const [plans, kindest, crowd] = [cell(CASES.plans), cell(CASES.kindest), cell(CASES.crowd)]
-  const own = ({ ownP50Ms, failed }: Overhead, what: string) =>
-    atMost(
-      `${what} beside the chain, one at a time, p50, of the kindest peer's`,
-      ownP50Ms / overhead.peer.ownP50Ms,
-      LONE_SHARE,
-      '×',
-      failed === 0,
-    )
+  const own = ({ ownP50Ms, failed }: Overhead, what: string): Bar => {
+    const share = ownP50Ms / overhead.peer.ownP50Ms
+    return {
+      text: `${what} beside the chain, one at a time, p50: at most ${LONE_MS} ms, or ${LONE_SHARE}× of the kindest peer's`,
+      measured: `${ownP50Ms.toFixed(1)} ms, ${share.toFixed(2)}×`,
+      pass: (ownP50Ms <= LONE_MS || share <= LONE_SHARE) && failed === 0,
+    }
+  }
   return [
     atLeast('unpaid 402/s, against the peer', ratioOf(unpaid[OURS]!, unpaid[PEER]!), 3),
     atLeast('unpaid 402/s, against the bare server', ratioOf(unpaid[OURS]!, unpaid[FLOOR]!), 0.5),

@@ -44,7 +44,16 @@ describe('the benchmark', () => {
     expect(failing(({ paid }) => Object.assign(paid[alone]!, { callsEach: 15.1 }))).toEqual([
       'calls to the RPC per purchase, alone: at most 15',
     ])
-    expect(failing(({ overhead }) => Object.assign(overhead.embedded, { ownP50Ms: 5.3 }))).toHaveLength(1)
+    const lone = (ownP50Ms: number, peerMs: number) =>
+      failing(({ overhead }) => {
+        overhead.embedded.ownP50Ms = ownP50Ms
+        for (const other of [overhead.plan, overhead.call]) other.ownP50Ms = 4
+        overhead.peer.ownP50Ms = peerMs
+      })
+    expect(lone(5.3, 16)).toEqual([
+      "payPerRequest in Express beside the chain, one at a time, p50: at most 5 ms, or 0.33× of the kindest peer's",
+    ])
+    expect([lone(5.3, 17), lone(5, 8)], 'one of the two is enough').toEqual([[], []])
     expect(failing(({ stored }) => Object.assign(stored.many, { perSecond: 84 }))).toHaveLength(1)
     const further = ({ unpaid }: Results, perSecond: number) =>
       Object.assign(unpaid['paystile, 6 networks']!, { perSecond })
