@@ -7,7 +7,7 @@ import { inexactNumber } from '../protocol/json-numbers.ts'
 
 /**
  * JSON stays JSON and text stays text; everything else becomes base64, JSON that is nested absurdly deep as well. Without a
- * content type the bytes tell: UTF-8 is JSON if it parses as that, otherwise text.
+ * content type the bytes tell: UTF-8 is JSON if it parses as an object or an array, otherwise text.
  */
 export function answerOf(status: number, contentType: string | undefined, bytes: Buffer): BackendAnswer {
   const typed = contentType === undefined ? {} : { contentType }
@@ -23,7 +23,9 @@ export function answerOf(status: number, contentType: string | undefined, bytes:
     const text = untyped && bytes.includes(0) ? undefined : utf8(bytes)
     if (text !== undefined) {
       const value = json || untyped ? parsed(text) : undefined
-      if (value) return { status, body: value.value, ...typed, ...exactly(text) }
+      // Text such as `1.10` or `null` parses too, and would be another text; nobody means an object by accident.
+      const isMeant = json || (typeof value?.value === 'object' && value.value !== null)
+      if (value && isMeant) return { status, body: value.value, ...typed, ...exactly(text) }
       if (!json) return { status, body: text, ...typed }
     }
   }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import express, { type RequestHandler } from 'express'
 import createFastify from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CapturedAnswer } from '../transports/http/charged.ts'
 import type { EmbeddedGateway } from './embedding.ts'
 import { payPerRequest } from './express.ts'
@@ -85,6 +85,19 @@ describe.each<Kind>(['paid', 'prepaid', 'metered'])('a %s call', (kind) => {
     expect(finished).toEqual([])
     end()
     await expect.poll(() => finished).toEqual([200])
+  })
+
+  test('whose handler destroys it with an error because the client left has failed', async () => {
+    const { gateway, finished } = gatewayFor(kind)
+    const begun = vi.fn()
+    const url = await serveExpress(gateway, (req, res) => {
+      req.on('aborted', () => res.destroy(new Error('nobody is there')))
+      begun()
+    })
+    const request = get(url).on('error', () => {})
+    await expect.poll(() => begun).toHaveBeenCalledOnce()
+    request.destroy()
+    await expect.poll(() => finished).toEqual([500])
   })
 })
 

@@ -63,19 +63,6 @@ export function refuseUnknownRoute(gateway: EmbeddedGateway, routeId: string): v
 }
 
 /**
- * Whether this request was charged for already, by the same guard further in front: one payment cannot be made twice, and it would
- * wait for itself. `payment`: what the guard in front has left on the request.
- */
-export function isCharged(payment: SvcPayment | undefined, routeId: string): boolean {
-  if (payment === undefined) return false
-  if (payment.routeId === routeId) return true
-  const [first, second] = [payment.routeId, routeId].map((id) => JSON.stringify(id))
-  throw new Error(
-    `payPerRequest: this request paid for the route ${first}, and is to pay for ${second} as well; a request pays once. Leave one of the two out.`,
-  )
-}
-
-/**
  * Makes the function that says what a request must bring, of what `requireAccess` was given. A misspelt option would let
  * tokens in that it was to keep out; better not to start.
  */

@@ -1,10 +1,11 @@
 import { addAtHead } from './add-at-head.ts'
 import { captureAnswer } from './capture-answer.ts'
-import { type EmbeddedGateway, finisher, isCharged, refuseUnknownRoute } from './embedding.ts'
+import { type EmbeddedGateway, finisher, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressHandler } from './express-types.ts'
 import { faultResponse } from './fault-response.ts'
 import { holdAnswer } from './hold-answer.ts'
+import { isCharged, markCharged } from './is-charged.ts'
 import { watchHead } from './watch-head.ts'
 import { withheld } from './withheld.ts'
 
@@ -25,7 +26,7 @@ import { withheld } from './withheld.ts'
 export function payPerRequest(gateway: EmbeddedGateway, routeId: string): ExpressHandler {
   refuseUnknownRoute(gateway, routeId)
   return handlerOf(async (req, res) => {
-    if (isCharged(req.svcPayment, routeId)) return undefined
+    if (isCharged(req, gateway, routeId)) return undefined
     const request = fetchRequestOf(req)
     if (!request) {
       const message = 'the request target or a header is malformed'
@@ -33,6 +34,7 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     }
     const charged = await gateway.chargeRoute(request, routeId, { address: req.ip })
     if (charged.kind === 'respond') return charged.response
+    markCharged(req, gateway, routeId)
     req.svcPayment = charged.payment
     if (charged.kind === 'metered') {
       req.svcCharge = charged.charge

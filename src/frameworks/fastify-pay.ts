@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { captureAnswer } from './capture-answer.ts'
-import { type EmbeddedGateway, finisher, isCharged, type Paid, refuseUnknownRoute } from './embedding.ts'
+import { type EmbeddedGateway, finisher, type Paid, refuseUnknownRoute } from './embedding.ts'
 import { fetchRequestOf, hookOf } from './fastify-hook.ts'
 import { holdAnswer } from './hold-answer.ts'
+import { isCharged, markCharged } from './is-charged.ts'
 import { watchHead } from './watch-head.ts'
 import { withheld } from './withheld.ts'
 
@@ -15,9 +16,10 @@ export function decoratePayPerRequest(fastify: FastifyInstance, gateway: Embedde
   fastify.decorate('payPerRequest', (routeId: string) => {
     refuseUnknownRoute(gateway, routeId)
     return hookOf(async (request, reply) => {
-      if (isCharged(request.svcPayment, routeId)) return undefined
+      if (isCharged(request, gateway, routeId)) return undefined
       const charged = await gateway.chargeRoute(fetchRequestOf(request), routeId, { address: request.ip })
       if (charged.kind === 'respond') return charged.response
+      markCharged(request, gateway, routeId)
       request.svcPayment = charged.payment
       if (charged.kind === 'metered') {
         request.svcCharge = charged.charge

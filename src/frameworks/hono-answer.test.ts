@@ -9,7 +9,7 @@ import { compress } from 'hono/compress'
 import { cors } from 'hono/cors'
 import { etag } from 'hono/etag'
 import { timeout } from 'hono/timeout'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CapturedAnswer } from '../transports/http/charged.ts'
 import type { EmbeddedGateway } from './embedding.ts'
 import { payPerRequest } from './hono.ts'
@@ -54,6 +54,8 @@ async function urlOf(app: Hono): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/weather`
 }
 
+const streamOf = (...pieces: unknown[]) => Readable.toWeb(Readable.from(pieces)) as ReadableStream
+
 const failing = () =>
   new ReadableStream<Uint8Array>({ pull: (controller) => controller.error(new Error('gone')) })
 
@@ -72,23 +74,30 @@ function lockedAnswer(c: Context): Response {
 
 const BROKEN: Array<[string, (c: Context) => unknown]> = [
   ['nothing at all', (c) => void c.json({ x: 1 })],
+  ['an object that is no response', () => ({ ok: true })],
+  ['the answer of another HTTP client', () => ({ status: 200, headers: {}, data: { x: 1 } })],
   ['Response.error()', () => Response.error()],
   ['a response whose body was read', readBefore],
   ['a response whose body somebody else reads', lockedAnswer],
   ['a stream that fails before its first byte', (c) => c.body(failing(), 200, { 'content-length': '9' })],
+  ['a stream of what is neither bytes nor text', (c) => c.body(streamOf({ a: 1 }))],
   ['a file that is not there', (c) => c.body(Readable.toWeb(createReadStream('/no/file')) as ReadableStream)],
 ]
 
-describe.each<[string, MiddlewareHandler[]]>([
+/** Hono wraps each handler of a sub-app with an error handler of its own, and makes an empty 200 of nothing. */
+const asSubApp = (app: Hono) => new Hono().route('/', app)
+
+describe.each<[string, MiddlewareHandler[], ((app: Hono) => Hono)?]>([
   ['alone', []],
   ['behind cors', [cors({ origin: '*' })]],
   ['behind compress and etag', [compress({ threshold: 1 }), etag()]],
-])('%s', (_place, inFront) => {
+  ['in a sub-app with its own onError', [], asSubApp],
+])('%s', (place, inFront, mounted = (app) => app) => {
   test.each(BROKEN)(
     'a handler that answers %s has delivered nothing, and its buyer is told',
     async (_what, handler) => {
       const { app, finished, errors } = appWith(handler as Handler, ...inFront)
-      const answer = await fetch(await urlOf(app))
+      const answer = await fetch(await urlOf(mounted(app)))
       expect([answer.status, await answer.text()]).toEqual([500, 'the app failed'])
       expect([answer.headers.get('payment-response'), answer.headers.get('x-told')]).toEqual([
         'receipt',
@@ -96,7 +105,7 @@ describe.each<[string, MiddlewareHandler[]]>([
       ])
       expect(finished).toEqual([500])
       expect(errors).toHaveLength(1)
-      if (_place === 'behind cors') expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      if (place === 'behind cors') expect(answer.headers.get('access-control-allow-origin')).toBe('*')
     },
   )
 
@@ -105,12 +114,12 @@ describe.each<[string, MiddlewareHandler[]]>([
       (c) => {
         c.header('set-cookie', 'a=1', { append: true })
         c.header('set-cookie', 'b=2', { append: true })
-        const body = Readable.toWeb(Readable.from(['one ', 'two ', 'three'].map((text) => Buffer.from(text))))
-        return c.body(body as ReadableStream, 200, { 'content-type': 'text/plain', 'x-own': '1' })
+        const body = streamOf(...['one ', 'two ', 'three'].map((text) => Buffer.from(text)))
+        return c.body(body, 200, { 'content-type': 'text/plain', 'x-own': '1' })
       },
       ...inFront,
     )
-    const answer = await fetch(await urlOf(app))
+    const answer = await fetch(await urlOf(mounted(app)))
     expect([answer.status, await answer.text()]).toEqual([200, 'one two three'])
     expect([answer.headers.get('x-own'), answer.headers.get('x-told')]).toEqual(['1', 'earned'])
     expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
@@ -123,6 +132,31 @@ test('a short answer keeps its length, and one without a body stays without', as
   expect([short.headers.get('content-length'), await short.json()]).toEqual(['7', { x: 1 }])
   const none = await fetch(await urlOf(appWith((c) => c.body(null, 204)).app))
   expect([none.status, await none.text()]).toEqual([204, ''])
+})
+
+test.each<[string, number, Handler]>([
+  ['an empty 200, which Hono also makes of nothing, is none', 500, (c) => c.body(null)],
+  ['a 204 is one', 204, (c) => c.body(null, 204)],
+  ['a 201 without a body is one', 201, (c) => c.body(null, 201)],
+  ['an empty text is one', 200, (c) => c.body('')],
+  ['a stream of text is one', 200, (c) => c.body(streamOf('one', 'two'))],
+])('of deliveries: %s', async (_what, status, handler) => {
+  const { app, finished } = appWith(handler)
+  expect([(await fetch(await urlOf(app))).status, finished]).toEqual([status, [status]])
+})
+
+test('an error handler that answers nothing has delivered nothing either', async () => {
+  const { app, finished } = appWith(() => Promise.reject(new Error('a bug')))
+  app.onError((() => undefined) as never)
+  expect([(await fetch(await urlOf(asSubApp(app)))).status, finished]).toEqual([500, [500]])
+})
+
+test('for a HEAD, whose body Hono drops, no stream is begun', async () => {
+  let pulls = 0
+  const pull = () => void pulls++
+  const { app, finished } = appWith((c) => c.body(new ReadableStream({ pull }, { highWaterMark: 0 })))
+  const { status, headers } = await fetch(await urlOf(app), { method: 'HEAD' })
+  expect([status, headers.get('x-told'), finished, pulls]).toEqual([200, 'earned', [200], 0])
 })
 
 test('the head of an event stream does not wait for its first event', async () => {
@@ -213,6 +247,15 @@ test('the first byte of a stream that comes after a time limit in front of it is
   expect(errors).toEqual(['Gateway Timeout'])
 })
 
+test('a stream that is silent when a time limit in front of it strikes is ended, and is no delivery', async () => {
+  const cancel = vi.fn()
+  const { app, finished, errors } = appWith((c) => c.body(new ReadableStream({ cancel })), timeout(20))
+  expect((await fetch(await urlOf(app))).status).toBe(504)
+  await expect.poll(() => finished).toEqual([500])
+  expect(cancel).toHaveBeenCalledOnce()
+  expect(errors).toEqual(['Gateway Timeout'])
+})
+
 describe('on a metered route', () => {
   function meteredApp(handler: Handler) {
     const answers: CapturedAnswer[] = []
@@ -226,7 +269,8 @@ describe('on a metered route', () => {
         ...{ kind: 'metered', payment: { routeId: 'chat' }, maxBytes: 1000, charge: () => {}, response },
         finish(answer: CapturedAnswer) {
           answers.push(answer)
-          settle(new Response(null, { status: answer.status, headers: { 'x-svc-code': 'CALL_FAILED' } }))
+          const headers = { 'x-svc-code': 'CALL_FAILED' }
+          setImmediate(() => settle(new Response(null, { status: answer.status, headers })))
           return response
         },
       }),
@@ -242,10 +286,18 @@ describe('on a metered route', () => {
     expect(answers).toEqual([{ status: 500, headers: {}, body: null }])
   })
 
+  test('so has one that answers nothing in a sub-app with its own onError', async () => {
+    const { app, answers } = meteredApp((() => {}) as unknown as Handler)
+    app.onError((_error, c) => c.text('the app failed', 500))
+    expect((await asSubApp(app).request('/chat')).headers.get('x-svc-code')).toBe('CALL_FAILED')
+    expect(answers).toEqual([{ status: 500, headers: {}, body: null }])
+  })
+
   test.each(BROKEN.slice(1))('a handler that answers %s has failed', async (_what, handler) => {
     const { app, answers } = meteredApp(handler as Handler)
     app.onError((_error, c) => c.text('the app failed', 500))
-    expect((await app.request('/chat')).status).toBe(500)
+    const { status, headers } = await app.request('/chat')
+    expect([status, headers.get('content-length')]).toEqual([500, null])
     expect(answers.map(({ status }) => status)).toEqual([500])
   })
 })

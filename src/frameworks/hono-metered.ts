@@ -1,6 +1,6 @@
 import type { Context, Next } from 'hono'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
-import { isTaken, replaceAnswer } from './hono-answer.ts'
+import { isNothing, isTaken, replaceAnswer, replaceByFailure } from './hono-answer.ts'
 
 const NO_ANSWER: CapturedAnswer = { status: 500, headers: {}, body: null }
 
@@ -12,10 +12,11 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
     let answer: CapturedAnswer
     try {
       await next()
-      answer = c.finalized && !isTaken(c.res) ? await captured(c.res, standing, metered) : NO_ANSWER
+      answer = !isNothing(c) && !isTaken(c.res) ? await captured(c.res, standing, metered) : NO_ANSWER
     } catch (error) {
       // Errors are answered by the app before they get here; this is none, or a body that broke off.
       void metered.finish(NO_ANSWER)
+      replaceByFailure(c, {})
       throw error
     }
     return metered.finish(answer)

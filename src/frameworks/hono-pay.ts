@@ -2,7 +2,6 @@ import type { MiddlewareHandler } from 'hono'
 import {
   type EmbeddedGateway,
   finisher,
-  isCharged,
   refuseUnknownRoute,
   type SvcCharge,
   type SvcPayment,
@@ -10,6 +9,7 @@ import {
 import { readyStatus, replaceByFailure } from './hono-answer.ts'
 import { type PeerOptions, peerOf } from './hono-context.ts'
 import { answerMetered } from './hono-metered.ts'
+import { isCharged, markCharged } from './is-charged.ts'
 
 /**
  * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is. On a
@@ -27,9 +27,10 @@ export function payPerRequest(
 ): MiddlewareHandler<{ Variables: { svcPayment: SvcPayment; svcCharge?: SvcCharge } }> {
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
-    if (isCharged(c.get('svcPayment'), routeId)) return next()
+    if (isCharged(c, gateway, routeId)) return next()
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
+    markCharged(c, gateway, routeId)
     c.set('svcPayment', charged.payment)
     if (charged.kind === 'metered') {
       c.set('svcCharge', charged.charge)
@@ -45,12 +46,21 @@ export function payPerRequest(
       for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
     } catch (error) {
       // Errors of handlers are answered by the app before they get here: this is an answer that cannot go out, or no Error.
+      replaceByFailure(c, {})
       await finish(500)
       replaceByFailure(c, charged.headersFor(500))
       throw error
     }
     // In this order: an answer whose delivery cannot be recorded must not carry the receipt of one.
-    await finish(status)
+    const { res } = c
+    try {
+      await finish(status)
+    } catch (error) {
+      // Unless a time limit in front of us has answered meanwhile, the app's error handler does, and not with these headers.
+      if (c.res === res) replaceByFailure(c, {})
+      res.body?.cancel().catch(() => {})
+      throw error
+    }
     for (const [name, value] of Object.entries(charged.headersFor(status))) c.header(name, value)
   }
 }

@@ -6,8 +6,8 @@ const LOOK_MS = 250
 const MAX_IDLE_LOOKS = 2400
 
 /**
- * Its handler destroyed it with an error before there was a head, as `pipeline` does if a stream fails. A client that leaves is no
- * error of the response.
+ * Its handler destroyed it with an error before there was a head, as `pipeline` does if a stream fails. A client that leaves sets no
+ * error; a handler that destroys the response because of it has ended without an answer, and that is no delivery either.
  */
 export function wasGivenUp({ errored, headersSent }: ServerResponse): boolean {
   return Boolean(errored) && !headersSent
