@@ -1,4 +1,7 @@
-/** The innermost reason that a user understands. It never contains addresses, which may contain keys. */
+/**
+ * The innermost reason that a user understands. It never contains a URL, which may hold a key or a password; of a fault that we
+ * have no words for, node's may name a host and a port.
+ */
 export function reasonOf(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const code = 'code' in cause ? String(cause.code) : ''
@@ -7,8 +10,10 @@ export function reasonOf(error: unknown): string {
     if (cause instanceof AggregateError && cause.errors.length > 0) return reasonOf(cause.errors[0])
   }
   const message = error instanceof Error ? error.message : 'failed'
-  return `cannot be used: ${message}`
+  return `cannot be used: ${message.replace(URLS, '(URL)')}`
 }
+
+const URLS = /\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>]+/gi
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'refuses the connection',
@@ -18,6 +23,7 @@ const REASONS: Record<string, string> = {
   ETIMEDOUT: 'does not answer',
   EHOSTUNREACH: 'cannot be reached',
   CERT_HAS_EXPIRED: 'has an expired certificate',
+  CERT_NOT_YET_VALID: 'has a certificate that is not valid yet',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'has a self-signed certificate',
   SELF_SIGNED_CERT_IN_CHAIN: 'has a certificate of an unknown authority',
   UNABLE_TO_GET_ISSUER_CERT: 'has a certificate of an unknown authority',
@@ -30,10 +36,22 @@ const REASONS: Record<string, string> = {
   UND_ERR_HEADERS_OVERFLOW: 'sends more headers than clients take',
 }
 
-/** Whether two sides do not agree on TLS or on a certificate, which waiting does not change. */
-export function isTlsFault(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_|HOSTNAME_MISMATCH|ERR_TLS_(CERT|REFUSED)|ERR_SSL_)/.test(
-    code,
-  )
+/** Who signed a certificate, for which name, and whether TLS is spoken at all. */
+const SET_UP = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_TLS_REFUSED',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+])
+
+/**
+ * Whether two sides are set up so that they cannot agree on TLS, which waiting does not change. Certificates that have expired
+ * or are not valid yet, and alerts of a server that has none yet, are no such fault: one is renewed, or loaded, while we wait.
+ */
+export function isLastingTlsFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && SET_UP.has(String(error.code))
 }

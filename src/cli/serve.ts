@@ -23,6 +23,8 @@ export async function runServe(): Promise<void> {
     server = await boot(process.env, process.stdout.isTTY ? { print: show, log: show } : {})
   } catch (cause) {
     for (const line of faultsOf(cause)) console.error(line)
-    process.exitCode = 1
+    // What a start that failed left behind, or a module that the operator loads beside it, must not keep a process alive that
+    // sells nothing: whoever supervises it would never start it again. All that was written leaves first.
+    process.stdout.write('', () => process.stderr.write('', () => process.exit(1)))
   }
 }

@@ -18,7 +18,7 @@ const never = () => new Promise<Response>(() => {})
 const PENDING = {
   ...{ type: 'Error', code: 'SETTLEMENT_PENDING', httpStatus: 503, retryable: true },
   message:
-    'The server is stopping; what became of this request is not known yet. If it carried a payment, send the same payload again; do not sign a new one.',
+    'The server is stopping; what became of this request is not known yet. If it carried a payment, send the same payload again; do not sign a new one. If it is paid with credits, send it again with the same Idempotency-Key, which is debited once; without a key it would be another call.',
 }
 
 describe('a request that outlasts the grace period of a server', () => {
@@ -42,8 +42,7 @@ describe('a request that outlasts the grace period of a server', () => {
       fetch(`${server.url}/fails`),
     ]
     await expect.poll(() => asked).toHaveLength(2)
-    const begun = performance.now()
-    const closed = server.close(4_000)
+    const closed = server.close(600)
     for (const response of await Promise.all(answers)) {
       expect(response.status).toBe(503)
       expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
@@ -60,9 +59,31 @@ describe('a request that outlasts the grace period of a server', () => {
     answer(new Response(new ReadableStream({ cancel })))
     fail(new Error('too late'))
     await closed
-    expect(performance.now() - begun).toBeLessThan(3_900)
-    expect(cancelled).toBe(true)
+    await expect.poll(() => cancelled).toBe(true)
     expect(errors).toEqual([new Error('too late')])
+  })
+
+  test('has all of it but the last quarter of a second: an answer that is thrown away may be paid for', async () => {
+    const asked: string[] = []
+    let closeBegan = () => {}
+    const closing = new Promise<void>((resolve) => {
+      closeBegan = resolve
+    })
+    const server = await serve(async ({ url }) => {
+      asked.push(url)
+      if (!url.endsWith('/late')) return never()
+      await closing
+      // Node runs timers in the order in which they are due, also where the machine was busy meanwhile.
+      return new Promise((resolve) => setTimeout(() => resolve(new Response('bought')), 1_100))
+    })
+    const [late, open] = [fetch(`${server.url}/late`), fetch(server.url)]
+    await expect.poll(() => asked).toHaveLength(2)
+    closeBegan()
+    const closed = server.close(1_500)
+    const answers = await Promise.all([late, open])
+    expect(answers.map(({ status }) => status)).toEqual([200, 503])
+    expect(await answers[0].text()).toBe('bought')
+    await closed
   })
 
   test('gets problem details where it pays by MPP, and is cut where its answer has begun', async () => {

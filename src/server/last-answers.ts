@@ -2,7 +2,7 @@ import type { FetchHandler } from '../frameworks/node-bridge.ts'
 import { pendingAnswer } from './pending-answer.ts'
 
 const STOPPING =
-  'The server is stopping; what became of this request is not known yet. If it carried a payment, send the same payload again; do not sign a new one.'
+  'The server is stopping; what became of this request is not known yet. If it carried a payment, send the same payload again; do not sign a new one. If it is paid with credits, send it again with the same Idempotency-Key, which is debited once; without a key it would be another call.'
 const RETRY_AFTER_SECONDS = 5
 
 export interface LastAnswers {

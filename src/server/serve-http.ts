@@ -34,15 +34,18 @@ export interface HttpServer {
   port: number
   /**
    * Accepts no new request, lets those in flight finish (also if their client has left), then closes. Connections still open
-   * after `graceMs` (default 60 s) are cut; 2 s before, requests without an answer get one: 503, which says what to do.
+   * after `graceMs` (default 60 s) are cut; just before, requests without an answer get one: 503, which says what to do.
    */
   close(graceMs?: number): Promise<void>
 }
 
 export const DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 const IDLE_CHECK_MS = 20
-/** How long before connections are cut the requests that are still open are answered. */
-const LAST_ANSWERS_MS = 2_000
+/**
+ * How long before connections are cut the requests that are still open are answered. Long enough to write these answers, and
+ * no longer: what a handler answers after them is thrown away, and may have been paid for.
+ */
+const LAST_ANSWERS_MS = 250
 
 const CLIENT_FAULTS: Record<string, [number, string, string]> = {
   HPE_HEADER_OVERFLOW: [

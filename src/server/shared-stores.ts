@@ -47,21 +47,25 @@ export function createSharedStores(open: typeof openStore = openStore): SharedSt
 
   return {
     open(choice, alerts) {
-      const opened = () => named(choice, () => open(choice, alerts))
+      const opened = () => named(choice, alerts, (told) => open(choice, told))
       return choice.kind === 'embedded' ? share(resolve(choice.dataDir), opened) : opened()
     },
   }
 }
 
-/** Adds the variable that chose the store to the faults of a store that cannot be used or does not answer. */
-async function named(choice: StoreChoice, open: () => Promise<Store>): Promise<Store> {
+/** Adds the variable that chose the store to its alerts, and to the faults of one that cannot be used or does not answer. */
+async function named(
+  choice: StoreChoice,
+  alerts: Alerts,
+  open: (alerts: Alerts) => Promise<Store>,
+): Promise<Store> {
+  const variable = VARIABLE_OF[choice.kind]
+  if (variable === undefined) return open(alerts)
+  // A store in Postgres may be woken by Redis.
+  const name = (text: string) => `${/^(the )?redis /i.test(text) ? 'REDIS_URL' : variable}: ${text}`
   try {
-    return await open()
+    return await open({ raise: (kind, message) => alerts.raise(kind, name(message)) })
   } catch (error) {
-    const variable = VARIABLE_OF[choice.kind]
-    if (variable === undefined) throw error
-    // A store in Postgres may be woken by Redis.
-    const name = (fault: string) => `${/^(the )?redis /i.test(fault) ? 'REDIS_URL' : variable}: ${fault}`
     if (error instanceof ConfigError) throw new ConfigError(error.faults.map(name))
     if (error instanceof UnavailableError) error.message = name(error.message)
     throw error

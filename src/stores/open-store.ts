@@ -16,7 +16,7 @@ export async function openStore(choice: StoreChoice, alerts: Alerts): Promise<St
     case 'postgres': {
       const { openPostgresStore } = await import('./sql/postgres.ts')
       const store = await openPostgresStore({ url: choice.url })
-      return choice.wakeupsUrl === null ? store : wokenByRedis(store, choice.wakeupsUrl)
+      return choice.wakeupsUrl === null ? store : wokenByRedis(store, choice.wakeupsUrl, alerts)
     }
     case 'redis': {
       const { openRedisStore } = await import('./redis/redis-store.ts')
@@ -25,12 +25,23 @@ export async function openStore(choice: StoreChoice, alerts: Alerts): Promise<St
         durability: choice.mustBeDurable ? 'require' : 'warn',
         onWarning: (message) => alerts.raise('store-not-durable', message),
       })
-      return wokenByRedis(store, choice.url)
+      return wokenByRedis(store, choice.url, alerts)
     }
   }
 }
 
-async function wokenByRedis(store: Store, url: string): Promise<Store> {
-  const { createRedisWakeups } = await import('./redis/wakeups.ts')
-  return wokenStore(store, await createRedisWakeups(url))
+/** Sales do not need to be woken, so a Redis that cannot be used yet is told of and not waited for. */
+async function wokenByRedis(store: Store, url: string, alerts: Alerts): Promise<Store> {
+  const onAbsent = ({ message }: Error) =>
+    alerts.raise(
+      'job-failed',
+      `${message.replace(/\.$/, '')}. Without its wake-ups and turns everything continues a little slower; it is tried again`,
+    )
+  try {
+    const { createRedisWakeups } = await import('./redis/wakeups.ts')
+    return wokenStore(store, await createRedisWakeups(url, { onAbsent }))
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }

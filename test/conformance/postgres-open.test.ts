@@ -217,6 +217,23 @@ test('TLS is spoken as sslmode asks', async () => {
     const otherName = await refused(ask(`sslmode=verify-full&sslrootcert=${certFile}`, '127.0.0.1'))
     expect(otherName).toBeInstanceOf(ConfigError)
     expect(String(otherName)).toContain('has a certificate for another name')
+    // The first of several may be one that is not meant, and the primary is away for a failover.
+    const secureAt = `localhost:${secure.port}`
+    const among = async (...hosts: string[]) => {
+      const url = secure.url.replace(`127.0.0.1:${secure.port}`, hosts.join())
+      const error = await openPostgresStore({ url: `${url}?sslmode=verify-full` }).catch((fault) => fault)
+      return { isLasting: error instanceof ConfigError, message: String(error) }
+    }
+    for (const hosts of [
+      [secureAt, 'localhost:1'],
+      ['localhost:1', secureAt],
+    ]) {
+      const { isLasting, message } = await among(...hosts)
+      expect(isLasting, message).toBe(false)
+      expect(message).toContain(`${secureAt} has a self-signed certificate`)
+      expect(message).toContain('localhost:1 refuses the connection')
+    }
+    expect(await among(secureAt, secureAt)).toMatchObject({ isLasting: true })
   } finally {
     await secure.stop()
     rmSync(folder, { recursive: true })

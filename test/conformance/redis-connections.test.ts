@@ -1,7 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,6 +9,7 @@ import { type RedisServer, startRedis } from '../../src/testing/redis-server.ts'
 import { samplePut } from '../../src/testing/store-rows.ts'
 import { freePort } from '../e2e/world.ts'
 import { startSentinelSet } from './redis-sentinel.ts'
+import { startTlsRedis } from './tls-redis.ts'
 
 const applied = { kind: 'applied' }
 const PASSWORD = 'p@ss:w/rd?#%&é'
@@ -176,22 +173,10 @@ describe('a server that may forget payments', () => {
 
 describe('TLS', () => {
   test('rediss:// with the authority given; a server with an untrusted certificate is refused', async () => {
-    const port = await freePort()
-    const folder = mkdtempSync(join(tmpdir(), 'paystile-tls-'))
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
-    const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', key]
-    execFileSync('openssl', ['req', '-x509', ...newKey, '-out', cert, '-days', '2', ...subject], {
-      stdio: 'pipe',
-    })
-    const files = { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-ca-cert-file': cert }
-    const secure = await startRedis({
-      port: 0,
-      config: { 'tls-port': String(port), 'tls-auth-clients': 'no', requirepass: PASSWORD, ...files },
-    })
+    const secure = await startTlsRedis({ requirepass: PASSWORD })
     try {
-      const url = `rediss://:${encoded}@localhost:${port}`
-      expect(await use({ url, ca: readFileSync(cert, 'utf8') })).toEqual([])
+      const url = `rediss://:${encoded}@${secure.host}`
+      expect(await use({ url, ca: secure.certificate() })).toEqual([])
       const untrusted = await openRedisStore({ url }).catch((error: unknown) => error)
       expect(untrusted).toBeInstanceOf(ConfigError)
       expect(String(untrusted)).toMatch(/redis at localhost:\d+ has a self-signed certificate\. /)
@@ -199,7 +184,6 @@ describe('TLS', () => {
       await expect(plain).rejects.toThrow(UnavailableError)
     } finally {
       await secure.stop()
-      rmSync(folder, { recursive: true })
     }
   })
 })

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { UnavailableError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
+import { createSqlStore } from '../../stores/sql/sql-store.ts'
 import { openSqliteStore } from '../../stores/sql/sqlite.ts'
+import { createSqliteDriver, type SqliteDatabase } from '../../stores/sql/sqlite-driver.ts'
 import { copyStore } from './copy-store.ts'
 
 let folder: string
@@ -55,7 +57,7 @@ test('one copy at a time; one that its reader gave up makes room for the next', 
 })
 
 test('a reader that stops reading does not keep the store from writing back its log', async () => {
-  const stopped = await copyStore(store, 20)
+  const stopped = await copyStore(store, { idleLimitMs: 20 })
   const reader = stopped.body!.getReader()
   await reader.read()
   await expect(reader.closed).rejects.toThrow(/was not read/)
@@ -73,18 +75,46 @@ test('a store with backups of its own says so', async () => {
   })
 })
 
-test('a full disk is named, with what a copy needs room for', async () => {
-  const full = new UnavailableError('the sqlite store (its disk is full)')
-  const response = await copyStore({
-    ...store,
-    snapshot() {
-      return { next: () => Promise.reject(full) } as unknown as AsyncGenerator<Uint8Array>
-    },
+/** A copy of a store on a driver whose database says this. */
+async function failedCopy(fault: Error) {
+  const failing = async function* (): AsyncGenerator<Uint8Array> {
+    yield* []
+    throw fault
+  }
+  const driver = createSqliteDriver({} as SqliteDatabase, {
+    ...{ flush() {}, close() {} },
+    snapshots: { take: failing, close() {} },
   })
-  expect(response.status).toBe(503)
-  expect(await response.json()).toEqual({
-    error: expect.stringMatching(
-      /^the sqlite store \(its disk is full\) is unavailable\. .* make room there/,
-    ),
+  const logged: unknown[] = []
+  const response = await copyStore(createSqlStore(driver), { onError: (error) => void logged.push(error) })
+  const { error } = (await response.json()) as { error: string }
+  return { status: response.status, error, logged }
+}
+
+test.each(['SQLITE_FULL', 'ENOSPC'])(
+  'a full disk is named, with what a copy needs room for: %s',
+  async (code) => {
+    const fault = Object.assign(new Error('database or disk is full'), { code })
+    const { status, error, logged } = await failedCopy(fault)
+    expect(status).toBe(503)
+    expect(error).toMatch(
+      /^the sqlite store \(its disk is full\) is unavailable: .*\. Before a copy, .* make room there and try again\.$/,
+    )
+    expect(logged).toMatchObject([{ cause: fault }])
+  },
+)
+
+test.each([
+  ['SQLITE_CORRUPT', 'the sqlite store is unavailable: database disk image is malformed'],
+  [
+    'SQLITE_IOERR_READ',
+    'the sqlite store (its disk failed) is unavailable: database disk image is malformed',
+  ],
+])('another fault is told and logged as what it is, and needs no room: %s', async (code, told) => {
+  const fault = Object.assign(new Error('database disk image is malformed'), { code })
+  expect(await failedCopy(fault)).toEqual({
+    status: 503,
+    error: told,
+    logged: [expect.any(UnavailableError)],
   })
 })

@@ -1,5 +1,6 @@
 import type { Backstage } from '../../backstage.ts'
 import { ConfigError, UnavailableError } from '../../errors.ts'
+import { isDiskFull } from '../../stores/sql/sqlite-driver.ts'
 import { apiReply } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 
@@ -14,7 +15,7 @@ const ROOM =
  */
 export async function copyStore(
   store: Backstage['store'],
-  idleLimitMs: number = IDLE_LIMIT_MS,
+  { idleLimitMs = IDLE_LIMIT_MS, onError }: { idleLimitMs?: number; onError?(error: unknown): void } = {},
 ): Promise<Response> {
   if (!store.snapshot) {
     return apiReply(409, { error: `The records are in ${store.name}, which has backups of its own.` })
@@ -27,8 +28,10 @@ export async function copyStore(
     next = await pieces.next()
   } catch (error) {
     if (error instanceof ConfigError) return apiReply(409, { error: error.message })
-    if (error instanceof UnavailableError) return apiReply(503, { error: `${error.message}. ${ROOM}` })
-    throw error
+    if (!(error instanceof UnavailableError)) throw error
+    onError?.(error)
+    const isFull = isDiskFull(error.cause)
+    return apiReply(503, { error: isFull ? `${error.message}. ${ROOM}` : error.message })
   }
   const wait = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
     idle = setTimeout(() => {

@@ -117,7 +117,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
       case '/ledger':
         return ledger()
       case '/backup':
-        return copyStore(backstage.store)
+        return copyStore(backstage.store, onError && { onError })
       case '/events':
         return streamChanges(book, closing, parts.streamLifeMs)
     }

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConfigError, UnavailableError } from '../../errors.ts'
-import { isTlsFault, reasonOf } from '../../reason-of.ts'
+import { isLastingTlsFault, reasonOf } from '../../reason-of.ts'
 import { gatewayTag } from './gateway-tag.ts'
 import { locateMaster, type Place } from './locate-master.ts'
 import { parseRedisUrl, type RedisAddress } from './parse-redis-url.ts'
@@ -32,11 +32,14 @@ const LONGEST_RETRY_MS = 1_000
  * Connects, and reconnects after a lost connection until `close`. A command that was sent on a lost connection is never sent
  * again, and without a connection calls fail at once: only the caller knows whether a second write is right.
  *
- * @param whenAbsent `fail`: UnavailableError if no server answers in time. `wait`: keep trying in the background.
+ * @param whenAbsent `fail`: UnavailableError if no server answers in time, and ConfigError if it does not take us. `wait`: keep
+ * trying in the background, whatever it is: its operator may mend a password or a certificate.
+ * @param onAbsent Told, where we keep trying, why the server cannot be used yet.
  */
 export async function connectRedis(
   { url, ca, gateway, timeoutMs = TIMEOUT_MS }: RedisPlace,
   whenAbsent: 'fail' | 'wait' = 'fail',
+  onAbsent: (reason: Error) => void = () => {},
 ): Promise<RedisConnection> {
   const address = parseRedisUrl(url)
   const options: RedisOptions = {
@@ -95,10 +98,11 @@ export async function connectRedis(
   try {
     await firstReady(client, address.label, timeoutMs)
   } catch (error) {
-    if (whenAbsent === 'fail' || error instanceof ConfigError) {
+    if (whenAbsent === 'fail') {
       close()
       throw error
     }
+    onAbsent(error as Error)
   }
   return {
     async call(command, ...args) {
@@ -147,7 +151,7 @@ function lastingFault(error: Error, label: string): ConfigError | undefined {
   if (/^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(error.message)) {
     return new ConfigError([`${label} refuses us: ${error.message}`])
   }
-  if (!isTlsFault(error)) return undefined
+  if (!isLastingTlsFault(error)) return undefined
   const fix = 'Name its authority in NODE_EXTRA_CA_CERTS, or fix the certificate or the host.'
   return Object.assign(new ConfigError([`${label} ${reasonOf(error)}. ${fix}`]), { cause: error })
 }

@@ -13,7 +13,7 @@ const RETRY_MS = 5
 
 const nothing = () => {}
 
-/** Turns by means of a key that expires. While the server cannot be reached, nobody waits for a turn. */
+/** Turns by means of a key that expires. While the server cannot be used, nobody waits for a turn. */
 export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {}): Turns {
   const tag = gatewayTag(place.gateway)
   const connecting = connectRedis({ url, ...place }, 'wait')
@@ -32,7 +32,7 @@ export function createRedisTurns(url: string, place: Omit<RedisPlace, 'url'> = {
         await sleep(RETRY_MS)
       }
     } catch {
-      // Redis cannot be reached, so continue without a turn.
+      // Redis cannot be used, so continue without a turn.
     }
     return nothing
   }

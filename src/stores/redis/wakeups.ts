@@ -15,17 +15,21 @@ export interface Wakeups {
 }
 
 /**
- * Wake-ups by pub/sub. Can be created while the server is down, and works once it is up.
+ * Wake-ups by pub/sub. Can be created while the server is down or does not take us, and works once it does. `onAbsent` is told
+ * why it cannot be used yet.
  *
  * @example
  * const wakeups = await createRedisWakeups('redis://localhost:6379')
  * const stop = wakeups.subscribe((ids) => console.log('look again at', ids))
  */
-export async function createRedisWakeups(url: string, place: Omit<RedisPlace, 'url'> = {}): Promise<Wakeups> {
+export async function createRedisWakeups(
+  url: string,
+  { onAbsent, ...place }: Omit<RedisPlace, 'url'> & { onAbsent?(reason: Error): void } = {},
+): Promise<Wakeups> {
   const channel = `${gatewayTag(place.gateway)}:wake`
   // A connection that subscribes cannot be used for other commands.
   const [sender, receiver] = await Promise.all([
-    connectRedis({ url, ...place }, 'wait'),
+    connectRedis({ url, ...place }, 'wait', onAbsent),
     connectRedis({ url, ...place }, 'wait'),
   ])
   const self = randomBytes(8).toString('hex')

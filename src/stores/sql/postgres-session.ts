@@ -1,3 +1,4 @@
+import { isLastingTlsFault, reasonOf } from '../../reason-of.ts'
 import {
   type ConnectionEvents,
   createConnection,
@@ -36,16 +37,17 @@ export function createSessions(settings: PostgresSettings & { timeoutMs: number 
 
   return {
     async open(giveUp, events) {
-      const faults: unknown[] = []
+      const faults: Fault[] = []
       for (const offset of places.keys()) {
         giveUp.throwIfAborted()
         const index = (found + offset) % places.length
+        const place = places[index]!
         try {
-          const connection = await openAt(places[index]!, giveUp, events)
+          const connection = await openAt(place, giveUp, events)
           found = index
           return connection
         } catch (error) {
-          faults.push(error)
+          faults.push({ place, error })
         }
       }
       throw worstOf(faults)
@@ -53,10 +55,23 @@ export function createSessions(settings: PostgresSettings & { timeoutMs: number 
   }
 }
 
+interface Fault {
+  place: PostgresPlace
+  error: unknown
+}
+
 /** Wrong credentials are worth more than a server that is a standby, or is down, as it may be. */
-function worstOf(faults: readonly unknown[]): unknown {
+function worstOf(faults: readonly Fault[]): unknown {
+  const errors = faults.map(({ error }) => error)
   const refused = (error: unknown) => error instanceof PostgresFault && /^(28|3D)/.test(error.code)
-  return faults.find(refused) ?? faults[0]
+  const isMixed = errors.some(isLastingTlsFault) && !errors.every(isLastingTlsFault)
+  return errors.find(refused) ?? (isMixed ? mixed(faults) : errors[0])
+}
+
+/** A server whose TLS is at fault may be another than the primary, which comes back: so this is no lasting fault, and names both. */
+function mixed(faults: readonly Fault[]): PostgresFault {
+  const told = faults.map(({ place, error }) => `${place.host}:${place.port} ${reasonOf(error)}`)
+  return new PostgresFault('08001', told.join('; '))
 }
 
 /** Checks a session before it is used, and makes its commits wait for the disk and for synchronous standbys. */

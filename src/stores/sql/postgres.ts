@@ -1,6 +1,6 @@
 import { ConfigError, UnavailableError } from '../../errors.ts'
 import type { Store } from '../../ports.ts'
-import { isTlsFault, reasonOf } from '../../reason-of.ts'
+import { isLastingTlsFault, reasonOf } from '../../reason-of.ts'
 import type { Driver, Script } from './driver.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -163,7 +163,7 @@ function explain(label: string, error: unknown): Error {
   if (error instanceof PostgresFault && /^(0A|22|28|3D|42)/.test(error.code)) {
     return new ConfigError([`${label} cannot be used as a store: ${error.message}`])
   }
-  if (isTlsFault(error)) {
+  if (isLastingTlsFault(error)) {
     const fix =
       'Name its authority in sslrootcert, or choose another sslmode: require does not check certificates, disable speaks no TLS.'
     return Object.assign(new ConfigError([`${label} ${reasonOf(error)}. ${fix}`]), { cause: error })

@@ -165,7 +165,8 @@ test('a copy for which the disk has no room says so, and one copy at a time stay
   expect(await copy()).toMatchObject({ value: new Uint8Array(1) })
   failing = ['copy']
   failure = 'SQLITE_FULL'
-  await expect(copy()).rejects.toThrow(new UnavailableError('the sqlite store (its disk is full)'))
+  const full = new UnavailableError('the sqlite store (its disk is full)', undefined, 'copy failed')
+  await expect(copy()).rejects.toThrow(full)
   thrown = new ConfigError(['it is being copied already'])
   await expect(copy()).rejects.toBe(thrown)
 })

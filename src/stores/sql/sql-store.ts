@@ -32,9 +32,9 @@ export function createSqlStore(driver: Driver): Store {
   /** The last write failed: a full disk still answers every query. */
   let writeFailed = false
 
-  function unavailable(cause?: unknown): UnavailableError {
+  function unavailable(cause?: unknown, why?: string): UnavailableError {
     const fault = cause === undefined ? undefined : driver.faultOf?.(cause)
-    return new UnavailableError(`the ${driver.name} store${fault ? ` (${fault})` : ''}`, cause)
+    return new UnavailableError(`the ${driver.name} store${fault ? ` (${fault})` : ''}`, cause, why)
   }
 
   async function ask<T>(work: () => Promise<T>): Promise<T> {
@@ -163,7 +163,9 @@ export function createSqlStore(driver: Driver): Store {
         try {
           yield* driver.snapshot!()
         } catch (error) {
-          throw error instanceof ConfigError ? error : unavailable(error)
+          // A copy is made for the operator, who is told what no buyer needs to know.
+          const why = error instanceof Error ? error.message : undefined
+          throw error instanceof ConfigError ? error : unavailable(error, why)
         }
       },
     }),

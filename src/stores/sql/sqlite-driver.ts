@@ -53,9 +53,14 @@ const TRY_WRITE = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; COMMIT'
 const NO_DISK: Disk = { flush: () => {}, close: () => {} }
 
 /** By the code of SQLite's error, or that of the system where the log is flushed. */
+export function isDiskFull(cause: unknown): boolean {
+  const { code } = Object(cause) as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT' || code?.startsWith('SQLITE_FULL') === true
+}
+
 function faultOf(cause: unknown): string | undefined {
   const { code } = cause as NodeJS.ErrnoException
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code?.startsWith('SQLITE_FULL')) return 'its disk is full'
+  if (isDiskFull(cause)) return 'its disk is full'
   if (code === 'EROFS' || code?.startsWith('SQLITE_READONLY')) return 'its file cannot be written'
   if (code === 'EIO' || code?.startsWith('SQLITE_IOERR')) return 'its disk failed'
   return undefined
