@@ -26,7 +26,9 @@ function answering(error: GatewayError) {
 test('a token is called invalid with 401 alone: while the store cannot be read, its client must keep it', async () => {
   const refused = await answering(new GatewayError('UNAUTHORIZED', 'expired'))
   expect(refused).toMatchObject({ status: 401 })
-  expect((refused as { headers: Record<string, string> }).headers['www-authenticate']).toContain('invalid_token')
+  expect((refused as { headers: Record<string, string> }).headers['www-authenticate']).toContain(
+    'invalid_token',
+  )
   expect(await answering(new GatewayError('SETTLEMENT_PENDING', 'the store is away'))).toMatchObject({
     ...{ status: 503, headers: {} },
   })
