@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -186,6 +187,39 @@ describe('TLS', () => {
       await secure.stop()
     }
   })
+})
+
+test('closing while TLS is being agreed on ends no process, whatever the server says to that', async () => {
+  const secure = await startTlsRedis()
+  const uncaught: unknown[] = []
+  const note = (error: unknown) => void uncaught.push(error)
+  process.on('uncaughtException', note)
+  let greeted = () => {}
+  const wire = createServer({ allowHalfOpen: true }, (client) => {
+    const server = connect({ port: secure.port, host: '127.0.0.1', allowHalfOpen: true })
+    for (const socket of [client, server]) socket.on('error', () => {})
+    client.once('data', () => greeted())
+    client.pipe(server).pipe(client)
+    client.once('close', () => server.destroy())
+  })
+  await new Promise<void>((listening) => wire.listen(0, '127.0.0.1', listening))
+  try {
+    const { port } = wire.address() as AddressInfo
+    const connection = await connectRedis({ url: `rediss://127.0.0.1:${port}` }, 'wait')
+    // The next try: its first words are on their way, and the answer to them is not there.
+    await new Promise<void>((closed) => {
+      greeted = () => {
+        connection.close()
+        closed()
+      }
+    })
+    await new Promise((ended) => wire.close(ended))
+    await sleep(0)
+    expect(uncaught).toEqual([])
+  } finally {
+    process.off('uncaughtException', note)
+    await secure.stop()
+  }
 })
 
 describe('Sentinel', () => {

@@ -7,6 +7,7 @@ import { startRedis } from '../../src/testing/redis-server.ts'
 
 /** A Redis that speaks TLS alone, with a certificate for localhost that it signed itself. */
 export interface TlsRedis {
+  port: number
   /** `localhost:port`. */
   host: string
   /** As PEM: whoever takes it for an authority trusts the server. */
@@ -34,6 +35,7 @@ export async function startTlsRedis(config: Record<string, string> = {}): Promis
     config: { 'tls-port': String(port), 'tls-auth-clients': 'no', ...files, ...config },
   })
   return {
+    port,
     host: `localhost:${port}`,
     certificate: () => readFileSync(cert, 'utf8'),
     sign,

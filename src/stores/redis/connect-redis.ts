@@ -66,7 +66,11 @@ export async function connectRedis(
   let closed = false
   const close = () => {
     closed = true
+    const isConnecting = client.status === 'connecting'
     client.disconnect()
+    // Half a handshake that ends politely may be answered with a second error, which ioredis does not listen to: it would end
+    // the process.
+    if (isConnecting) client.stream?.destroy()
   }
   client.on('error', (error: DriverError) => {
     // ioredis would continue in database 0, which may belong to another gateway.
