@@ -119,10 +119,10 @@ export function createSalesBook(
 
   function saleOf(entry: LogEntry, begins: boolean): Sale {
     const { challengeId } = entry
-    const known = sales.get(challengeId) ?? (begins ? undefined : unfinished.get(challengeId))
+    const known = sales.get(challengeId)
     if (known) return known
     // It was open and unpaid until now, or the stored book said that a refund of it is due.
-    const open = unpaid.get(challengeId) ?? unfinished.get(challengeId)
+    const open = unpaid.get(challengeId) ?? (begins ? unfinished.get(challengeId) : undefined)
     if (open) {
       unpaid.delete(challengeId)
       unfinished.delete(challengeId)
@@ -132,7 +132,8 @@ export function createSalesBook(
     }
     // An event of a sale that is no longer in the list; it has been counted before.
     if (!begins) {
-      const old = strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
+      const old =
+        unfinished.get(challengeId) ?? strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
       unfinished.set(challengeId, old)
       if (entry.seq > booked) strays.set(challengeId, old)
       return old
