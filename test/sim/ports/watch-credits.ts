@@ -1,5 +1,5 @@
 import type { CreditRow, Step } from '../../../src/ports.ts'
-import type { World } from '../world.ts'
+import { START_MS, type World } from '../world.ts'
 
 /** What happened to credits: each step that was stored, and each answer that a gateway let out. */
 export interface CreditLedger {
@@ -52,10 +52,11 @@ export function watchCredits(world: World): CreditLedger {
     if (!added) return
     world.count('reservations')
     if (before.ended) world.violate('I19', `${key} is ${before.ended}, and more of it is reserved`)
-    const latest = row.expiresAt + (world.calm ? 0 : weather.maxSkewMs)
-    // A step may be under way while its purchase ends.
-    const underWayMs = world.calm ? 0 : 2 * weather.maxLatencyMs
-    if (scheduler.now() >= latest + underWayMs)
+    // A step may be under way while its purchase ends, and while the faults end, which sets the clocks right.
+    const underWayMs = 2 * weather.maxLatencyMs
+    const isCalm = world.calm && scheduler.now() >= START_MS + weather.horizonMs + underWayMs
+    const latest = row.expiresAt + (isCalm ? 0 : weather.maxSkewMs + underWayMs)
+    if (scheduler.now() >= latest)
       world.violate('I19', `${key} has expired, and more of it is reserved`)
   }
 
