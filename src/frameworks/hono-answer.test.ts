@@ -76,6 +76,8 @@ const BROKEN: Array<[string, (c: Context) => unknown]> = [
   ['nothing at all', (c) => void c.json({ x: 1 })],
   ['an object that is no response', () => ({ ok: true })],
   ['the answer of another HTTP client', () => ({ status: 200, headers: {}, data: { x: 1 } })],
+  ['that of an HTTP/2 client', () => ({ status: 200, headers: { ':status': '200' }, data: { x: 1 } })],
+  ['an object with odd headers', () => ({ status: 200, headers: 5 })],
   ['Response.error()', () => Response.error()],
   ['a response whose body was read', readBefore],
   ['a response whose body somebody else reads', lockedAnswer],

@@ -38,8 +38,10 @@ export async function readyStatus(c: Context): Promise<number | undefined> {
 
 /** Puts a failure in the place of an answer that cannot go out: the app's error handler adds our headers to its own answer. */
 export function replaceByFailure(c: Context, ours: Record<string, string>): void {
-  // What a handler has answered may have no headers at all.
-  const headers = new Headers([...new Headers(c.res.headers)].filter(([name]) => !OF_THE_BODY.test(name)))
+  // What a handler has answered may have no headers at all, or such as no response can have.
+  const given: Headers | undefined = c.res.headers
+  const known = typeof given?.getSetCookie === 'function' ? [...given] : []
+  const headers = new Headers(known.filter(([name]) => !OF_THE_BODY.test(name)))
   for (const [name, value] of Object.entries(ours)) headers.set(name, value)
   replaceAnswer(c, new Response(null, { status: 500, headers }))
 }

@@ -83,8 +83,10 @@ export function findOperations(
   return { found, left }
 }
 
-/** `/pets/{pet-id}` is `/pets/:pet_id`; a segment that is more than one parameter stays as it is, and is refused. */
-/** The path of a route, from a path template of the description. */
+/**
+ * The path of a route: `/pets/{pet-id}` is `/pets/:pet_id`. A segment that is more than one parameter stays as it is, and
+ * is refused.
+ */
 export function pathOf(template: string): string {
   return template
     .split('/')

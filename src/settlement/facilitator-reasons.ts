@@ -25,13 +25,13 @@ const CERTAIN: ReadonlyArray<readonly [RegExp, string]> = [
   [/^(invalid|unsupported)_(scheme|network|x402_version|payment_requirements|payload|payload_type)$/, ''],
 ]
 
-/** Reasons that speak of a transaction: a used nonce, one that failed, has no receipt, or is not confirmed. */
+/** Reasons that speak of a transaction which may be there: a used nonce, one that failed, has no receipt, or is not confirmed. */
 const OF_A_TRANSACTION =
-  /nonce|already|pending|confirm|receipt|execute|broadcast|submit(?!ter)|(?<![a-z])sen[dt](?![a-z])|unexpected|transfer_event|transaction(?!.?simulation)/i
+  /nonce|already|duplicate|pending|queued|processing|in.?progress|mempool|(?<![a-z])(mined|tx)(?![a-z])|confirm|receipt|unexpected|transfer_event|transaction(?!.?simulation)/i
 
-/** A facilitator that lost its node, or does not know itself what happened. */
+/** It could not send one, as far as it knows; or it lost its node, or does not know itself what happened. */
 const OF_ITS_OWN_TROUBLE =
-  /unknown|internal|time.?d?.?out|deadline|cancell?ed|http|rpc|node|connect|unavailable|rate.?limit|too.?many/i
+  /execute|broadcast|submit(?!ter)|(?<![a-z])sen[dt](?![a-z])|unknown|internal|time.?d?.?out|deadline|cancell?ed|abort|reset|hang.?up|fetch|http|rpc|node|connect|unavailable|rate.?limit|too.?many/i
 
 /**
  * What a well-formed refusal says of the payment. `refused`: that it is not sent, in our word for it if we know one. Not

@@ -73,6 +73,20 @@ describe('payment-identifier', () => {
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 
+  test('which an earlier offer got by a payment that failed: what pays under it is answered again by its own payload', async () => {
+    const { world } = shop
+    const buyer = await world.chain.newBuyer({ micro: 0n })
+    const id = generatePaymentId()
+    const early = await world.pay(await payNamed(buyer, await world.terms(), id))
+    expect(early.status).toBe(402)
+    await world.chain.mint(buyer.address, 2n * PRICE)
+    const header = await payNamed(buyer, await world.terms(), id)
+    const first = await world.pay(header)
+    expect(first).toMatchObject({ status: 200, body: { requestId: id } })
+    expect(await world.pay(header)).toMatchObject({ status: 200, body: { txHash: first.body.txHash } })
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  })
+
   test('is found again by an unpaid request of that name, as any requestId', async () => {
     const { world } = shop
     const buyer = await world.chain.newBuyer({ micro: PRICE })

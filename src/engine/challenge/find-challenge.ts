@@ -81,12 +81,14 @@ async function findBound(core: Core, intent: PaidIntent, attempt: AuthorizationR
   if (!challenge) return fail(pendingFor(intent, attempt))
   const { echo, paymentId } = intent.payment
   const name = { requestId: paymentId }
-  // By its name the payment found an earlier offer of the same thing than the one that it repeats.
-  const { planId, routeId, resourceId } = echo
+  // A payment that found its sale by its name repeats a later offer of the same thing.
   const isNamed = paymentId !== undefined && !namesAnother(name, challenge)
-  const repeated = isNamed ? { planId, routeId, resourceId } : echo
+  const told = ({ planId, routeId, resourceId, ...offer }: EchoedIds): EchoedIds => {
+    return { planId, routeId, resourceId, ...(!isNamed && offer) }
+  }
   const elsewhere =
-    [intent, repeated, name].some((ids) => namesAnother(ids, challenge)) || !isSameCall(intent, challenge)
+    [told(intent), told(echo), name].some((ids) => namesAnother(ids, challenge)) ||
+    !isSameCall(intent, challenge)
   return elsewhere ? fail(paidAnother(keyTold(intent, attempt))) : { kind: 'bound', attempt, challenge }
 }
 

@@ -132,8 +132,7 @@ export function createSalesBook(
     }
     // An event of a sale that is no longer in the list; it has been counted before.
     if (!begins) {
-      const old =
-        unfinished.get(challengeId) ?? strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
+      const old = unfinished.get(challengeId) ?? strays.get(challengeId) ?? newSale(entry, placeOf(entry.seq))
       unfinished.set(challengeId, old)
       if (entry.seq > booked) strays.set(challengeId, old)
       return old

@@ -56,8 +56,7 @@ export function watchCredits(world: World): CreditLedger {
     const underWayMs = 2 * weather.maxLatencyMs
     const isCalm = world.calm && scheduler.now() >= START_MS + weather.horizonMs + underWayMs
     const latest = row.expiresAt + (isCalm ? 0 : weather.maxSkewMs + underWayMs)
-    if (scheduler.now() >= latest)
-      world.violate('I19', `${key} has expired, and more of it is reserved`)
+    if (scheduler.now() >= latest) world.violate('I19', `${key} has expired, and more of it is reserved`)
   }
 
   return {
