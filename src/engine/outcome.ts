@@ -291,9 +291,7 @@ export interface Engine {
    * stored, if there is one.
    */
   finish(challengeId: string, lease: number, result: HandlerResult): Promise<string | undefined>
-  /**
-   * Embedded routes: the handler is still running, so nobody else may deliver or refund. False: the lease is lost.
-   */
+  /** Embedded routes: the handler is still running, so nobody else may deliver or refund. False: the lease is lost. */
   renew(challengeId: string, lease: number): Promise<boolean>
   /** Makes a prepaid call, or reserves its credits for the seller's handler. Never throws for an expected failure. */
   spend(intent: PrepaidIntent): Promise<PrepaidOutcome>

@@ -59,8 +59,15 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
     name: 'metered: what the calls of a payer may cost together is not counted',
     storm,
     file: 'engine/budgets/exposure',
-    from: 'if (total <= Number(funds))',
-    to: 'if (total >= 0)',
+    from: 'totalOf(holds) <= Number(funds)',
+    to: 'totalOf(holds) >= 0',
+  },
+  {
+    name: 'metered: what is held for calls under way is taken for left by a crash',
+    storm,
+    file: 'engine/budgets/holds',
+    from: "attempt.phase === 'RELEASED' ||",
+    to: "attempt.phase === 'CLAIMED' ||",
   },
   {
     name: 'metered: an answered call is released, and its answer lost',

@@ -3,7 +3,7 @@ import type { AuthorizationRow, HoldRow } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import type { Core } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
-import { budgetOf, EXPOSURE_BUDGETS, newHold } from './holds.ts'
+import { budgetOf, EXPOSURE_BUDGETS, leftByCrash, newHold, settleHolds } from './holds.ts'
 import type { OverBudget } from './over-budget.ts'
 
 /**
@@ -27,8 +27,19 @@ export async function refuseExposure(
   funds: string,
 ): Promise<OverBudget | undefined> {
   if (exposure === undefined) return undefined
-  const holds = await core.store.list('holds', budgetOf(exposure))
   const details = { challengeId, retryAfterSeconds: 1 }
+  const fits = (holds: readonly HoldRow[]): boolean =>
+    totalOf(holds) <= Number(funds) && !holds.some(({ key, spent }) => spent && key !== exposure)
+  const stored = await core.store.list('holds', budgetOf(exposure))
+  if (fits(stored)) return undefined
+  // Before somebody is refused for the sake of others: are they still under way?
+  const left = await leftByCrash(
+    core,
+    stored.filter(({ key }) => key !== exposure),
+  )
+  await settleHolds(core, [...left], 'returned')
+  const holds = stored.filter(({ key }) => !left.has(key))
+  if (fits(holds)) return undefined
   if (holds.some(({ key, spent }) => spent && key !== exposure)) {
     const message = `An earlier metered call of ${payer} was answered and could not be charged: restore its balance or its allowance for Permit2, and send that payment again. Nothing was called or charged now.`
     return {
@@ -36,8 +47,8 @@ export async function refuseExposure(
       error: new GatewayError('RATE_LIMITED', message, { ...details, retryAfterSeconds: 30 }),
     }
   }
-  const total = holds.reduce((sum, { amount }) => sum + amount, 0)
-  if (total <= Number(funds)) return undefined
-  const message = `The calls of ${payer} that are under way may cost ${total} together, and its balance and allowance for Permit2 cover ${funds}. Nothing was called or charged.`
+  const message = `The calls of ${payer} that are under way may cost ${totalOf(holds)} together, and its balance and allowance for Permit2 cover ${funds}. Nothing was called or charged.`
   return { later: true, error: new GatewayError('RATE_LIMITED', message, details) }
 }
+
+const totalOf = (holds: readonly HoldRow[]): number => holds.reduce((sum, { amount }) => sum + amount, 0)

@@ -117,7 +117,7 @@ export async function reviewHold(core: Core, row: HoldRow): Promise<void> {
     row.key.startsWith(name),
   )
   const verdict = isExposure(row)
-    ? await exposureVerdict(core, row.subject)
+    ? await exposureVerdict(core, row)
     : isOfPayment
       ? await paymentVerdict(core, row.subject)
       : await undeliveredVerdict(core, row)
@@ -146,10 +146,26 @@ async function paymentVerdict(core: Core, attemptKey: string): Promise<HoldVerdi
   }
 }
 
-async function exposureVerdict(core: Core, attemptKey: string): Promise<HoldVerdict> {
-  const attempt = await getOne(core, 'authorizations', attemptKey)
+async function exposureVerdict(core: Core, { key, subject }: HoldRow): Promise<HoldVerdict> {
+  const attempt = await getOne(core, 'authorizations', subject)
   const isOpen = ['CLAIMED', 'CHARGED', 'BROADCAST'].includes(attempt?.phase ?? '')
-  return isOpen ? 'open' : 'returned'
+  return isOpen && attempt?.exposure === key ? 'open' : 'returned'
+}
+
+/**
+ * Those of these holds that a crash has left: their payment was released, or has another hold since it was claimed again.
+ * One that was paid is not among them, because who asks may have looked at the chain before that.
+ */
+export async function leftByCrash(core: Core, holds: readonly HoldRow[]): Promise<Set<string>> {
+  const attempts = await core.store.get(
+    'authorizations',
+    holds.map(({ subject }) => subject),
+  )
+  const left = holds.filter(({ key }, index) => {
+    const attempt = attempts[index]
+    return !attempt || attempt.phase === 'RELEASED' || (attempt.exposure ?? key) !== key
+  })
+  return new Set(left.map(({ key }) => key))
 }
 
 async function undeliveredVerdict(core: Core, { key, subject }: HoldRow): Promise<HoldVerdict> {
