@@ -85,6 +85,7 @@ export const SOURCE_MUTANTS: readonly SourceMutant[] = [
   },
   {
     name: "an attempt that came to nothing is answered with another payer's result",
+    storm: 'several payers of one order, slow delivery, short leases',
     file: 'engine/deliver/settled-outcome',
     from: 'if (challenge.payer !== null && !isPaidBy(challenge, owner))',
     to: 'if (challenge.payer === undefined)',
