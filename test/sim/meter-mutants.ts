@@ -155,7 +155,7 @@ export const METER_MUTANTS: readonly SourceMutant[] = [
   },
   {
     name: 'streams: more goes out to all than their limit',
-    storm: streamed,
+    storm: 'answers that are read and never paid',
     file: 'engine/metered/stream-call',
     from: '[limits.perPayer, limits.inAll].entries()',
     to: '[limits.perPayer, limits.inAll * 9].entries()',
