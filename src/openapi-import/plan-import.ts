@@ -90,12 +90,12 @@ export function planImport(description: Description, choices: ImportChoices): Im
   const untouched = existing.filter((route) => !keys.has(keyOf(route)))
   const { kept, left: overlapping } = leaveOverlaps(candidates, untouched)
   // What is described is not among them, even if it was skipped or could not be read.
-  const described = new Set([
+  const inDescription = new Set([
     ...found.map(keyOf),
     ...left.map(({ method, path }) => keyOf({ method, path: pathOf(path) })),
   ])
   const others = untouched.filter(
-    (route) => !described.has(keyOf(route)) && !described.has(keyOf({ ...route, method: '*' })),
+    (route) => !inDescription.has(keyOf(route)) && !inDescription.has(keyOf({ ...route, method: '*' })),
   )
   const imported = kept.map(({ pattern: _pattern, price: _price, ...rest }) => rest)
   return { title: description.title, imported, others, notImported: [...notImported, ...overlapping], notes }
