@@ -1,4 +1,4 @@
-// All that gateway.ts and its helpers put together.
+// All that gateway.ts and wiring/ put together.
 const wired = [
   'backstage.ts',
   'protocol',
@@ -56,9 +56,9 @@ const mayImport = {
   config: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'sync-folder.ts', 'webhooks'],
   'openapi-import': ['protocol', 'errors.ts', 'rules', 'config', 'exchange.ts'],
   'backstage.ts': ['protocol', 'ports.ts', 'engine', 'chain'],
-  wiring: wired,
+  wiring: ['gateway-api.ts', 'version.ts', ...wired],
   'gateway-api.ts': ['backstage.ts', 'protocol', 'engine', 'dialects', 'delivery', 'transports'],
-  'gateway.ts': ['gateway-api.ts', 'version.ts', 'wiring', ...wired],
+  'gateway.ts': ['gateway-api.ts', 'wiring', ...wired],
   // The operator's pages in a seller's own application; it is to the frameworks what server/boot is to the standalone server.
   'embedded-admin': ['gateway-api.ts', 'server', 'transports', 'protocol', 'errors.ts', 'version.ts'],
   frameworks: ['gateway-api.ts', 'embedded-admin', 'transports', 'protocol', 'errors.ts'],
@@ -89,6 +89,7 @@ const mayImport = {
     'rules',
     'dialects',
     'openapi-import',
+    'reason-of.ts',
     'version.ts',
   ],
   reconcile: ['protocol', 'errors.ts', 'ports.ts', 'rules', 'chain', 'schemes', 'backstage.ts'],

@@ -1,6 +1,6 @@
 import type { Backstage } from '../../backstage.ts'
 import { ConfigError, UnavailableError } from '../../errors.ts'
-import { isDiskFull } from '../../stores/sql/sqlite-driver.ts'
+import { isDiskFull } from '../../reason-of.ts'
 import { apiReply } from '../api-reply.ts'
 import { PAGE_HEADERS } from '../pages.ts'
 

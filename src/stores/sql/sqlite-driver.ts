@@ -1,3 +1,4 @@
+import { isDiskFull } from '../../reason-of.ts'
 import type { Dialect, Driver, Query, Result, Script } from './driver.ts'
 import type { Snapshots } from './sqlite-snapshot.ts'
 
@@ -51,12 +52,6 @@ const COMMIT: Query = { sql: 'COMMIT', params: [] }
 const TRY_WRITE = 'BEGIN IMMEDIATE; PRAGMA user_version = 0; COMMIT'
 
 const NO_DISK: Disk = { flush: () => {}, close: () => {} }
-
-/** By the code of SQLite's error, or that of the system where the log is flushed. */
-export function isDiskFull(cause: unknown): boolean {
-  const { code } = Object(cause) as NodeJS.ErrnoException
-  return code === 'ENOSPC' || code === 'EDQUOT' || code?.startsWith('SQLITE_FULL') === true
-}
 
 function faultOf(cause: unknown): string | undefined {
   const { code } = cause as NodeJS.ErrnoException
