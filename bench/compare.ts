@@ -17,8 +17,9 @@ export interface Compared {
   promised: boolean
 }
 
-/** A cell may cost this much more. */
-export const MOST = 1.1
+/** How much more a cell may cost, and how much more we want it to cost at most. */
+const MOST = 1.5
+const GOAL = 1.1
 
 /**
  * Measures a cost on both sides, so many times, in turns also who goes first: the machine changes meanwhile. Costs, not
@@ -41,7 +42,9 @@ export async function compare(
 export const comparedBars = (store: string, all: readonly Compared[]): Bar[] =>
   all
     .filter(({ promised }) => promised)
-    .map(({ what, ratio }) => atMost(`${store}: ${what}, with many sales against few`, ratio, MOST, '×'))
+    .map(({ what, ratio }) =>
+      atMost('×')(`${store}: ${what}, with many sales against few`, ratio, MOST, { goal: GOAL }),
+    )
 
 export const comparedTable = (store: string, all: readonly Compared[]): string[][] => [
   [store, 'few', 'many', 'ratio'],

