@@ -50,6 +50,8 @@ export async function callMetered(
   const called = await backend.call(meteredOrder(challenge, attempt), holds ? { ...whole, stream } : whole)
   if (called.ok) {
     const charged = await chargeCall(core, rail, streamed, challenge, called)
+    // Another instance released the claim; it does not know of these holds, nor that the answer has been read.
+    if (charged.kind === 'taken') await countRead(core, streamed, stream)
     if (charged.kind !== 'refused') return charged
     return withhold(core, await countRead(core, streamed, stream), charged.reason)
   }

@@ -53,6 +53,8 @@ interface Redemption {
   verified: CheckedPayment | undefined
   /** Its payer's place among the payments under way; taken before the claim. */
   place: Place | undefined
+  /** Another instance released its claim before it was sent, as one does whose clock is far ahead. */
+  isOvertaken: boolean
   deadline: number
   responder: RouteResponder
 }
@@ -78,6 +80,7 @@ export async function redeemPayment(
     broadcaster: broadcasterOf(rail),
     verified: undefined,
     place: undefined,
+    isOvertaken: false,
     deadline: core.clock.now() + core.config.settleWaitMs,
     responder: responderOf(intent),
   }
@@ -172,6 +175,10 @@ async function settle(
   const { challenge } = found
   const { payer } = intent.payment
   if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
+  // Otherwise two instances would take the claim from each other until the offer expires. Each claim of a metered call makes
+  // the call.
+  if (redemption.isOvertaken && (rail.scheme.metered || core.clock.now() >= deadline))
+    return failed(core, settlementPending(challenge))
   if (!core.rails.standing.carries(rail, challenge.amount)) {
     // The stored challenge may be paid already: its payer gets the result, and this payment costs no gas.
     if (found.lookupSkipped) return undefined
@@ -227,6 +234,7 @@ async function settle(
     deadline: rail.scheme.metered ? core.clock.now() + core.config.settleWaitMs : deadline,
     responder,
   })
+  if (!outcome) redemption.isOvertaken = true
   if (outcome?.kind === 'failed' && outcome.error.code === 'PAYMENT_FAILED') redemption.place.fail()
   return outcome
 }
