@@ -47,6 +47,39 @@ test.each(['much', '-1', '$-1', '$.5', '1.5', '0x10', '33.333%', '', ' 1', 1.5, 
   },
 )
 
+const per = (quantity: unknown, unitAmount: string, token = USDC): Charge =>
+  chargeOf({ kind: 'quantity', quantity, rule: { per: '/usage', unitAmount } }, 10n ** 20n, token)
+
+test.each<[number, string, bigint]>([
+  [929, '$0.000002', 1858n],
+  [0, '$1000', 0n],
+  [-0, '$1000', 0n],
+  [1.5, '$0.01', 15_000n],
+  [4e-7, '$1000', 400n],
+  [0.0000014, '$1000', 1400n],
+  [0.0000016, '$1000', 1600n],
+  [4.9e-7, '$1.00', 1n],
+  [1.25e-7, '$999999999999.999999999999', 125_000_000_000n],
+  [5e-324, '$999999999999', 1n],
+  [1, '$0.000000000001', 1n],
+  [3, '$0.000000333333', 1n],
+  [3, '$0.000000333334', 2n],
+  [Number.MAX_SAFE_INTEGER, '$0.000001', 9_007_199_254_740_991n],
+])('%d at %s each is %d units, rounded up once', (quantity, unitAmount, units) => {
+  expect(per(quantity, unitAmount)).toEqual({ units })
+})
+
+test('of a token with 18 decimals a quantity costs smaller units', () => {
+  expect(per(1.25e-7, '$0.000001', { decimals: 18 })).toEqual({ units: 125_000n })
+})
+
+test.each([-1, -1e-9, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 1e21, '5', null, 'of an array'])(
+  'a quantity of %j is no amount',
+  (quantity) => {
+    expect(per(quantity, '$1.00')).toEqual({ fault: expect.stringMatching(/^the charge .* is no amount$/) })
+  },
+)
+
 test('an answer that states no charge costs the maximum or nothing', () => {
   expect(chargeOf(undefined, MAXIMUM, USDC)).toEqual({ units: MAXIMUM })
   expect(chargeOf(undefined, MAXIMUM, USDC, 'nothing')).toEqual({ units: 0n })

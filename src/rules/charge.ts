@@ -51,10 +51,18 @@ function unitsPer(
   if (quantity > Number.MAX_SAFE_INTEGER) return undefined
   const [whole, fraction = ''] = rule.unitAmount.slice(1).split('.')
   const price = scaled(whole!, fraction, RULE_DECIMALS)
-  // A quantity may have decimals too, minutes for example.
-  const millionths = BigInt(Math.round(quantity * 1e6))
-  const product = price * millionths * 10n ** BigInt(decimals)
-  return dividedUp(product, 10n ** BigInt(RULE_DECIMALS + 6))
+  // Minutes or gigabytes may have many decimals, so all of them are multiplied: 4e-7 at $1000 is $0.0004.
+  const { digits, decimals: quantityDecimals } = decimalOf(quantity)
+  const product = price * digits * 10n ** BigInt(decimals)
+  return dividedUp(product, 10n ** BigInt(RULE_DECIMALS + quantityDecimals))
+}
+
+/** A number as it is written, in its shortest form: 1.25e-7 is 125 with 9 decimals. */
+function decimalOf(quantity: number): { digits: bigint; decimals: number } {
+  const [mantissa, exponent = '0'] = String(quantity).split('e')
+  const [whole, fraction = ''] = mantissa!.split('.')
+  // No exponent is positive: numbers that are written so are above those that are taken.
+  return { digits: BigInt(whole + fraction), decimals: fraction.length - Number(exponent) }
 }
 
 /** A decimal number in units with so many decimals; what is smaller than a unit is cut off. */
