@@ -80,7 +80,8 @@ async function send(chain: ReturnType<typeof createChainClient>, privateKey: Hex
   const { raw, hash } = await signer.sign({ nonce: state.nonce, calls: [{}], gas, ...fees })
   const answer = await chain.submit(raw)
   if (answer === 'accepted' || answer === 'known') return hash
-  throw new UnavailableError(`${network.name} (the node did not accept the deployment: ${answer})`)
+  const why = typeof answer === 'string' ? answer : answer.refused
+  throw new UnavailableError(`${network.name} (the node did not accept the deployment: ${why})`)
 }
 
 const coins = (wei: bigint): string => (Number(wei) / 1e18).toFixed(6)

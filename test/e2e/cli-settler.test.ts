@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CREATE2_DEPLOYER, SETTLER, SETTLER_CODE } from '../../src/chain/settler.ts'
 import { createGateway } from '../../src/gateway.ts'
@@ -75,6 +77,34 @@ test('while the wallet has transactions under way, it takes none of their nonces
   await chain.mine()
   await chain.setAutomine(true)
   expect([code, output]).toEqual([1, expect.stringContaining('transactions under way')])
+})
+
+/** The chain's RPC, except that it takes no transactions. */
+async function startRefusingNode(message: string) {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const body = Buffer.concat(chunks).toString()
+    const { id, method } = JSON.parse(body)
+    if (method === 'eth_sendRawTransaction') {
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } }))
+    }
+    const headers = { 'content-type': 'application/json' }
+    response.end(await (await fetch(chain.rpcUrl, { method: 'POST', headers, body })).text())
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, stop: () => server.close() }
+}
+
+test('of a node that does not take the deployment, its words are told', async () => {
+  const node = await startRefusingNode('only allowlisted senders')
+  const { code, output } = await cli({ ...env, RPC_URL: node.url }, 'deploy-settler')
+  node.stop()
+  expect([code, output]).toEqual([
+    1,
+    expect.stringContaining('the node did not accept the deployment: only allowlisted senders'),
+  ])
 })
 
 test('it is deployed once; again, it is there already; and then a gateway starts', async () => {
