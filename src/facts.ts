@@ -108,6 +108,8 @@ export interface ChallengeRow extends RowBase {
   signedRefund?: string
   /** When retention removed the result; the record of the sale stays. */
   prunedAt?: number
+  /** Plans: when the access ends (ms) whose credential retention removed. Absent where that is not known, and in rows of earlier versions. */
+  accessEndsAt?: number
 }
 
 /** key = requestId. Points to the newest challenge of that request. */

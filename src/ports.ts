@@ -167,6 +167,8 @@ export interface Order {
   clientAgentId: string | null
   /** Milliseconds; a credential's lifetime starts here, so that making it twice gives the same one. */
   paidAt: number
+  /** Milliseconds; where the credential is made again that retention removed: it ends when that one did. */
+  accessEndsAt?: number
   /**
    * A call that is debited: ids and transaction are of the purchase that pays for it. `remaining`: what is left once it
    * is. `sealedFor`: its answer is stored under this name; null: it is not stored, and need not be sealed.

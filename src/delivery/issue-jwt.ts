@@ -45,6 +45,7 @@ export function createJwtDelivery(config: JwtDeliveryConfig): Delivery {
 function claimsFor(order: Order, config: JwtDeliveryConfig): AccessClaims {
   const plan = config.plans.find(({ planId }) => planId === order.itemId)
   const iat = Math.floor(order.paidAt / 1000)
+  const { accessEndsAt } = order
   return {
     iss: config.issuer,
     sub: order.payer,
@@ -55,7 +56,10 @@ function claimsFor(order: Order, config: JwtDeliveryConfig): AccessClaims {
     resourceId: order.resourceId,
     txHash: order.txHash,
     iat,
-    exp: iat + (plan?.tokenTtlSeconds ?? config.tokenTtlSeconds),
+    exp:
+      accessEndsAt === undefined
+        ? iat + (plan?.tokenTtlSeconds ?? config.tokenTtlSeconds)
+        : Math.floor(accessEndsAt / 1000),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../errors.ts'
-import type { AuthorizationRow, ChallengeRow } from '../../ports.ts'
+import type { AuthorizationRow, ChallengeRow, Order } from '../../ports.ts'
 import { isPaidBy, type ProvenPayer } from '../../rules/ownership.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { type Core, getOne, offerAgain, orderOf, settledPayment } from '../core.ts'
@@ -115,11 +115,19 @@ async function answerAssigned(
     : decide(core, assigned, undefined, { owner, first: false, responder })
 }
 
-/** The sealed result of a delivered challenge; null if there is none any more. */
-export function resultOf(core: Core, challenge: ChallengeRow): string | null {
-  // A credential that we sign is made from the order alone, so it can be made again.
-  const remade = challenge.prunedAt !== undefined && challenge.kind === 'plan' && core.delivery.instant
-  return remade ? '' : challenge.result
+/** What opens the result of a delivered challenge again; undefined if it is not kept any more. */
+export async function keptResult(
+  core: Core,
+  challenge: ChallengeRow,
+): Promise<{ order: Order; result: string } | undefined> {
+  const { key, kind, prunedAt, result } = challenge
+  const order = orderOf(challenge)
+  if (prunedAt === undefined || kind !== 'plan' || !core.delivery.instant)
+    return result === null ? undefined : { order, result }
+  // A credential that we sign can be made again from the order, if it is known when the access ends: the plan may last
+  // longer by now. Where an earlier version removed it, the lot says so, until a day after that.
+  const accessEndsAt = challenge.accessEndsAt ?? (await getOne(core, 'lots', key))?.expiresAt ?? undefined
+  return accessEndsAt === undefined ? undefined : { order: { ...order, accessEndsAt }, result: '' }
 }
 
 async function decide(
@@ -142,12 +150,12 @@ async function decide(
       return failed(core, sentPaymentFailed(challenge, attempt), challenge, attempt.rail)
     }
     case 'DELIVERED': {
-      const order = orderOf(challenge)
-      const result = resultOf(core, challenge)
-      if (result === null) {
+      const kept = await keptResult(core, challenge)
+      if (!kept) {
         const gone = challenge.prunedAt === undefined ? answerNotKept : resultPruned
         return failed(core, gone(challenge))
       }
+      const { order, result } = kept
       const shared = { settled: settledPayment(challenge), cached: first }
       if (challenge.kind === 'plan') {
         return { kind: 'granted', grant: await core.delivery.open(order, result), ...shared }

@@ -1,6 +1,6 @@
 import type { ChallengeRow } from '../../ports.ts'
 import { auditEntry, putChallenge } from '../apply-event.ts'
-import { type Core, commit } from '../core.ts'
+import { type Core, commit, orderOf } from '../core.ts'
 import { createLogWalk, forgetWalk } from './walk-log.ts'
 
 const MARK = 'retention-read'
@@ -28,11 +28,20 @@ export async function prune(core: Core, challenge: ChallengeRow): Promise<void> 
     clientAgentId: null,
     prunedAt: at,
     dueAt: null,
+    ...accessEnd(core, challenge),
   }
   await commit(core, {
     puts: [putChallenge(pruned)],
     audit: [auditEntry(challenge, 'pruned', { at, actor: 'gateway' })],
   })
+}
+
+/** Kept of the credential that goes: whoever asks for it again gets one that ends when this one does. */
+function accessEnd({ delivery }: Core, challenge: ChallengeRow): Pick<ChallengeRow, 'accessEndsAt'> {
+  const { kind, state, result } = challenge
+  if (kind !== 'plan' || state !== 'DELIVERED' || result === null) return {}
+  const accessEndsAt = delivery.expiryOf(orderOf(challenge), result)
+  return typeof accessEndsAt === 'number' ? { accessEndsAt } : {}
 }
 
 /**

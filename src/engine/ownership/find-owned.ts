@@ -1,9 +1,9 @@
 import type { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, CreditRow, LotRow } from '../../ports.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
-import { type Core, getOne, orderOf, settledPayment } from '../core.ts'
+import { type Core, getOne, settledPayment } from '../core.ts'
 import { unspentOf } from '../credits/credit-rows.ts'
-import { resultOf } from '../deliver/settled-outcome.ts'
+import { keptResult } from '../deliver/settled-outcome.ts'
 import type { Granted, OwnedAccess, Wallet } from '../outcome.ts'
 import { endedPurchase } from '../refusals.ts'
 import { accountOf } from './lots.ts'
@@ -33,10 +33,10 @@ export async function findOwned(
   for (const { key } of lots) {
     const challenge = await getOne(core, 'challenges', key)
     if (!challenge || !(await isOwned(core, wallet, challenge))) continue
-    const result = resultOf(core, challenge)
+    const kept = await keptResult(core, challenge)
     // Retention has removed a credential that only the seller could make.
-    if (result === null) continue
-    const grant = await core.delivery.open(orderOf(challenge), result)
+    if (!kept) continue
+    const grant = await core.delivery.open(kept.order, kept.result)
     return { kind: 'granted', grant, settled: settledPayment(challenge), cached: true }
   }
   return undefined

@@ -1,6 +1,6 @@
 import type { ChallengeRow } from '../../ports.ts'
-import { type Core, commit, orderOf } from '../core.ts'
-import { resultOf } from '../deliver/settled-outcome.ts'
+import { type Core, commit } from '../core.ts'
+import { keptResult } from '../deliver/settled-outcome.ts'
 import { createLogWalk } from '../jobs/walk-log.ts'
 import { LOT_KEPT_MS, lotOf } from './lots.ts'
 
@@ -41,9 +41,10 @@ async function indexSales(core: Core, challengeIds: readonly string[]): Promise<
 }
 
 async function indexSale(core: Core, challenge: ChallengeRow): Promise<void> {
-  const result = resultOf(core, challenge)
-  if (challenge.kind !== 'plan' || challenge.state !== 'DELIVERED' || result === null) return
-  const expiresAt = core.delivery.expiryOf(orderOf(challenge), result)
+  if (challenge.kind !== 'plan' || challenge.state !== 'DELIVERED') return
+  const kept = await keptResult(core, challenge)
+  if (!kept) return
+  const expiresAt = core.delivery.expiryOf(kept.order, kept.result)
   if (expiresAt === undefined || (expiresAt !== null && expiresAt + LOT_KEPT_MS <= core.clock.now())) return
   const lot = lotOf(challenge, expiresAt)
   // A conflict means that it is there already.
