@@ -116,7 +116,8 @@ async function copyInto(draft: string, loaded: Loaded, dataDir: string): Promise
     const answer = await backstage.ask('/backup')
     const target = await open(draft, 'wx', 0o600)
     try {
-      for await (const piece of answer.body as unknown as AsyncIterable<Uint8Array>) await target.write(piece)
+      for await (const piece of answer.body as unknown as AsyncIterable<Uint8Array>)
+        await target.appendFile(piece)
     } finally {
       await target.close()
     }

@@ -115,7 +115,8 @@ async function writeFile(path: string, lines: AsyncIterable<string>): Promise<vo
   })
   try {
     try {
-      for await (const line of lines) await file.write(`${line}\n`)
+      // Unlike `write`, which stores a part where the disk gets full, this stores all of it or throws.
+      for await (const line of lines) await file.appendFile(`${line}\n`)
       await file.sync()
     } finally {
       await file.close()

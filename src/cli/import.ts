@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { configFilePath, readConfigFile, type SavedValues, writeConfigFile } from '../config/config-file.ts'
+import { configFilePath, readConfigFile, type SavedValues } from '../config/config-file.ts'
 import { readConfiguration } from '../config/read-configuration.ts'
 import { type Env, isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { readText } from '../server/load-configuration.ts'
 import { describeImport } from './describe-import.ts'
 import { backendOf } from './import-backend.ts'
 import { readImportFlags } from './import-flags.ts'
+import { saveValues } from './save-values.ts'
 import type { Report, Terminal } from './terminal.ts'
 
 export interface ImportArgs {
@@ -73,12 +74,7 @@ export async function importRoutes(
     const { confirmImport } = await import('./import-questions.ts')
     await confirmImport(terminal, describeImport({ ...told, written: false, missing: [], isSame }).lines)
   }
-  try {
-    writeConfigFile(dataDir, values)
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    throw new ConfigError([`${told.path} cannot be written (${code}); set DATA_DIR to a folder of yours.`])
-  }
+  saveValues(dataDir, saved, values)
   return describeImport({ ...told, written: true, missing, isSame })
 }
 

@@ -34,3 +34,19 @@ test('a store that cannot be asked is not left without --force, and neither is t
     await rm(dataDir, { recursive: true, force: true })
   }
 })
+
+test('what somebody saved while init was under way is kept: init is refused', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'paystile-init-'))
+  const { stdin: input, stdout: output, stderr: errors } = process
+  const terminal = { env: { DATA_DIR: dataDir, AGENT_NAME: 'Ada' }, input, output, errors }
+  const meanwhile = { ...saved, TOKEN_SECRET: 'another-horse-battery-staple-0123456789' }
+  try {
+    writeConfigFile(dataDir, saved)
+    const ended = initialize(terminal, { yes: true })
+    writeConfigFile(dataDir, meanwhile)
+    await expect(ended).rejects.toThrow(/changed meanwhile.*nothing was written/)
+    expect(readConfigFile(dataDir).values).toEqual(meanwhile)
+  } finally {
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

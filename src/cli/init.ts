@@ -5,7 +5,6 @@ import {
   readConfigFile,
   type SavedValues,
   savedNamesWith,
-  writeConfigFile,
 } from '../config/config-file.ts'
 import { jsonFaultAt, placeOf } from '../config/json-fault.ts'
 import { type Configuration, readConfiguration } from '../config/read-configuration.ts'
@@ -14,6 +13,7 @@ import { ConfigError } from '../errors.ts'
 import { readText } from '../server/load-configuration.ts'
 import { inUse, mayHoldRecords, recordsLeftBehind } from '../server/records-left-behind.ts'
 import { INIT_FLAGS } from './init-flags.ts'
+import { saveValues } from './save-values.ts'
 import type { Report, Terminal } from './terminal.ts'
 
 type Values = Record<string, string | readonly unknown[]>
@@ -45,16 +45,9 @@ export async function initialize(terminal: Terminal, args: InitArgs): Promise<Re
   const { config, missing, faults: wrong } = check(env, values)
   if (!config) throw new ConfigError([...wrong, ...missing, 'Nothing was written.'])
   if (args.force !== true) await refuseLoss(check(env, saved), config, dataDir)
-  const path = configFilePath(dataDir)
-  try {
-    writeConfigFile(dataDir, values)
-  } catch (error) {
-    throw new ConfigError([
-      `${path} cannot be written (${(error as NodeJS.ErrnoException).code}); set DATA_DIR to a folder of yours.`,
-    ])
-  }
+  saveValues(dataDir, saved, values)
   return describe(
-    path,
+    configFilePath(dataDir),
     dataDir,
     Object.keys(values),
     generated,

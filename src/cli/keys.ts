@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { configFilePath, isSavedName, readConfigFile, writeConfigFile } from '../config/config-file.ts'
+import { configFilePath, isSavedName, readConfigFile } from '../config/config-file.ts'
 import { VARIABLES, withLineBreaks } from '../config/from-env.ts'
 import { isSet, readVariable } from '../config/read-variable.ts'
 import { ConfigError } from '../errors.ts'
@@ -10,6 +10,7 @@ import { readText } from '../server/load-configuration.ts'
 import { syncFolder } from '../sync-folder.ts'
 import { SECRET_KEY_FILE } from './backup.ts'
 import { ROTATABLE } from './keys-rotation.ts'
+import { saveValues } from './save-values.ts'
 import type { Report, Terminal } from './terminal.ts'
 
 interface Found {
@@ -109,7 +110,7 @@ function findText(name: string, env: Terminal['env']): Found | undefined {
     return {
       value: saved.trim(),
       place: configFilePath(dataDir),
-      write: (value) => writeConfigFile(dataDir, { ...values, [name]: value }),
+      write: (value) => saveValues(dataDir, values, { ...values, [name]: value }),
     }
   }
   const file = join(dataDir, SECRET_KEY_FILE)

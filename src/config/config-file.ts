@@ -7,9 +7,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { didYouMean } from '../protocol/did-you-mean.ts'
 import { syncFolder } from '../sync-folder.ts'
 import { exampleOf } from './check-catalog.ts'
@@ -102,7 +103,8 @@ export function writeConfigFile(dataDir: string, values: SavedValues): void {
   try {
     const handle = openSync(draft, 'wx', 0o600)
     try {
-      writeSync(handle, `${JSON.stringify({ version: FORMAT, values }, null, 2)}\n`)
+      // Unlike one write, which stores a part where the disk gets full, this stores all of it or throws.
+      writeFileSync(handle, `${JSON.stringify({ version: FORMAT, values }, null, 2)}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)
@@ -114,6 +116,18 @@ export function writeConfigFile(dataDir: string, values: SavedValues): void {
   }
   // Without this, a power failure could bring the old file back after the page has said "saved".
   syncFolder(dataDir)
+}
+
+/** Whether the file holds other values than those that were read there: whoever wrote all of it now would undo a change. */
+export function isChanged(dataDir: string, read: SavedValues): boolean {
+  return !isDeepStrictEqual(readConfigFile(dataDir).values, read)
+}
+
+/** Writes the file unless it is changed since these values were read; then nothing is written, and this is false. */
+export function replaceConfigFile(dataDir: string, read: SavedValues, values: SavedValues): boolean {
+  if (isChanged(dataDir, read)) return false
+  writeConfigFile(dataDir, values)
+  return true
 }
 
 /** The saved values overridden by the environment: a variable that is set there, or its `NAME_FILE`, wins. */

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../errors.ts'
 import { syncFolder } from '../sync-folder.ts'
@@ -30,7 +39,7 @@ function generateSecret(file: string, dataDir: string): void {
   try {
     const handle = openSync(draft, 'wx', 0o600)
     try {
-      writeSync(handle, `${randomBytes(32).toString('hex')}\n`)
+      writeFileSync(handle, `${randomBytes(32).toString('hex')}\n`)
       fsyncSync(handle)
     } finally {
       closeSync(handle)

@@ -193,7 +193,7 @@ describe('save', () => {
     expect(readConfigFile(dataDir).values).toEqual({ ...good, AGENT_NAME: 'two' })
   })
 
-  test('a gateway that cannot start, or a file that cannot be written, changes nothing', async () => {
+  test('a gateway that cannot start, or a file that changed meanwhile or cannot be written, changes nothing', async () => {
     const host = await build()
     await host.save({ ...good, AGENT_NAME: 'one' }, false, hasToken)
     failures = [new UnavailableError('the database')]
@@ -215,11 +215,12 @@ describe('save', () => {
       await rm(dataDir, { recursive: true })
       await writeFile(dataDir, '')
     }
-    expect(await host.save({ ...good, AGENT_NAME: 'three' }, false, hasToken)).toMatchObject({
-      kind: 'failed',
-    })
+    const changed = await host.save({ ...good, AGENT_NAME: 'three' }, false, hasToken)
+    expect(changed).toMatchObject({ kind: 'failed', error: expect.stringContaining('was changed') })
     expect(await answer(host)).toBe('one')
-    expect(closed).toEqual(['three'])
+    const unwritable = await (await build()).save({ ...good, AGENT_NAME: 'four' }, false, hasToken)
+    expect(unwritable).toMatchObject({ kind: 'failed', error: expect.stringContaining('cannot be written') })
+    expect(closed).toEqual(['three', 'four'])
   })
 
   test('a save that would leave records behind asks for confirmation', async () => {

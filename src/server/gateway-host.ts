@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { configFilePath, readConfigFile, type SavedValues, writeConfigFile } from '../config/config-file.ts'
+import { configFilePath, isChanged, replaceConfigFile, type SavedValues } from '../config/config-file.ts'
 import type { Configuration } from '../config/read-configuration.ts'
 import { isSet } from '../config/read-variable.ts'
 import type { ResolvedConfig } from '../config/resolved-config.ts'
@@ -131,13 +130,12 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
       }
     }
     const path = configFilePath(dataDir)
-    // What a command wrote meanwhile, such as a rotated secret, would be undone.
-    if (!isDeepStrictEqual(readConfigFile(dataDir).values, configuration.saved)) {
-      return {
-        kind: 'failed',
-        error: `${path} was changed since this server read it, for example by a command. Restart the server, then change it here. Nothing was saved.`,
-      }
+    const changed: SaveResult = {
+      kind: 'failed',
+      error: `${path} was changed since this server read it, for example by a command. Restart the server, then change it here. Nothing was saved.`,
     }
+    // What a command wrote meanwhile, such as a rotated secret, would be undone.
+    if (isChanged(dataDir, configuration.saved)) return changed
     const reasons = confirmed ? [] : await reasonsToConfirm(next.config)
     if (reasons.length > 0) return { kind: 'unconfirmed', reasons }
     const names = guardedChanges(configuration.saved, values, swap.current() !== undefined)
@@ -155,7 +153,11 @@ export function createGatewayHost(parts: GatewayHostParts): GatewayHost {
       }
     }
     try {
-      writeConfigFile(dataDir, values)
+      // The gateway took its time to start.
+      if (!replaceConfigFile(dataDir, configuration.saved, values)) {
+        await running.close()
+        return changed
+      }
     } catch (error) {
       await running.close()
       return { kind: 'failed', error: `${path} cannot be written: ${messageOf(error)}. Nothing has changed.` }

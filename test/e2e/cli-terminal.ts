@@ -25,8 +25,20 @@ export async function cli(env: Record<string, string>, ...argv: string[]): Promi
 }
 
 /** The same as a process of its own. */
-export async function cliProcess(env: Record<string, string>, ...argv: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, [SERVER_PROGRAM, ...argv], {
+export function cliProcess(env: Record<string, string>, ...argv: string[]): Promise<Ran> {
+  return run(env, process.execPath, SERVER_PROGRAM, ...argv)
+}
+
+/**
+ * The same where no file can get longer than a few kilobytes. As on a full disk, the write that reaches the limit writes a part
+ * and says so by its count alone; only the next one fails.
+ */
+export function cliOnFullDisk(env: Record<string, string>, ...argv: string[]): Promise<Ran> {
+  return run(env, 'sh', '-c', 'ulimit -f 8; exec "$@"', 'sh', process.execPath, SERVER_PROGRAM, ...argv)
+}
+
+async function run(env: Record<string, string>, program: string, ...argv: string[]): Promise<Ran> {
+  const child = spawn(program, argv, {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

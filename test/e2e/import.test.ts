@@ -1,9 +1,12 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { writeConfigFile } from '../../src/config/config-file.ts'
 import { cli } from './cli-terminal.ts'
 import { CALL_PRICE, PROXY_SECRET, startBackend, startRoutesWorld, sunny } from './routes-world.ts'
 
@@ -101,6 +104,26 @@ describe('paystile import', () => {
     expect(errors).toContain(line)
     expect(errors.trimEnd()).not.toContain('\n')
     await expect(stat(configFile())).rejects.toThrow('ENOENT')
+  })
+
+  test('what was saved while the description was read is kept: the import is refused', async () => {
+    const before = { AGENT_NAME: 'Ada', TOKEN_SECRET: 'a'.repeat(64) }
+    const meanwhile = { ...before, TOKEN_SECRET: 'b'.repeat(64) }
+    writeConfigFile(dataDir, before)
+    const description = await readFile(FORGE)
+    const server = createServer((_request, response) => {
+      writeConfigFile(dataDir, meanwhile)
+      response.end(description)
+    })
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    onTestFinished(() => void server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/openapi.yaml`
+    expect(await run(url, '--price', '$0.01')).toEqual({
+      code: 1,
+      output: '',
+      errors: expect.stringMatching(/config\.json was changed meanwhile.*nothing was written.*again\.\n$/i),
+    })
+    expect(await savedValues()).toEqual(meanwhile)
   })
 
   test('what the environment sets is not overridden silently', async () => {
