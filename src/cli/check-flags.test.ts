@@ -37,3 +37,15 @@ test('two prices for all routes are refused, and one for all beside one for some
   expect(() => readImportFlags(['--price', '$0.01', '--price=$0.05'])).toThrow(/two prices for all/)
   expect(readImportFlags(['--price', '$0.01', '--price', 'GET /a=$0.05']).prices).toHaveLength(1)
 })
+
+test('of the prices and free routes that fit one route the last wins, in whatever order they are given', () => {
+  const priceOf = (...words: string[]) => {
+    const { prices } = readImportFlags(words)
+    return prices.findLast(({ matches }) => matches({ method: 'GET', path: '/v1/status' }))?.price
+  }
+  const all = ['--price', '/v1/*=$0.05']
+  const one = ['--free', 'GET /v1/status']
+  expect(priceOf(...all, ...one)).toEqual({ free: true })
+  expect(priceOf(...one, ...all)).toEqual({ unitAmount: '$0.05' })
+  expect(priceOf('--free=/v1/*', '--price=GET /v1/status=$0.05')).toEqual({ unitAmount: '$0.05' })
+})

@@ -13,10 +13,12 @@ export type AskedPrices = Pick<ImportFlags, 'prices'> & { priceForAll: Price }
 /** Reads what may be said several times: `--price`, `--free` and `--skip`. */
 export function readImportFlags(rawArgs: readonly string[]): ImportFlags {
   const flags: ImportFlags = { priceForAll: undefined, prices: [], skip: [] }
-  for (const text of given(rawArgs, '--free')) {
-    flags.prices.push({ matches: routeMatcher(text, '--free'), price: { free: true } })
-  }
-  for (const text of given(rawArgs, '--price')) {
+  // One list in the order in which they were given: of those that fit a route the last wins.
+  for (const { flag, text } of given(rawArgs, ['--free', '--price'])) {
+    if (flag === '--free') {
+      flags.prices.push({ matches: routeMatcher(text, flag), price: { free: true } })
+      continue
+    }
     const [, route, amount = text] = /^(.*\S)\s*=\s*([^=]*)$/s.exec(text) ?? []
     const price = readPrice(amount)
     if ('fault' in price) {
@@ -32,13 +34,14 @@ export function readImportFlags(rawArgs: readonly string[]): ImportFlags {
       flags.priceForAll = price
     } else flags.prices.push({ matches: routeMatcher(route, '--price'), price })
   }
-  flags.skip = given(rawArgs, '--skip').map((text) => routeMatcher(text, '--skip'))
+  flags.skip = given(rawArgs, ['--skip']).map(({ flag, text }) => routeMatcher(text, flag))
   return flags
 }
 
-function given(rawArgs: readonly string[], flag: string): string[] {
+function given(rawArgs: readonly string[], flags: readonly string[]): Array<{ flag: string; text: string }> {
   return rawArgs.flatMap((word, index) => {
-    if (word === flag) return [rawArgs[index + 1] ?? '']
-    return word.startsWith(`${flag}=`) ? [word.slice(flag.length + 1)] : []
+    const flag = flags.find((one) => word === one || word.startsWith(`${one}=`))
+    if (flag === undefined) return []
+    return [{ flag, text: word === flag ? (rawArgs[index + 1] ?? '') : word.slice(flag.length + 1) }]
   })
 }

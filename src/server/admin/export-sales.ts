@@ -206,8 +206,8 @@ function lineWriter<C extends string>(
   }
 }
 
-/** Where a formula may begin: in many countries a spreadsheet splits fields at the semicolon, quoted or not. */
-const FORMULA = /(^|;)(\s*)(?=[=+\-@＝＋－＠])/g
+/** Where a formula may begin: in many countries a spreadsheet splits fields at the semicolon, and drops quotes behind it. */
+const FORMULA = /(^|;)([\s"]*)(?=[=+\-@＝＋－＠])/g
 
 /** A spreadsheet runs text that begins like a formula, and buyers choose ids; an apostrophe in front makes it plain text. */
 export function csvField(value: Field): string {
