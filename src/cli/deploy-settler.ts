@@ -2,7 +2,7 @@ import { SETTLER, SETTLER_SOLC } from '../chain/settler.ts'
 import type { NetworkConfig } from '../config/resolved-config.ts'
 import { ConfigError } from '../errors.ts'
 import { deploySettler } from '../settlement/deploy-settler.ts'
-import { load, statedNetworks } from './load.ts'
+import { load, statedConfig } from './load.ts'
 import { chooseNetworks } from './reconcile-flags.ts'
 import { faultsOf, type Report, type Terminal } from './terminal.ts'
 import { startWaiting } from './waiting.ts'
@@ -20,7 +20,7 @@ export async function deploySettlers(
   terminal: Terminal,
   { json, network }: { json: boolean; network: string | undefined },
 ): Promise<Report> {
-  const chosen = chooseNetworks(statedNetworks(await load(terminal)), network)
+  const chosen = chooseNetworks(statedConfig(await load(terminal)).networks, network)
   const places = chosen.flatMap((on) => (on.settlement.kind === 'gas-wallet' ? [on] : []))
   if (places.length === 0) {
     const labels = chosen.map((on) => on.labels.gasWalletPrivateKey).join(' or ')

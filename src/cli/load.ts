@@ -25,16 +25,16 @@ const UNSOLD = {
 }
 
 /**
- * The networks and wallets to look at. Those of an embedded gateway may be stated without its catalog, which is in the
- * code of its application.
+ * The networks and wallets to look at, and what goes for their sales. Those of an embedded gateway may be stated without its
+ * catalog, which is in the code of its application.
  */
-export function statedNetworks(loaded: Loaded): ResolvedConfig['networks'] {
+export function statedConfig(loaded: Loaded): Pick<ResolvedConfig, 'networks' | 'refundMinAgeSeconds'> {
   const { config, options, source, faults } = loaded.configuration
-  if (config) return complete(loaded).networks
+  if (config) return complete(loaded)
   const { facilitatorUrl = 'https://unsold.invalid', ...stated } = options
   const settles = options.gasWalletPrivateKey === undefined ? { facilitatorUrl } : {}
   const alone = checkConfig({ ...UNSOLD, ...settles, ...stated }, source)
-  if (alone.config && faults.length === 0 && loaded.fileFaults.length === 0) return alone.config.networks
+  if (alone.config && faults.length === 0 && loaded.fileFaults.length === 0) return alone.config
   throw new ConfigError([
     ...loaded.fileFaults,
     ...(faults.length > 0 ? faults : [...alone.faults, ...alone.missing]),

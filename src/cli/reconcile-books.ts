@@ -5,7 +5,7 @@ import type { Address } from '../protocol/hex.ts'
 import { reconcile } from '../reconcile/reconcile.ts'
 import type { LedgerEntry } from '../server/admin/read-ledger.ts'
 import { type Compared, describeOne, describeSeveral } from './describe-reconciliation.ts'
-import { load, statedNetworks } from './load.ts'
+import { load, statedConfig } from './load.ts'
 import { openBackstage } from './open-backstage.ts'
 import { linesOf, type OpenBackstage } from './operator-api.ts'
 import { checkFromBlock, chooseNetworks, firstBlocks } from './reconcile-flags.ts'
@@ -19,7 +19,7 @@ export async function reconcileBooks(
 ): Promise<Report> {
   checkFromBlock(flags.fromBlock)
   const loaded = await load(terminal)
-  const configured = statedNetworks(loaded)
+  const { networks: configured, refundMinAgeSeconds } = statedConfig(loaded)
   const chosen = chooseNetworks(configured, flags.network)
   const fromBlocks = firstBlocks(chosen, flags.fromBlock)
   const backstage = await openBackstage(loaded, 'look')
@@ -31,6 +31,7 @@ export async function reconcileBooks(
         waiting,
         fromBlock: fromBlocks.get(on.network.id),
         several: configured.length > 1,
+        refundMinAgeMs: refundMinAgeSeconds * 1000,
       })
     if (chosen.length === 1) return describeOne(await compare(chosen[0]!), backstage)
     const compared: Compared[] = []
@@ -53,9 +54,15 @@ export async function reconcileBooks(
 
 function compareOn(
   { network, walletAddress, refundWalletPrivateKey, labels }: NetworkConfig,
-  parts: { backstage: OpenBackstage; waiting: Waiting; fromBlock: number | undefined; several: boolean },
+  parts: {
+    backstage: OpenBackstage
+    waiting: Waiting
+    fromBlock: number | undefined
+    several: boolean
+    refundMinAgeMs: number
+  },
 ) {
-  const { backstage, waiting, fromBlock, several } = parts
+  const { backstage, waiting, fromBlock, several, refundMinAgeMs } = parts
   return reconcile(
     {
       network,
@@ -66,6 +73,7 @@ function compareOn(
       ledger: () => readLedger(backstage),
       fromBlock,
       nowMs: Date.now(),
+      refundMinAgeMs,
       ...(several && { rpcName: labels.rpcUrl }),
     },
     {

@@ -11,7 +11,7 @@ export async function comparePayments(parts: {
   index: LedgerIndex
   book: Pick<TokenBook, 'nonceOf' | 'permitOf'>
   network: Network
-  /** Without transfers between the seller's own wallets. */
+  /** Without those of the seller's own wallets that no receipt tells of. */
   incoming: readonly Movement[]
   fromBlock: number
   toBlock: number

@@ -41,7 +41,7 @@ async function compare(nonce: Hex | undefined) {
   const book = { nonceOf: async () => nonce, movementsIn: async () => undefined }
   return compareRefunds({
     ...{ index, book, network, outgoing: [sent], fromBlock: 0 },
-    ...{ nowMs: 1e12, graceMs: 0, rpcName: 'RPC_URL' },
+    ...{ nowMs: 1e12, refundMinAgeMs: 0, graceMs: 0, rpcName: 'RPC_URL' },
   })
 }
 
@@ -53,4 +53,61 @@ test('a transfer to a payer of metered calls that is no refund of theirs is no f
 test('a refund of a metered payment that the ledger does not know is found by its nonce', async () => {
   const { found } = await compare(refundNonceOf(key, network.token.address))
   expect(found).toMatchObject([{ kind: 'refund-unrecorded', challengeId: 'http-1', txHash: sent.txHash }])
+})
+
+const HOUR_MS = 3_600_000
+const PAID_AT = 1e12
+
+/** What is found, and how many refunds are on their way, at this time after the payment. */
+async function comparedAfter(
+  passedMs: number,
+  change: { challenge?: object; refund?: object; due?: object },
+) {
+  const { challenge, refund, due } = change
+  const entry = {
+    ...sale,
+    challenge: { ...sale.challenge, kind: 'route', state: 'PAID', paidAt: PAID_AT, ...challenge },
+    refunds: refund
+      ? [
+          {
+            ...{ key, rail, movesState: true, recipient: buyer, value: '1858', phase: 'WAITING' },
+            ...{ fromHeight: 5, txHash: null, reason: null, ...refund },
+          },
+        ]
+      : [],
+    refundsDue: due,
+  } as unknown as LedgerEntry
+  async function* ledger() {
+    yield entry
+  }
+  const { found, waiting } = await compareRefunds({
+    index: await indexLedger(ledger(), network.id, () => {}),
+    book: { nonceOf: async () => undefined, movementsIn: async () => undefined },
+    ...{ network, outgoing: [], fromBlock: 0, nowMs: PAID_AT + passedMs },
+    ...{ refundMinAgeMs: 2 * HOUR_MS, graceMs: HOUR_MS, rpcName: 'RPC_URL' },
+  })
+  return [...found.map(({ kind }) => kind), ...Array.from({ length: waiting }, () => 'waiting')]
+}
+
+test('the refund of a paid call is missing an hour after its buyer could last repeat it, that of a plan after an hour', async () => {
+  expect(await comparedAfter(2.9 * HOUR_MS, {})).toEqual(['waiting'])
+  expect(await comparedAfter(3.1 * HOUR_MS, {})).toEqual(['refund-missing'])
+  expect(await comparedAfter(1.1 * HOUR_MS, { challenge: { kind: 'plan' } })).toEqual(['refund-missing'])
+})
+
+test('the hour of a recorded refund begins when it became due, whenever its sale was paid', async () => {
+  const dueAfter = (ms: number) => ({ [key]: PAID_AT + ms })
+  const state = 'REFUND_PENDING'
+  const late = { challenge: { state }, refund: {}, due: dueAfter(0) }
+  expect(await comparedAfter(1.1 * HOUR_MS, late)).toEqual(['refund-missing'])
+  const call = { challenge: { state }, refund: {}, due: dueAfter(5 * HOUR_MS) }
+  expect(await comparedAfter(5.9 * HOUR_MS, call)).toEqual(['waiting'])
+  expect(await comparedAfter(6.1 * HOUR_MS, call)).toEqual(['refund-missing'])
+  const surplus = {
+    challenge: { state: 'DELIVERED', receipt: 'another' },
+    refund: { movesState: false },
+    due: { another: PAID_AT, ...dueAfter(48 * HOUR_MS) },
+  }
+  expect(await comparedAfter(48.9 * HOUR_MS, surplus)).toEqual(['waiting'])
+  expect(await comparedAfter(49.1 * HOUR_MS, surplus)).toEqual(['refund-missing'])
 })

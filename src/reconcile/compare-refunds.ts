@@ -19,16 +19,18 @@ export async function compareRefunds(parts: {
   index: LedgerIndex
   book: Pick<TokenBook, 'nonceOf' | 'movementsIn'>
   network: Network
-  /** Without transfers between the seller's own wallets. */
+  /** Without those to the seller's own wallets that no recorded refund tells of. */
   outgoing: readonly Movement[]
   fromBlock: number
   nowMs: number
-  /** How long a refund may take: finality, the interval of the job, a few tries. */
+  /** The age at which a paid call is refunded that nobody answered. */
+  refundMinAgeMs: number
+  /** How long a refund that is due may take: finality, the interval of the job, a few tries. */
   graceMs: number
   /** What the seller calls the setting of this network's RPC. */
   rpcName: string
 }): Promise<ComparedRefunds> {
-  const { index, book, network, outgoing, fromBlock, nowMs, graceMs, rpcName } = parts
+  const { index, book, network, outgoing, fromBlock, nowMs, refundMinAgeMs, graceMs, rpcName } = parts
   const { token } = network
   const found: Discrepancy[] = []
   const used = new Set<string>()
@@ -81,11 +83,11 @@ export async function compareRefunds(parts: {
   found.push(...unpaid.values())
   let waiting = 0
   const byHandTo = groupBy(byHand, ({ to }) => to)
-  const isOld = (account: Account, refund?: Refund) => {
-    const { paidAt, createdAt, credits, receipt } = account
-    // Unspent credits go back long after they were paid.
-    const ofCredits = refund && !refund.movesState && refund.key === receipt
-    return nowMs - ((ofCredits ? credits?.closedAt : null) ?? paidAt ?? createdAt) > graceMs
+  const isOld = ({ kind, paidAt, createdAt }: Account, refund?: Refund) => {
+    // A plan goes back as soon as it cannot be delivered.
+    const callMayBeRepeatedMs = kind === 'route' ? refundMinAgeMs : 0
+    const dueAt = refund?.dueSince ?? (paidAt ?? createdAt) + callMayBeRepeatedMs
+    return nowMs - dueAt > graceMs
   }
   for (const account of index.accounts) {
     const open = account.refunds.filter(({ key, phase }) => !SETTLED.has(phase) && !paidBack.has(key))

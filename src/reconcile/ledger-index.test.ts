@@ -65,7 +65,16 @@ test('a second payment on another network does not make its delivery look unpaid
   })
   expect(payments).toEqual([])
   const refunds = await compareRefunds({
-    ...{ ...shared, index, network: polygon, outgoing: [], nowMs: 1e9, graceMs: 1, rpcName: 'RPC_URL_137' },
+    ...{
+      ...shared,
+      index,
+      network: polygon,
+      outgoing: [],
+      nowMs: 1e9,
+      refundMinAgeMs: 0,
+      graceMs: 1,
+      rpcName: 'RPC_URL_137',
+    },
   })
   expect(refunds.found.map(({ kind }) => kind)).toEqual(['refund-missing'])
   const onItsOwn = await indexOf(base.id)
@@ -76,6 +85,7 @@ test('a second payment on another network does not make its delivery look unpaid
       network: base,
       outgoing: [],
       nowMs: 1e9,
+      refundMinAgeMs: 0,
       graceMs: 1,
       rpcName: 'RPC_URL',
     },

@@ -10,12 +10,14 @@ export interface LedgerCredits {
   sold: number
   /** Undefined: neither a row nor the log knows what became of them. */
   lot: CreditLot | undefined
-  /** When the operator closed it (ms). */
-  closedAt: number | null
 }
 
 /** One line of the ledger. */
-export type LedgerEntry = Omit<Dossier, 'audit'> & { credits?: LedgerCredits }
+export type LedgerEntry = Omit<Dossier, 'audit'> & {
+  credits?: LedgerCredits
+  /** Since when each refund is due (ms), by its key. */
+  refundsDue?: Readonly<Record<string, number>>
+}
 
 /** What the comparison needs of a challenge: small enough to keep a long history in memory. */
 export interface Account {
@@ -25,6 +27,7 @@ export interface Account {
    * and what is said of its delivery is said where it was paid.
    */
   own: boolean
+  kind: Dossier['challenge']['kind']
   state: Dossier['challenge']['state']
   /** In micro-dollars; of a metered call the most that it could cost. */
   amount: string
@@ -52,6 +55,8 @@ export interface Refund {
   phase: Dossier['refunds'][number]['phase']
   /** The block of the receipt; its refund can only be in a later one. */
   fromHeight: number
+  /** When it became due (ms), or was last tried again by the operator; undefined: the log does not say. */
+  dueSince: number | undefined
   txHash: Hex | null
   reason: string | null
 }
@@ -105,26 +110,34 @@ export async function indexLedger(
 type Entry = LedgerEntry
 
 /** What of an entry happened on this network; undefined: nothing. Second payments may have come on another one. */
-function partOn(networkId: string, { challenge, credits, ...rows }: Entry): Entry | undefined {
+function partOn(networkId: string, { challenge, credits, refundsDue, ...rows }: Entry): Entry | undefined {
   const isHere = ({ rail }: { rail: string }) => networkOfRail(rail) === networkId
   const attempts = rows.attempts.filter(isHere)
   const receipts = rows.receipts.filter(isHere)
   const refunds = rows.refunds.filter(isHere)
   const moved = attempts.length + receipts.length + refunds.length > 0
   return moved || challenge.network === networkId
-    ? { challenge, attempts, receipts, refunds, ...(credits && { credits }) }
+    ? {
+        challenge,
+        attempts,
+        receipts,
+        refunds,
+        ...(credits && { credits }),
+        ...(refundsDue && { refundsDue }),
+      }
     : undefined
 }
 
 function add(
   index: LedgerIndex,
-  { challenge, attempts, receipts, refunds, credits }: Entry,
+  { challenge, attempts, receipts, refunds, credits, refundsDue }: Entry,
   own: boolean,
 ): void {
-  const { key: id, state, amount, chargedUnits, createdAt, paidAt, receipt } = challenge
+  const { key: id, kind, state, amount, chargedUnits, createdAt, paidAt, receipt } = challenge
   const account: Account = {
     id,
     own,
+    kind,
     state,
     amount,
     chargedUnits,
@@ -151,6 +164,9 @@ function add(
   for (const { key } of attempts) if (!index.receipts.has(key)) index.unsettled.set(key, id)
   for (const row of refunds) {
     const { key, movesState, recipient, value, phase, fromHeight, txHash, reason } = row
-    account.refunds.push({ key, account, movesState, recipient, value, phase, fromHeight, txHash, reason })
+    const dueSince = refundsDue?.[key]
+    account.refunds.push({
+      ...{ key, account, movesState, recipient, value, phase, fromHeight, dueSince, txHash, reason },
+    })
   }
 }

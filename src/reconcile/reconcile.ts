@@ -8,7 +8,7 @@ import { compareCredits } from './compare-credits.ts'
 import { comparePayments } from './compare-payments.ts'
 import { compareRefunds } from './compare-refunds.ts'
 import type { Discrepancy } from './discrepancy.ts'
-import { indexLedger, type LedgerEntry } from './ledger-index.ts'
+import { indexLedger, type LedgerEntry, type LedgerIndex, placeKey } from './ledger-index.ts'
 import { describeReturned, findReturned } from './returned-payments.ts'
 import { createTokenBook, type Movement } from './token-book.ts'
 
@@ -52,13 +52,16 @@ export async function reconcile(
     ledger(): AsyncIterable<LedgerEntry>
     fromBlock: number | undefined
     nowMs: number
+    /** The age at which a paid call is refunded that nobody answered: until then its buyer may repeat it. */
+    refundMinAgeMs: number
     graceMs?: number
     /** What the seller calls the setting of this network's RPC. */
     rpcName?: string
   },
   progress: ReconcileProgress,
 ): Promise<Reconciliation> {
-  const { network, walletAddress, refundWallet, nowMs, graceMs = GRACE_MS, rpcName = 'RPC_URL' } = parts
+  const { network, walletAddress, refundWallet, nowMs, refundMinAgeMs } = parts
+  const { graceMs = GRACE_MS, rpcName = 'RPC_URL' } = parts
   const book = createTokenBook(createRpcPool(network, RPC_LIMITS), network)
   // Read before the ledger: everything in these blocks has had time to be recorded.
   const toBlock = await book.finalizedHeight()
@@ -76,15 +79,23 @@ export async function reconcile(
   const { incoming, outgoing } = await book.movements({ receiving, sending }, fromBlock, toBlock, (block) =>
     progress.onBlock(block - fromBlock + 1, total),
   )
+  // A transfer between the seller's own wallets is no sale, unless the books say that it is: the seller may buy as well.
   const own = new Set(sending)
-  const received = incoming.filter(({ from }) => !own.has(from))
-  const sent = outgoing.filter(({ to }) => !own.has(to))
+  const recorded = recordedRefunds(index)
+  const received = incoming.filter((one) => !own.has(one.from) || index.byPlace.has(placeKey(one)))
+  const sent = outgoing.filter((one) => !own.has(one.to) || recorded.has(refundKey(one.txHash, one.to)))
   const shared = { index, book, network, fromBlock, rpcName }
   const returned = await findReturned({ ...shared, incoming: received, outgoing: sent })
   const settled = new Set(returned.flatMap(({ payment, refund }) => [payment, refund]))
   const unsettled = (list: readonly Movement[]) => list.filter((one) => !settled.has(one))
   const payments = await comparePayments({ ...shared, incoming: unsettled(received), toBlock })
-  const refunds = await compareRefunds({ ...shared, outgoing: unsettled(sent), nowMs, graceMs })
+  const refunds = await compareRefunds({
+    ...shared,
+    outgoing: unsettled(sent),
+    nowMs,
+    refundMinAgeMs,
+    graceMs,
+  })
   const { found: credits, figures } = compareCredits(index, network.token)
   return {
     network: network.id,
@@ -104,4 +115,12 @@ export async function reconcile(
       ...credits,
     ],
   }
+}
+
+const refundKey = (txHash: string, recipient: string): string => `${txHash}:${recipient}`
+
+/** Where the books have refunds. */
+function recordedRefunds({ accounts }: LedgerIndex): ReadonlySet<string> {
+  const refunds = accounts.flatMap((account) => account.refunds)
+  return new Set(refunds.flatMap(({ txHash, recipient }) => (txHash ? [refundKey(txHash, recipient)] : [])))
 }

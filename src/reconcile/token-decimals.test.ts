@@ -89,14 +89,24 @@ test('refunds, unspent credits and payments that went back are told in dollars t
   const { index } = await paymentsOf(entry({ state: 'REFUND_FAILED' }, { refunds: [refund] }))
   const book = { nonceOf: async () => undefined, movementsIn: async () => undefined }
   const { found } = await compareRefunds({
-    ...{ index, book, network, outgoing: [], fromBlock: 0, nowMs: 1e12, graceMs: 0, rpcName: 'RPC_URL' },
+    ...{
+      index,
+      book,
+      network,
+      outgoing: [],
+      fromBlock: 0,
+      nowMs: 1e12,
+      refundMinAgeMs: 0,
+      graceMs: 0,
+      rpcName: 'RPC_URL',
+    },
   })
   expect(found[0]!.message).toBe(`the refund of $1.00 to ${buyer} failed: no money`)
 
   const stuck = await paymentsOf(entry({ state: 'PAID' }, { receipts: [receipt(ONE)] }))
   const { found: without } = await compareRefunds({
     ...{ index: stuck.index, book, network, outgoing: [] },
-    ...{ fromBlock: 0, nowMs: 1e12, graceMs: 0, rpcName: 'RPC_URL' },
+    ...{ fromBlock: 0, nowMs: 1e12, refundMinAgeMs: 0, graceMs: 0, rpcName: 'RPC_URL' },
   })
   expect(without[0]!.message).toContain('$1.00 was paid')
 

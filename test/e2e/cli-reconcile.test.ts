@@ -62,7 +62,7 @@ afterAll(async () => {
 
 /** Seeds a fault in a copy of the books, or on the chain, and compares; afterwards all is as it was. */
 async function compared(
-  seed: { books?(store: Store): Promise<void>; chain?(): Promise<unknown> },
+  seed: { books?(store: Store): Promise<void>; chain?(): Promise<unknown>; env?: Record<string, string> },
   ...argv: string[]
 ): Promise<Reconciliation & { ok: boolean; code: number }> {
   const copy = await mkdtemp(join(tmpdir(), 'paystile-reconcile-'))
@@ -74,7 +74,12 @@ async function compared(
     await store.close()
     await seed.chain?.()
     await world.chain.mine(4)
-    const { code, output } = await cli({ ...env, DATA_DIR: copy }, 'reconcile', '--json', ...argv)
+    const { code, output } = await cli(
+      { ...env, ...seed.env, DATA_DIR: copy },
+      'reconcile',
+      '--json',
+      ...argv,
+    )
     return { ...JSON.parse(output), code }
   } finally {
     await world.chain.revert(before)
@@ -175,21 +180,9 @@ const FAULTS: Array<{
     seed: {
       async books(store) {
         const [receipt] = await store.list('receipts', refunded)
-        await store.commit({
-          puts: [
-            {
-              table: 'receipts',
-              row: {
-                ...receipt!,
-                txHash: NOWHERE,
-                logIndex: 7,
-                key: `${receipt!.key}0`,
-                version: 0,
-                role: 'surplus',
-              },
-            },
-          ],
-        })
+        const key = `${receipt!.key}0`
+        const row = { ...receipt!, txHash: NOWHERE, logIndex: 7, key, version: 0, role: 'surplus' } as const
+        await store.commit({ puts: [{ table: 'receipts', row }] })
       },
     },
     found: { kind: 'payment-not-on-chain', level: 'error', txHash: NOWHERE },
@@ -323,6 +316,12 @@ test('a refund that waits is on its way for an hour, and is missing afterwards',
   const old = await compared({ books: waiting(Date.now() - 3_700_000) })
   expect(old.found).toMatchObject([{ kind: 'refund-missing', challengeId: delivered }])
   expect(old).toMatchObject({ ok: false, code: 1, refundsWaiting: 0 })
+  const call = { kind: 'route', state: 'PAID', paidAt: Date.now() - 3_700_000 } as const
+  const repeatable = await compared({
+    books: (store) => change(store, delivered, () => call),
+    env: { REFUND_MIN_AGE_SECONDS: '7200' },
+  })
+  expect(repeatable).toMatchObject({ ok: true, refundsWaiting: 1 })
 })
 
 test('a plain transfer to the seller may be its own money: a warning, and exit code 0', async () => {

@@ -53,7 +53,7 @@ function agreeing(): Evidence {
   })
   const sold = entryOf('a', { state: 'DELIVERED' })
   hands.deals[0]!.way = 'credits plan'
-  sold.credits = { sold: 20, lot: { spent: 1 } as never, closedAt: null }
+  sold.credits = { sold: 20, lot: { spent: 1 } as never }
   return {
     seller: SELLER,
     chain: [

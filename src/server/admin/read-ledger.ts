@@ -6,15 +6,25 @@ import { type CreditLot, lotOfSale, soldIn } from '../../rules/credit-lot.ts'
 /** Everything stored about the money of one challenge. */
 export type LedgerEntry = Omit<Dossier, 'audit'> & {
   /** Of sales of credits: see the log entry of the delivery. */
-  credits?: { sold: number; lot: CreditLot | undefined; closedAt: number | null }
+  credits?: { sold: number; lot: CreditLot | undefined }
+  /** Since when each refund is due (ms), by its key. */
+  refundsDue?: Record<string, number>
 }
 
 type Audit = Awaited<ReturnType<Store['audit']>>
 type LedgerStore = Pick<Store, 'log' | 'get' | 'list' | 'audit'>
 
 const PAGE = 1000
-/** From then on its refund has time. */
-const CLOSED_EVENTS = new Set(['credits-closed', 'credits-refund-retried'])
+/** From then on a refund is due, or is tried anew. */
+const DUE_EVENTS = new Set([
+  'delivery-failed',
+  'late-money',
+  'surplus-received',
+  'credits-closed',
+  'refund-retried',
+  'surplus-refund-retried',
+  'credits-refund-retried',
+])
 const AT_ONCE = 50
 
 /**
@@ -72,6 +82,8 @@ async function entryOf(store: LedgerStore, row: ChallengeRow, audit: Audit): Pro
     receipts,
     refunds: refunds.map(({ auth: _auth, ...refund }) => refund),
     ...(current && { credits: current }),
+    // Read after the refunds, so that it has the entries of all of them.
+    ...(refunds.length > 0 && { refundsDue: dueIn(await store.audit(row.key), row) }),
   }
 }
 
@@ -81,6 +93,11 @@ async function creditsOf(store: LedgerStore, challengeId: string): Promise<Ledge
   const audit = await store.audit(challengeId)
   const sold = audit.reduce((sum, entry) => sum + soldIn(entry), 0)
   if (sold === 0) return undefined
-  const closedAt = audit.findLast(({ event }) => CLOSED_EVENTS.has(event))?.at ?? null
-  return { sold, lot: lotOfSale(row, audit, Date.now()), closedAt }
+  return { sold, lot: lotOfSale(row, audit, Date.now()) }
+}
+
+/** An entry that names no payment is about the one that paid the challenge. */
+function dueIn(audit: Audit, { receipt }: ChallengeRow): Record<string, number> {
+  const dated = audit.filter(({ event }) => DUE_EVENTS.has(event))
+  return Object.fromEntries(dated.map(({ at, details }) => [String(details?.payment ?? receipt), at]))
 }
