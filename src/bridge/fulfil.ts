@@ -72,7 +72,9 @@ async function callTool(
     ? told
     : inFile(saveFile(id, Buffer.from(text)), Buffer.byteLength(text), 'the result of the tool, as JSON')
   const isError = told.isError || uncharged
-  return { result: { ...result, ...(isError && { isError }) }, delivered: !uncharged, ...cost }
+  // A tool that failed is not paid for, unless its seller says so: x402's own servers settle after the handler, and then not at all.
+  const delivered = receipt?.success === true || (!told.isError && !uncharged)
+  return { result: { ...result, ...(isError && { isError }) }, delivered, ...cost }
 }
 
 async function callAddress(

@@ -1,3 +1,4 @@
+import { isCaching } from '../protocol/caching-headers.ts'
 import { connectionHeaders, HOP_BY_HOP } from './hop-by-hop.ts'
 
 /** As node and undici give them: names in lower case, a list where a header came more than once. */
@@ -33,12 +34,12 @@ export function publicLocationOf(backendUrl: string, baseUrl: string): PublicLoc
 }
 
 /**
- * Headers that a raw answer does not take from the backend. Bodies are stored decoded and answers belong to one buyer, so the
- * gateway sets length, encoding and caching. A receipt or an offer of the backend could make a client believe in a payment or
+ * Headers that a raw answer does not take from the backend, beside those for caches. Bodies are stored decoded and answers belong
+ * to one buyer, so the gateway sets length, encoding and caching. A receipt or an offer of the backend could make a client believe in a payment or
  * pay someone else; cookies and the last headers would affect the gateway's whole origin.
  */
 const NEVER_RAW =
-  /^(x-svc-.*|payment-.*|settlement-overrides|x-payment.*|content-(length|encoding)|cache-control|pragma|expires|age|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
+  /^(x-svc-.*|payment-.*|settlement-overrides|x-payment.*|content-(length|encoding)|date|access-control-.*|set-cookie|alt-svc|clear-site-data|nel|report-to|reporting-endpoints|service-worker-allowed|strict-transport-security)$/
 
 /** Names that were judged before: a backend answers with the same few. */
 const judged = new Map<string, boolean>()
@@ -47,7 +48,7 @@ const MAX_JUDGED = 500
 function isNeverRaw(name: string): boolean {
   let never = judged.get(name)
   if (never === undefined) {
-    never = NEVER_RAW.test(name)
+    never = NEVER_RAW.test(name) || isCaching(name)
     if (judged.size >= MAX_JUDGED) judged.clear()
     judged.set(name, never)
   }

@@ -20,7 +20,7 @@ async function capturing(handler: (response: ServerResponse) => unknown, maxByte
   const seen: { response?: ServerResponse; finishes: number } = { finishes: 0 }
   const server = createServer((_request, response) => {
     seen.response = response
-    response.setHeader('x-standing', 'before')
+    response.setHeader('x-standing', 'before').setHeader('cdn-cache-control', 'max-age=60')
     const finish = (answer: CapturedAnswer) => {
       seen.finishes++
       captured.resolve(answer)
@@ -61,6 +61,7 @@ test('the answer is collected whole, and no byte goes out before it may', async 
   const got = await asked
   expect([got.status, await got.text(), got.headers.get('content-length')]).toEqual([201, 'paid', '4'])
   expect([got.headers.get('payment-response'), got.headers.get('x-standing')]).toEqual(['yes', 'before'])
+  expect(got.headers.get('cdn-cache-control')).toBeNull()
 })
 
 test('of an answer that is not paid nothing goes out, not even a header', async () => {

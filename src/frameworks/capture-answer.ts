@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { isCaching } from '../protocol/caching-headers.ts'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
 import { plainReplyOf } from '../transports/http/reply.ts'
 import { headerPairs } from './header-pairs.ts'
@@ -19,7 +20,7 @@ const HEADER_CHANGES: ReadonlySet<Name> = new Set(['setHeader', 'setHeaders', 'a
 /**
  * Collects the whole answer that is written to a response, hands it to `finish`, and sends what goes out in its place, once. A
  * handler that is still writing then writes to nowhere. `standing`: the headers that were set before the handler runs. They are
- * no part of the answer, and stay whatever goes out.
+ * no part of the answer, and stay whatever goes out, except what they say to caches.
  */
 export function captureAnswer(
   response: ServerResponse,
@@ -29,6 +30,7 @@ export function captureAnswer(
   const own = response as unknown as Record<Name, Method>
   const original = Object.fromEntries(OUTGOING.map((name) => [name, own[name]])) as typeof own
   const kept = { ...standing }
+  const staying = [...headerPairs(kept)].filter(([name]) => !isCaching(name))
   const chunks: Buffer[] = []
   let size = 0
   let status: number | undefined
@@ -117,7 +119,7 @@ export function captureAnswer(
     state = 'passing'
     if (!response.destroyed) {
       for (const name of response.getHeaderNames()) response.removeHeader(name)
-      for (const [name, value] of headerPairs(kept)) response.setHeader(name, value)
+      for (const [name, value] of staying) response.setHeader(name, value)
       if (body !== null) headers['content-length'] = String(Buffer.byteLength(body))
       original.writeHead.call(response, answer.status, headers)
       original.end.call(response, body ?? undefined)
@@ -128,7 +130,7 @@ export function captureAnswer(
   /** The handler is still writing, and what it writes comes back here: only this goes to the client. */
   async function sendLive(status: number, headers: Headers, body: AsyncIterable<Uint8Array>): Promise<void> {
     for (const name of response.getHeaderNames()) original.removeHeader.call(response, name)
-    for (const [name, value] of headerPairs(kept)) original.setHeader.call(response, name, value)
+    for (const [name, value] of staying) original.setHeader.call(response, name, value)
     original.writeHead.call(response, status, Object.fromEntries(headers))
     original.flushHeaders.call(response)
     // A client that has gone away does not end the call: its answer is stored and charged.

@@ -7,10 +7,11 @@ import {
   type RequiredAccess,
 } from './embedding.ts'
 import { type PeerOptions, paramOf, peerOf } from './hono-context.ts'
+import { keepFromCaches } from './hono-headers.ts'
 
 /**
  * Lets only bearers of a token in that this gateway sold, or the wallet that bought it (sign-in-with-x): for the resource that the path's `resourceId` names, and for
- * this plan if one is named.
+ * this plan if one is named. What is answered goes out as an answer of one buyer, which no cache keeps.
  *
  * @example
  * app.get('/resource/:resourceId', requireAccess(gateway), (c) =>
@@ -28,5 +29,6 @@ export function requireAccess(
     if (access.kind === 'respond') return access.response
     c.set('svcAccess', access.claims)
     await next()
+    keepFromCaches(c)
   }
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { isCaching } from '../protocol/caching-headers.ts'
 import { beginBody } from './begin-body.ts'
 
 /** Headers that say something of a body, and would be wrong of another one. */
@@ -41,7 +42,7 @@ export function replaceByFailure(c: Context, ours: Record<string, string>): void
   // What a handler has answered may have no headers at all, or such as no response can have.
   const given: Headers | undefined = c.res.headers
   const known = typeof given?.getSetCookie === 'function' ? [...given] : []
-  const headers = new Headers(known.filter(([name]) => !OF_THE_BODY.test(name)))
+  const headers = new Headers(known.filter(([name]) => !OF_THE_BODY.test(name) && !isCaching(name)))
   for (const [name, value] of Object.entries(ours)) headers.set(name, value)
   replaceAnswer(c, new Response(null, { status: 500, headers }))
 }

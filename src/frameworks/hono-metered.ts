@@ -1,4 +1,5 @@
 import type { Context, Next } from 'hono'
+import { isCaching } from '../protocol/caching-headers.ts'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
 import { isNothing, isTaken, replaceAnswer, replaceByFailure } from './hono-answer.ts'
 
@@ -25,7 +26,7 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
   const response = await Promise.race([run(), metered.response])
   for (const [name, value] of standing) {
     if (name === 'set-cookie') response.headers.append(name, value)
-    else if (!response.headers.has(name)) response.headers.set(name, value)
+    else if (!response.headers.has(name) && !isCaching(name)) response.headers.set(name, value)
   }
   replaceAnswer(c, response)
 }

@@ -8,6 +8,7 @@ import {
 } from './embedding.ts'
 import { readyStatus, replaceByFailure } from './hono-answer.ts'
 import { type PeerOptions, peerOf } from './hono-context.ts'
+import { putHeaders } from './hono-headers.ts'
 import { answerMetered } from './hono-metered.ts'
 import { isCharged, markCharged } from './is-charged.ts'
 
@@ -43,7 +44,7 @@ export function payPerRequest(
       status = await readyStatus(c)
       // A time limit in front of us has answered, and its answer is out.
       if (status === undefined) return await finish(500)
-      for (const [name, value] of Object.entries(charged.headers)) c.header(name, value)
+      putHeaders(c, charged.headers)
     } catch (error) {
       // Errors of handlers are answered by the app before they get here: this is an answer that cannot go out, or no Error.
       replaceByFailure(c, {})
@@ -61,6 +62,6 @@ export function payPerRequest(
       res.body?.cancel().catch(() => {})
       throw error
     }
-    for (const [name, value] of Object.entries(charged.headersFor(status))) c.header(name, value)
+    putHeaders(c, charged.headersFor(status))
   }
 }

@@ -15,7 +15,7 @@ import * as onExpress from './express.ts'
 import { paystile as onFastify } from './fastify.ts'
 import * as onHono from './hono.ts'
 
-const CACHEABLE = 'public, max-age=60'
+const CACHEABLE = { 'cache-control': 'public, max-age=60', 'cdn-cache-control': 'max-age=60' }
 const baseUrl = 'https://shop.example/pay'
 const header = samplePaymentHeader({ extra: { challengeId: 'http-1' } })
 const cleanups: Array<() => unknown> = []
@@ -81,7 +81,7 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
     'Hono',
     async (gateway, status) => {
       const app = new Hono().get('/weather', onHono.payPerRequest(gateway, 'weather'), (c) =>
-        c.text('sun', status as 200, { 'cache-control': CACHEABLE }),
+        c.text('sun', status as 200, CACHEABLE),
       )
       return (await app.request('/weather', { headers: { 'payment-signature': header } })).headers
     },
@@ -91,7 +91,7 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
     async (gateway, status) => {
       const app = await fastifyWith(gateway)
       app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) =>
-        reply.status(status).header('cache-control', CACHEABLE).send('sun'),
+        reply.status(status).headers(CACHEABLE).send('sun'),
       )
       return injected(app)
     },
@@ -101,7 +101,7 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
     async (gateway, status) => {
       const app = await fastifyWith(gateway)
       app.get('/weather', { preHandler: app.payPerRequest('weather') }, async () => {
-        return new Response('sun', { status, headers: { 'cache-control': CACHEABLE } })
+        return new Response('sun', { status, headers: CACHEABLE })
       })
       return injected(app)
     },
@@ -112,7 +112,7 @@ const APPS: Array<[string, (gateway: EmbeddedGateway, status: number) => Promise
       const app = await fastifyWith(gateway)
       app.get('/weather', { preHandler: app.payPerRequest('weather') }, async (_request, reply) => {
         reply.hijack()
-        const head = { 'content-type': 'text/event-stream', 'cache-control': CACHEABLE }
+        const head = { 'content-type': 'text/event-stream', ...CACHEABLE }
         reply.raw.writeHead(status, head).end('data: sun\n\n')
       })
       return injected(app)
@@ -126,7 +126,7 @@ const EARLY_HEADS: typeof APPS = [
     'Express',
     async (gateway, status) => {
       const app = express().get('/weather', onExpress.payPerRequest(gateway, 'weather'), (_req, res) => {
-        res.status(status).set('cache-control', CACHEABLE).send('sun')
+        res.status(status).set(CACHEABLE).send('sun')
       })
       const server: Server = app.listen(0, '127.0.0.1')
       cleanups.push(() => server.close().closeAllConnections())
@@ -169,6 +169,7 @@ describe.each([...APPS, ...EARLY_HEADS])('%s', (_name, call) => {
     async (status) => {
       const headers = await call(signingGateway().gateway, status)
       expect(headers.get('cache-control')).toBe('no-store, private')
+      expect(headers.get('cdn-cache-control')).toBeNull()
     },
   )
 })

@@ -77,27 +77,29 @@ function gatewayOfMine(): EmbeddedGateway {
   )
 }
 
+const CACHEABLE = { 'cache-control': 'public, max-age=60', 'cdn-cache-control': 'max-age=60' }
+
 describe.each([
   [
     'Express',
     async (path: string, required?: RequiredAccess) => {
       const app = express().get(path, onExpress.requireAccess(gatewayOfMine(), required), (_req, res) => {
-        res.send('open')
+        res.set(CACHEABLE).send('open')
       })
       app.use(((error, _req, res, _next) => void res.status(500).send(error.message)) as ErrorRequestHandler)
       const server = app.listen(0, '127.0.0.1')
       await once(server, 'listening')
       cleanups.push(() => server.close().closeAllConnections())
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      return async (target: string) => (await fetch(url + target)).status
+      return (target: string) => fetch(url + target)
     },
   ],
   [
     'Hono',
     async (path: string, required?: RequiredAccess) => {
       const app = new Hono()
-      app.get(path, onHono.requireAccess(gatewayOfMine(), required), (c) => c.text('open'))
-      return async (target: string) => (await app.request(target)).status
+      app.get(path, onHono.requireAccess(gatewayOfMine(), required), (c) => c.text('open', 200, CACHEABLE))
+      return async (target: string) => app.request(target)
     },
   ],
   [
@@ -105,8 +107,8 @@ describe.each([
     async (path: string, required?: RequiredAccess) => {
       const app = new Hono()
       app.use('*', onHono.requireAccess(gatewayOfMine(), required))
-      app.get(path, (c) => c.text('open'))
-      return async (target: string) => (await app.request(target)).status
+      app.get(path, () => new Response('open', { headers: CACHEABLE }))
+      return async (target: string) => app.request(target)
     },
   ],
   [
@@ -115,11 +117,28 @@ describe.each([
       const app = createFastify()
       cleanups.push(() => app.close())
       await app.register(onFastify, { gateway: gatewayOfMine() })
-      app.get(path, { onRequest: app.requireAccess(required) }, async () => 'open')
-      return async (target: string) => (await app.inject(target)).statusCode
+      app.get(path, { onRequest: app.requireAccess(required) }, async (_request, reply) =>
+        reply.headers(CACHEABLE).send('open'),
+      )
+      return async (target: string) => {
+        const { statusCode: status, headers } = await app.inject(target)
+        return new Response(null, { status, headers: headers as Record<string, string> })
+      }
     },
   ],
-])('access in %s', (_name, serveGuarded) => {
+])('access in %s', (_name, serve) => {
+  const serveGuarded = async (path: string, required?: RequiredAccess) => {
+    const ask = await serve(path, required)
+    return async (target: string) => (await ask(target)).status
+  }
+
+  test('what only its buyer may read is kept by no cache, whatever the handler says', async () => {
+    const { status, headers } = await (await serve('/resource/:resourceId'))('/resource/mine')
+    expect([status, headers.get('cache-control'), headers.get('cdn-cache-control')]).toEqual([
+      ...[200, 'no-store, private', null],
+    ])
+  })
+
   test('a token for one resource opens no other: the path parameter resourceId is asked for', async () => {
     const statusOf = await serveGuarded('/resource/:resourceId')
     expect([await statusOf('/resource/mine'), await statusOf('/resource/yours')]).toEqual([200, 401])

@@ -3,12 +3,15 @@ import { HTTP_METHODS, IdString } from './catalog.ts'
 
 export const DEFAULT_RESOURCE_ID = 'default'
 
+/** Longer ones are not sold: clients repeat them with their payment, of which no more than 8 KiB are read. */
+export const MAX_PATH_CHARACTERS = 4096
+
 export const ResourceSchema = z.object({
   method: z
     .string()
     .transform((method) => method.toUpperCase())
     .pipe(z.enum(HTTP_METHODS)),
-  path: z.string().min(1).max(4096),
+  path: z.string().min(1).max(MAX_PATH_CHARACTERS),
   body: z.unknown().optional(),
 })
 

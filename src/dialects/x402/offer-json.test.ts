@@ -5,6 +5,7 @@ import { MAINNET, offeredOn, SELLER, testRail } from '../../../test/engine/test-
 import type { Offer } from '../../engine/outcome.ts'
 import { createOfferJson } from './offer-json.ts'
 import { paymentRequired } from './render-offer.ts'
+import { shortDescription } from './short-description.ts'
 
 const BASE_URL = 'http://localhost'
 const MESSAGE = 'Payment required'
@@ -28,10 +29,17 @@ const call = (path: string, change: Partial<Offer> = {}) =>
 type Write = ReturnType<typeof createOfferJson>
 
 function expectSame(write: Write, offered: Offer): void {
-  const { open, isAscii } = write(offered)
-  const json = `${open}}`
-  expect(json).toBe(JSON.stringify(paymentRequired(offered, BASE_URL)))
-  if (isAscii) expect(Buffer.byteLength(json)).toBe(json.length)
+  const whole = write(offered)
+  const { inHeader = whole } = whole
+  const description = shortDescription(offered.description)
+  for (const [{ open, isAscii }, told] of [
+    [whole, offered],
+    [inHeader, { ...offered, description }],
+  ] as const) {
+    const json = `${open}}`
+    expect(json).toBe(JSON.stringify(paymentRequired(told, BASE_URL)))
+    if (isAscii) expect(Buffer.byteLength(json)).toBe(json.length)
+  }
 }
 
 describe('it writes the same as JSON.stringify', () => {
@@ -72,6 +80,9 @@ describe('it writes the same as JSON.stringify', () => {
     '\ud800 alone',
     '</script>\u2028',
     '',
+    'a'.repeat(1024),
+    '天'.repeat(1024),
+    '\u0003\\"'.repeat(300),
   ])('for an item with the description %j', (description) => {
     const write = createOfferJson(BASE_URL, MESSAGE)
     for (let turn = 0; turn < 2; turn++) {

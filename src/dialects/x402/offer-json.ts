@@ -1,6 +1,7 @@
 import type { Offer, OfferedRail } from '../../engine/outcome.ts'
 import { resourceUrl } from '../../rules/resource-url.ts'
 import { paymentRequired } from './render-offer.ts'
+import { shortDescription } from './short-description.ts'
 
 /** ASCII that needs no escape in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/
@@ -24,16 +25,27 @@ const WRITTEN_MARK = /\\u000([1-6])/
 interface Template {
   description: string
   method: string | undefined
+  whole: Pieces
+  /** Absent: the same. */
+  short?: Pieces
+}
+
+interface Pieces {
   /** Text, number of a part, text, number of a part, …, text. */
   pieces: ReadonlyArray<string | number>
   isAscii: boolean
 }
 
-export interface OfferJson {
+interface WrittenOffer {
   /** Everything but the last brace, so that more fields can follow. */
   open: string
   /** It has as many bytes as characters. False: perhaps not. */
   isAscii: boolean
+}
+
+export interface OfferJson extends WrittenOffer {
+  /** The same with as much of the description as fits into a header. Absent: the same. */
+  inHeader?: WrittenOffer | undefined
 }
 
 /**
@@ -65,36 +77,53 @@ export function createOfferJson(baseUrl: string, message: string): (offer: Offer
     const url = resourceUrl(baseUrl, offer)
     const plain = PLAIN.test(url + challengeId + requestId + resourceId + salt)
     if (!plain || offer.message !== message) {
-      return { open: openJson(paymentRequired(offer, baseUrl)), isAscii: false }
+      const written = (one: Offer) => ({ open: openJson(paymentRequired(one, baseUrl)), isAscii: false })
+      const description = shortDescription(offer.description)
+      const inHeader = description === offer.description ? undefined : written({ ...offer, description })
+      return { ...written(offer), inHeader }
     }
-    const { pieces, isAscii } = templateOf(offer)
+    const { whole, short } = templateOf(offer)
     const values = [url, challengeId, requestId, resourceId, salt]
-    let open = ''
-    for (const piece of pieces) open += typeof piece === 'string' ? piece : values[piece]
-    return { open, isAscii }
+    return {
+      open: filled(whole, values),
+      isAscii: whole.isAscii,
+      inHeader: short && { open: filled(short, values), isAscii: short.isAscii },
+    }
   }
 }
 
+function filled({ pieces }: Pieces, values: readonly string[]): string {
+  let text = ''
+  for (const piece of pieces) text += typeof piece === 'string' ? piece : values[piece]
+  return text
+}
+
 function makeTemplate(offer: Offer, baseUrl: string): Template {
+  const { description } = offer
   const marked = openJson(paymentRequired({ ...offer, ...MARKS }, baseUrl))
-  const description = JSON.stringify(offer.description).slice(1, -1)
+  const short = shortDescription(description)
+  return {
+    description,
+    method: offer.resource?.method,
+    whole: piecesOf(marked, description),
+    ...(short !== description && { short: piecesOf(marked, short) }),
+  }
+}
+
+function piecesOf(marked: string, description: string): Pieces {
+  const written = JSON.stringify(description).slice(1, -1)
   const pieces: Array<string | number> = []
   let text = ''
   for (const [index, piece] of marked.split(WRITTEN_MARK).entries()) {
     if (index % 2 === 0) text += piece
-    else if (piece === '6') text += description
+    else if (piece === '6') text += written
     else {
       pieces.push(text, Number(piece) - 1)
       text = ''
     }
   }
   pieces.push(text)
-  return {
-    description: offer.description,
-    method: offer.resource?.method,
-    pieces,
-    isAscii: ASCII.test(pieces.join('')),
-  }
+  return { pieces, isAscii: ASCII.test(pieces.join('')) }
 }
 
 const openJson = (value: object): string => JSON.stringify(value).slice(0, -1)

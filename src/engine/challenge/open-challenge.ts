@@ -1,5 +1,6 @@
 import { GatewayError } from '../../errors.ts'
 import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../../ports.ts'
+import { MAX_PATH_CHARACTERS } from '../../protocol/access.ts'
 import { type CatalogItem, findSubject, grantedBy } from '../../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId, requestIdOf } from '../../rules/challenge-id.ts'
 import { newChallenge, termsOf } from '../../rules/terms.ts'
@@ -71,7 +72,22 @@ export function offerTerms(core: Core, intent: Intent): Outcome | undefined {
   if (intent.payment || intent.proof || isStored(intent)) return undefined
   const sold = findSubject(core.config.catalog, intent)
   if (sold instanceof GatewayError) return { kind: 'failed', error: sold }
+  const error = pathTooLong(intent)
+  if (error) return { kind: 'failed', error }
   return sold.item.isComputed ? undefined : unstoredOffer(core, intent, sold.subject, sold.item)
+}
+
+/**
+ * Why a call is not offered that nobody could pay for over HTTP: clients repeat its address with their payment. What was offered
+ * before is not judged by it.
+ */
+function pathTooLong({ call }: Pick<Intent, 'call'>): GatewayError | undefined {
+  if (!call || call.path.length * 2 <= MAX_PATH_CHARACTERS) return undefined
+  // As JSON, in which a backslash is two.
+  const length = JSON.stringify(call.path).length - 2
+  if (length <= MAX_PATH_CHARACTERS) return undefined
+  const message = `path and query of the call have ${length} characters, and a paid call may have ${MAX_PATH_CHARACTERS}; nothing was charged. Send a shorter query.`
+  return new GatewayError('INVALID_REQUEST', message)
 }
 
 /** The buyer may return by the requestId or the task alone. */
@@ -97,7 +113,7 @@ export async function openChallenge(core: Core, intent: Intent): Promise<Outcome
   const { subject } = sold
   let item: CatalogItem | undefined
   if (!isStored(intent)) {
-    const priced = await currentPrice(core, sold, intent.call)
+    const priced = pathTooLong(intent) ?? (await currentPrice(core, sold, intent.call))
     if (priced instanceof GatewayError) return { kind: 'failed', error: priced }
     return unstoredOffer(core, intent, subject, priced)
   }
@@ -108,7 +124,7 @@ export async function openChallenge(core: Core, intent: Intent): Promise<Outcome
     const answer = existing && answerExisting(core, existing, subject)
     if (answer) return answer
     if (!item) {
-      const priced = await currentPrice(core, sold, intent.call)
+      const priced = pathTooLong(intent) ?? (await currentPrice(core, sold, intent.call))
       if (priced instanceof GatewayError) return { kind: 'failed', error: priced }
       item = priced
     }

@@ -1,6 +1,7 @@
 import type { Spoken } from '../../dialects/mpp/spoken.ts'
 import type { Forwarded, RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import { keepFromCaches } from '../../protocol/caching-headers.ts'
 import { HTTP_METHODS } from '../../protocol/catalog.ts'
 import { parseResourcePath } from '../../rules/resource-path.ts'
 import { spokenOf } from './decode-call.ts'
@@ -87,7 +88,14 @@ export function createResourceGuard(
     }
     const { sub: payer, planId, jti: challengeId, txHash } = claims
     // Counted by purchase: its holder must not be stopped by a neighbour at the same address.
-    return passOn(challengeId, () => forward(call, { payer, planId, challengeId, txHash }), spoken)
+    const passed = await passOn(
+      challengeId,
+      () => forward(call, { payer, planId, challengeId, txHash }),
+      spoken,
+    )
+    // A shared cache would hand it to whoever asks: a wallet that signs in sends no Authorization, which would tell it not to.
+    if (passed instanceof Response) keepFromCaches(passed.headers)
+    return passed
   }
   const methods = Object.fromEntries(
     HTTP_METHODS.filter((method) => method !== 'HEAD' && method !== 'OPTIONS').map((method) => [

@@ -1,4 +1,5 @@
 import type { RefundNotice } from '../../protocol/access.ts'
+import { OF_ONE_BUYER } from '../../protocol/caching-headers.ts'
 
 const EXPOSED = [
   'PAYMENT-REQUIRED',
@@ -62,7 +63,7 @@ export const JSON_HEADERS = { ...CORS_HEADERS, 'content-type': 'application/json
 export const UNPAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store' } as const
 
 /** Belongs to one buyer: a shared cache that kept it would hand a credential to the next one. */
-export const PAID_HEADERS = { ...JSON_HEADERS, 'cache-control': 'no-store, private' } as const
+export const PAID_HEADERS = { ...JSON_HEADERS, 'cache-control': OF_ONE_BUYER } as const
 
 /** What an answer says that is paid and no delivery, whoever wrote its body; nothing for a delivery. */
 export function undeliveredHeaders({ refund, statusUrl }: Partial<RefundNotice>): Record<string, string> {

@@ -69,14 +69,16 @@ export function createOutcomeRenderer(
   const extensions = challengeExtensions(baseUrl, { embedded, discovery, perOffer })
 
   function challenge(offer: Offer, spoken: Spoken, inHeader: string | undefined): Reply {
-    // Header and body share one serialisation; the schemas stay out of the header, which clients echo.
-    const { open, isAscii } = x402.offerJson(offer)
+    // Header and body share one serialisation; the schemas and a long description stay out of the header, which clients echo.
+    const written = x402.offerJson(offer)
+    const { open, isAscii } = written
+    const head = written.inHeader ?? written
     const svc = extensions.bodyJson(offer)
     return {
       status: 402,
       headers: challengeHeaders(
-        `${open},"extensions":${extensions.headerJson(offer, inHeader)}}`,
-        isAscii,
+        `${head.open},"extensions":${extensions.headerJson(offer, inHeader)}}`,
+        head.isAscii,
         (room) => mpp.authenticate(offer, spoken, room),
       ),
       body: `${open},"extensions":${svc.json}}`,
@@ -96,18 +98,18 @@ export function createOutcomeRenderer(
     if (retryAfterSeconds !== undefined) headers['retry-after'] = String(Math.ceil(retryAfterSeconds))
     if (settled) headers['payment-response'] = encodeJson(x402.settleResponse(settled))
     if (offer) {
-      const required = encodeJson({
-        ...x402.paymentRequired(offer),
-        extensions: JSON.parse(extensions.headerJson(offer)),
-      })
+      const written = x402.offerJson(offer)
+      const { open } = written.inHeader ?? written
+      const terms = `${open},"extensions":${extensions.headerJson(offer)}}`
+      const required = Buffer.from(terms, 'utf8').toString('base64')
       headers['payment-required'] = required
       const challenges = httpStatus === 402 && mpp.authenticate(offer, spoken, roomBeside(required))
       if (challenges) headers['www-authenticate'] = challenges
     }
     const statusUrl =
       challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${encodeURIComponent(challengeId)}`
-    const terms = offer && context.termsInBody ? { accepts: x402.paymentRequired(offer).accepts } : {}
-    const body = { ...error.toBody(statusUrl), httpStatus, ...terms, ...more }
+    const accepts = offer && context.termsInBody ? { accepts: x402.paymentRequired(offer).accepts } : {}
+    const body = { ...error.toBody(statusUrl), httpStatus, ...accepts, ...more }
     if (retryAfterSeconds !== undefined) body.retryAfterSeconds = retryAfterSeconds
     if (!spoken.paysByMpp) return jsonReply(httpStatus, headers, body)
     headers['content-type'] = 'application/problem+json'

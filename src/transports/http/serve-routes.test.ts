@@ -291,6 +291,16 @@ describe('the guarded resource', () => {
     ])
   })
 
+  test('its answers are kept by no cache, whatever the backend says; those of free routes stay as they are', async () => {
+    const caching = { 'cache-control': 'public, max-age=600', 'cdn-cache-control': 'max-age=600', age: '1' }
+    const cached = () => gateway({ forwarded: new Response('x', { headers: { ...caching, etag: '"1"' } }) })
+    const guarded = await cached().send('GET', '/resource/default?v=1', bearer)
+    const free = await cached().send('GET', '/cities')
+    const said = ({ headers }: Response) => [...Object.keys(caching), 'etag'].map((name) => headers.get(name))
+    expect(said(guarded)).toEqual(['no-store, private', null, null, '"1"'])
+    expect(said(free)).toEqual([...Object.values(caching), '"1"'])
+  })
+
   test('says how to get in', async () => {
     const { send, calls } = gateway()
     const none = await send('GET', '/resource/default?v=1')

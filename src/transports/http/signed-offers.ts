@@ -10,11 +10,18 @@ import type { OfferExtension } from './challenge-extensions.ts'
 const roomFor = (rails: number): number => 2_900 - 450 * rails
 
 /**
+ * The longest address of a call whose offer is signed. The signature repeats it, and comes back with the payment, of which no more
+ * than 8 KiB are read.
+ */
+const MAX_URL = 1024
+
+/**
  * Signs the entries of `accepts`, in their order: the first one in any case, the others as long as there is room for them.
  * A signature takes longer than the rest of a 402, so this is an option that is off by default.
  */
 export function signedOffers(sign: (terms: OfferTerms) => string, baseUrl: string): OfferExtension {
   return (offer) => {
+    if (resourceUrl(baseUrl, offer).length > MAX_URL) return undefined
     let room = roomFor(offer.rails.length)
     const signed: string[] = []
     for (const [acceptIndex, rail] of offer.rails.entries()) {

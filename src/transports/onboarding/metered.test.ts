@@ -64,6 +64,17 @@ const cardOf = ({ discovery, ...offer }: Offer) =>
     }),
   )
 
+test('the list of resources says a ResourceResponse of wrapped routes alone: of raw ones the backend’s own answer comes', () => {
+  const routes = [fixed, { ...fixed, routeId: 'own', path: '/own', raw: true }]
+  const wrappedIn = (offer: Offer) =>
+    (x402Manifest(offer) as { items: Array<{ output: object }> }).items.map(({ output }) =>
+      JSON.stringify(output).includes('ResourceResponse'),
+    )
+  const offer = offerOf({ plans: [], routes })
+  expect(wrappedIn(offer)).toEqual([true, false])
+  expect(wrappedIn({ ...offer, servesRoutes: false })).toEqual([false, false])
+})
+
 test('the list of resources has the scheme and the maximum of each', () => {
   const { items } = x402Manifest(mixed) as {
     items: Array<{ accepts: Array<{ scheme: string; amount: string; extra: object }> }>

@@ -17,7 +17,7 @@ export function x402Manifest(offer: Offer): object {
   const access = `${baseUrl}/x402/access`
   const routes = paidRoutes(offer)
   const base = routeBase(offer)
-  const place = { basePath: new URL(base).pathname.replace(/\/+$/, ''), wrapped: offer.servesRoutes }
+  const basePath = new URL(base).pathname.replace(/\/+$/, '')
   const accepts = (unitAmount: string, metered = false) =>
     networks.map(({ id, token }) => ({
       scheme: metered ? UPTO_SCHEME : SCHEME,
@@ -52,7 +52,7 @@ export function x402Manifest(offer: Offer): object {
         type: 'http',
         accepts: accepts(route.most, isMetered(route)),
         ...(route.maxAmount !== undefined && { maxAmount: route.maxAmount }),
-        ...bazaarOfRoute(route, place).info,
+        ...bazaarOfRoute(route, { basePath, wrapped: offer.servesRoutes && route.raw !== true }).info,
       })),
     ],
   }
