@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MAX_PATH_CHARACTERS } from '../../protocol/access.ts'
 import type { DiscoveryCatalog, Route } from '../../protocol/catalog.ts'
 import { findNetwork } from '../../protocol/networks.ts'
 import { buildCatalog } from '../../rules/catalog.ts'
@@ -37,4 +38,18 @@ test('the instructions promise MPP where something is sold for it', () => {
   expect(sell([WEATHER]).instructions).not.toContain('Metered')
   for (const shop of [sell([CHAT, WEATHER]), sell([CHAT], [PLAN])])
     expect(shop.instructions).toMatch(/MPP.*Metered calls are paid by x402 only\.$/)
+})
+
+test('path and query of a call are as long as resource.path may be, and no longer', () => {
+  const [weather] = sell([{ ...WEATHER, path: '/weather/:city' }]).tools
+  if (weather?.kind !== 'sold') throw new Error('not sold')
+  const asked = (length: number) => weather.intentOf({ city: 'oslo', query: { q: 'x'.repeat(length) } })
+  const rest = '/weather/oslo?q='.length
+  expect(asked(MAX_PATH_CHARACTERS - rest)).toMatchObject({ call: { path: expect.any(String) } })
+  expect(asked(MAX_PATH_CHARACTERS - rest + 1)).toMatchObject({
+    code: 'INVALID_REQUEST',
+    message:
+      'arguments of weather: path and query have 4097 characters together; at most 4096 are taken. Send less.',
+  })
+  expect(weather.intentOf({ city: 'o'.repeat(5000) })).toMatchObject({ code: 'INVALID_REQUEST' })
 })

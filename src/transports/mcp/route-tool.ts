@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { RouteCall } from '../../engine/outcome.ts'
 import { GatewayError } from '../../errors.ts'
+import { MAX_PATH_CHARACTERS } from '../../protocol/access.ts'
 import type { DiscoveryCatalog } from '../../protocol/catalog.ts'
 import type { Network } from '../../protocol/network.ts'
 import type { Catalog, CatalogRoute } from '../../rules/catalog.ts'
@@ -74,6 +75,10 @@ function routeTool(route: CatalogRoute, price: string, name: string, schemas: Ro
       const asked = parseArguments(name, Arguments, args) as Record<string, unknown> | GatewayError
       if (asked instanceof GatewayError) return asked
       const target = pathOf(pattern, asked) + queryOf(asked[query] as z.infer<typeof Query> | undefined)
+      if (target.length > MAX_PATH_CHARACTERS) {
+        const message = `arguments of ${name}: path and query have ${target.length} characters together; at most ${MAX_PATH_CHARACTERS} are taken. Send less.`
+        return new GatewayError('INVALID_REQUEST', message)
+      }
       const call = callOf(method, target, asked[body])
       const named = asked[requestId] as string | undefined
       return { transport: 'mcp', routeId, call, ...(named !== undefined && { requestId: named }) }
