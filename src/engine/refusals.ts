@@ -13,6 +13,14 @@ export function otherPurchase(challenge: ChallengeRow): GatewayError {
   )
 }
 
+/** Terms would make the sender of a transfer pay again. */
+export function otherThanProven({ key, kind, itemId }: ChallengeRow): GatewayError {
+  const message =
+    `The request beside the proof is not that of challenge ${key} (${kind} ${itemId}). Repeat it as it was when the challenge ` +
+    'was opened: routeId, resourceId and resource {method, path, body}.'
+  return new GatewayError('INVALID_REQUEST', message, { challengeId: key })
+}
+
 /** No such challenge is stored, and its id does not prove that it was offered for this request at this price. */
 export function challengeNotFound(challengeId: string): GatewayError {
   return new GatewayError(
@@ -149,21 +157,30 @@ export function deliveryFailed(challenge: ChallengeRow): GatewayError {
   )
 }
 
-export function challengeClosed(challenge: ChallengeRow): GatewayError {
-  const { key, state, expiresAt } = challenge
-  const how = state === 'CANCELLED' ? 'was cancelled' : `expired at ${new Date(expiresAt).toISOString()}`
-  return closed(challenge, `Challenge ${key} ${how}; nothing was charged`)
+/** Each try leaves a row for a while. After so many the buyer must ask for another challenge. */
+export const MAX_TRIES = 20
+
+type ClosedChallenge = Pick<ChallengeRow, 'key' | 'state' | 'expiresAt' | 'claimed' | 'tries'>
+
+export function challengeClosed(challenge: ClosedChallenge): GatewayError {
+  return closed(challenge, `Challenge ${challenge.key} ${howClosed(challenge)}; nothing was charged`)
+}
+
+function howClosed({ state, expiresAt, tries = 0 }: ClosedChallenge): string {
+  if (state === 'CANCELLED') return 'was cancelled'
+  if (tries >= MAX_TRIES) return `takes no more payments, because ${tries} of them came to nothing`
+  return `expired at ${new Date(expiresAt).toISOString()}`
 }
 
 /** Its route was sold by maximum when the challenge was opened, and has another price now. */
-export function noLongerMetered(challenge: ChallengeRow): GatewayError {
+export function noLongerMetered(challenge: Pick<ChallengeRow, 'key' | 'claimed' | 'itemId'>): GatewayError {
   const { key, itemId } = challenge
   const why = `Route ${itemId} is no longer metered, so challenge ${key} is closed`
   return closed(challenge, `${why}; nothing was called or charged`)
 }
 
 /** A restored or failed-over store may have lost the sale of a challenge for which it knows no payment. */
-function closed({ key, claimed }: ChallengeRow, message: string): GatewayError {
+function closed({ key, claimed }: Pick<ChallengeRow, 'key' | 'claimed'>, message: string): GatewayError {
   const next = claimed
     ? '. Ask for a new challenge.'
     : ' now. This gateway has no record of an earlier payment for it: if you have paid, do not pay again; ask the seller, ' +
@@ -211,11 +228,6 @@ export function unpaidCall(challenge: Pick<ChallengeRow, 'key'>, reason: string)
     `The call was answered, and its charge cannot be settled yet, so the answer is kept back: ${reason} Send the same payload again; do not sign a new one.`,
     { challengeId: challenge.key, retryAfterSeconds: 5 },
   )
-}
-
-export function triedTooOften(challenge: ChallengeRow): GatewayError {
-  const message = `${challenge.tries} payments of challenge ${challenge.key} came to nothing, and no more are taken for it. Ask for a new challenge, without its requestId. Nothing was charged.`
-  return new GatewayError('RATE_LIMITED', message, { challengeId: challenge.key })
 }
 
 /** A refund there would wait for ever, and keep the gateway from starting without the network. */

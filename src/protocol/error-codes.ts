@@ -131,7 +131,7 @@ export const ERROR_CODES = {
     retryable: false,
     a2a: { state: 'failed', code: 'CHALLENGE_EXPIRED' },
     mcp: 'error',
-    when: 'the challenge expired or was cancelled, and this gateway knows of no money for it',
+    when: 'the challenge expired, was cancelled, or had too many payments that failed, and this gateway knows of no money for it',
     fix: 'ask for a new challenge; if you have paid this one, ask the seller instead',
   },
   CHALLENGE_REFUNDED: {

@@ -3,6 +3,7 @@ import type { AuditEntry, ChallengeRow, Put, RequestRow, Subject } from '../../p
 import { MAX_PATH_CHARACTERS } from '../../protocol/access.ts'
 import { type CatalogItem, findSubject, grantedBy } from '../../rules/catalog.ts'
 import { CHALLENGE_RANDOM_BYTES, makeChallengeId, requestIdOf } from '../../rules/challenge-id.ts'
+import { isMeteredRail } from '../../rules/rail-id.ts'
 import { newChallenge, termsOf } from '../../rules/terms.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { type Core, commit, getOne, MAX_RACES, offerAgain, offerOf } from '../core.ts'
@@ -121,7 +122,7 @@ export async function openChallenge(core: Core, intent: Intent): Promise<Outcome
   for (let race = 0; race < MAX_RACES; race++) {
     const known = await challengeOfRequest(core, requestId)
     const existing = known?.challenge
-    const answer = existing && answerExisting(core, existing, subject)
+    const answer = existing && answerExisting(core, existing, sold)
     if (answer) return answer
     if (!item) {
       const priced = pathTooLong(intent) ?? (await currentPrice(core, sold, intent.call))
@@ -181,13 +182,19 @@ export async function expireChallenge(core: Core, challenge: ChallengeRow): Prom
 }
 
 /** The answer to a request without payment for an existing challenge; undefined if a new one must be opened. */
-function answerExisting(core: Core, challenge: ChallengeRow, subject: Subject): Outcome | undefined {
+function answerExisting(
+  core: Core,
+  challenge: ChallengeRow,
+  { subject, item }: { subject: Subject; item: CatalogItem },
+): Outcome | undefined {
   if (challenge.fingerprint !== subjectFingerprint(subject))
     return { kind: 'failed', error: otherPurchase(challenge) }
   switch (challenge.state) {
     case 'PENDING':
       if (challenge.liveAuth !== null) return { kind: 'failed', error: settlementPending(challenge) }
-      if (core.clock.now() >= challenge.expiresAt) return undefined
+      // It was metered, and is sold at a price by now: nobody takes its maximum any more.
+      if (core.clock.now() >= challenge.expiresAt || (isMeteredRail(challenge.rail) && !item.isMetered))
+        return undefined
       return { kind: 'challenge', offer: offerAgain(core, challenge, PAYMENT_REQUIRED) }
     case 'PAID':
     case 'DELIVERED': {

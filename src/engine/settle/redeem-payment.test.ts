@@ -311,3 +311,31 @@ test('a payment that only an empty wallet of ours may send is refused unclaimed,
   expect(await ports.store.get('authorizations', [payment.key])).toEqual([undefined])
   expect(engine.rails().map(({ withdrawn }) => withdrawn)).toEqual([null, null])
 })
+
+test('a challenge of which too many payments failed takes no more: it is over, and its request opens another', async () => {
+  const block = { number: 1, hash: '0x1', timestamp: 1 } as const
+  const scheme = { verify: async (signed: Signed) => ({ signed, byKey: true }) }
+  const chain = { head: async () => ({ latest: block, finalized: block }) }
+  const rail = testRail({ scheme, chain })
+  const { ports, config } = testPorts({ clock: createFakeClock(500_000), rails: [rail] })
+  const row = testChallenge({ ...named, amount: '1000000', expiresAt: EXPIRES_AT, claimed: true, tries: 20 })
+  await ports.store.commit({ puts: [{ table: 'challenges', row }] })
+  const engine = createEngine(ports, config)
+  const echo = { challengeId: row.key, requestId: 'r-1', planId: 'basic', resourceId: 'default' }
+  const payment = testPayment({ echo }, rail)
+  const pay = () => engine.purchase({ transport: 'http', planId: 'basic', payment })
+  expect(await pay()).toMatchObject({
+    kind: 'failed',
+    error: {
+      code: 'CHALLENGE_EXPIRED',
+      message: expect.stringMatching(/takes no more payments, .* nothing was charged/),
+    },
+  })
+  const [stored] = await ports.store.get('challenges', [row.key])
+  expect(stored?.state, 'what lands later goes back').toBe('EXPIRED')
+  expect(await pay(), 'and later').toMatchObject({
+    error: { message: expect.stringContaining('takes no more payments') },
+  })
+  const again = await engine.purchase({ transport: 'http', planId: 'basic', requestId: 'r-1' })
+  expect(again.kind === 'challenge' && again.offer.challengeId).toMatch(/^http-(?!known)/)
+})

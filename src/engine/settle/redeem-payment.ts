@@ -12,6 +12,7 @@ import {
   type PaidIntent,
   pendingFor,
 } from '../challenge/find-challenge.ts'
+import { expireChallenge } from '../challenge/open-challenge.ts'
 import { type Core, commit, getOne } from '../core.ts'
 import { type RouteResponder, responderOf } from '../deliver/deliver-route.ts'
 import { failed, settledOutcome, waitForChange } from '../deliver/settled-outcome.ts'
@@ -24,11 +25,11 @@ import {
   challengeClosed,
   gasTooDear,
   hasResult,
+  MAX_TRIES,
   otherPayer,
   paidWithoutSalt,
   refunded,
   settlementPending,
-  triedTooOften,
   unpaidCall,
 } from '../refusals.ts'
 import type { Broadcaster } from './broadcast.ts'
@@ -41,8 +42,6 @@ import { withoutLive } from './release-claim.ts'
 const MAX_ROUNDS = 1000
 /** While others are in flight, a payment tries again after a pause that doubles at most this often. */
 const LONGEST_PAUSE = 3
-/** Each try leaves a row for a while. After this many the buyer must ask for another challenge. */
-const MAX_TRIES = 20
 
 /** The state of one request while it goes through the steps of {@link redeemPayment}. */
 interface Redemption {
@@ -174,7 +173,11 @@ async function settle(
   const { intent, rail, deadline, responder } = redemption
   const { challenge } = found
   const { payer } = intent.payment
-  if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) return failed(core, triedTooOften(challenge))
+  if (!found.released && (challenge.tries ?? 0) >= MAX_TRIES) {
+    // Before the answer says so, like any other end: what lands later goes back, because the buyer starts again.
+    if (!(await expireChallenge(core, challenge))) return undefined
+    return failed(core, challengeClosed(challenge))
+  }
   // Otherwise two instances would take the claim from each other until the offer expires. Each claim of a metered call makes
   // the call.
   if (redemption.isOvertaken && (rail.scheme.metered || core.clock.now() >= deadline))

@@ -14,7 +14,7 @@ import type { Intent, Outcome, TransferProof } from '../outcome.ts'
 import type { OpenRail } from '../rails.ts'
 import {
   alreadyRedeemed,
-  otherPurchase,
+  otherThanProven,
   settlementPending,
   transferGoesBack,
   usedWithoutSale,
@@ -125,7 +125,7 @@ function misfitOf(intent: Intent, challenge: ChallengeRow): GatewayError | undef
       'A metered call is paid by scheme upto, not by a transfer. Ask the seller for the transfer back.'
     return new GatewayError('INVALID_PROOF', message, { challengeId: challenge.key })
   }
-  return isSameCall(intent, challenge) ? undefined : otherPurchase(challenge)
+  return isSameCall(intent, challenge) ? undefined : otherThanProven(challenge)
 }
 
 const isStored = ({ version }: ChallengeRow): boolean => version > 0
