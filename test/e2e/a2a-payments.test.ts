@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { DevAccount } from '../../src/testing/index.ts'
+import { usdcAbi } from '../../src/testing/index.ts'
 import { collect, dataOf, type Payload, payloadFor, type RpcAnswer, requiredOf } from './a2a-agent.ts'
 import { startTasksWorld, type TasksWorld, told } from './a2a-tasks-world.ts'
 import { CALL_PRICE, type RoutesWorld, sunny } from './routes-world.ts'
@@ -204,6 +206,94 @@ describe('a stream', () => {
     await events.next()
     await events.return(undefined)
     await world.until(id, 'DELIVERED')
+    expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
+  })
+})
+
+describe('a transfer that was sent, and is proven', () => {
+  const resource = { method: 'POST', path: '/report', body: { city: 'Oslo' } }
+  const access = (body: object) => ({
+    kind: 'data',
+    data: { type: 'AccessRequest', routeId: 'report', resource: { ...resource, body } },
+  })
+
+  async function send(buyer: DevAccount, value: bigint) {
+    const { chain, seller } = world
+    await chain.fundEth(buyer.address, 10n ** 18n)
+    return chain.client.writeContract({
+      ...{ account: buyer.account, chain: null, address: chain.usdc, abi: usdcAbi, gas: 200_000n },
+      ...{ functionName: 'transfer', args: [seller.address, value] },
+    })
+  }
+
+  async function proofOf(buyer: DevAccount, challengeId: string, txHash: string, text?: string) {
+    const signature = await buyer.account.signMessage({ message: text ?? `${challengeId}:${txHash}` })
+    return { kind: 'data', data: { type: 'PaymentProof', challengeId, txHash, signature } }
+  }
+
+  const prove = (parts: object[], blocking = true) =>
+    agent.rpc('message/send', { ...agent.message(parts), configuration: { blocking } })
+
+  test('gets no terms where the message is at fault, and buys once that is mended', async () => {
+    const buyer = await buyerWith(2n * CALL_PRICE)
+    const { id } = await opened({ routeId: 'report', resource })
+    const txHash = await send(buyer, CALL_PRICE)
+    await world.chain.client.waitForTransactionReceipt({ hash: txHash })
+    const proof = await proofOf(buyer, id, txHash)
+    for (const [parts, code] of [
+      [[proof], 'RESOURCE_REQUIRED'],
+      [[proof, access({ city: 'Rome' })], 'INVALID_REQUEST'],
+    ] as const) {
+      const refused = await prove([...parts])
+      expect(refused).toMatchObject(told('input-required', 'payment-failed', code))
+      expect(requiredOf(refused.result), 'a client of the extension would pay by them').toBeUndefined()
+      expect(requiredOf((await agent.get(id)).result), 'nor by those of the task').toBeUndefined()
+      expect(textOf(refused)).toMatch(/AccessRequest|Repeat it/)
+      expect(textOf(refused)).toMatch(/send the same proof again; do not pay again\.$/)
+    }
+    expect(await prove([proof, access(resource.body)])).toMatchObject(told('completed', 'payment-completed'))
+    expect(await world.flows(buyer)).toEqual({ paid: [CALL_PRICE], refunded: [] })
+  })
+
+  test('is not asked for again by its task, and the task can be paid in another way all the same', async () => {
+    const buyer = await buyerWith(2n * PRICE)
+    const { id, required } = await opened()
+    expect(textOf(await agent.get(id))).toMatch(
+      /sent a transfer for it, do not pay again: send its PaymentProof/,
+    )
+    await world.chain.setAutomine(false)
+    try {
+      const txHash = await send(buyer, PRICE)
+      const proof = await proofOf(buyer, id, txHash)
+      for (const answer of [await prove([proof], false), await agent.get(id)]) {
+        expect(answer).toMatchObject(told('working', 'payment-submitted'))
+        expect(requiredOf(answer.result)).toBeUndefined()
+        expect(textOf(answer)).toContain('Send the same proof again; do not pay again.')
+      }
+    } finally {
+      await world.chain.setAutomine(true)
+      await world.chain.mine()
+    }
+    const refused = await agent.pay(await payloadFor(await buyerWith(0n), required))
+    expect(refused).toMatchObject(told('input-required', 'payment-failed', 'INSUFFICIENT_FUNDS'))
+    const looked = await agent.get(id)
+    expect(looked).toMatchObject(told('input-required', 'payment-failed', 'INSUFFICIENT_FUNDS'))
+    expect(requiredOf(looked.result)?.challengeId).toBe(id)
+  })
+
+  test('by a bad signature is told so at once, and by its task', async () => {
+    const buyer = await buyerWith(2n * PRICE)
+    const { id } = await opened()
+    const txHash = await send(buyer, PRICE)
+    await world.chain.client.waitForTransactionReceipt({ hash: txHash })
+    const bad = await proofOf(buyer, id, txHash, txHash)
+    for (const answer of [await prove([bad], false), await agent.get(id)]) {
+      expect(answer).toMatchObject(told('input-required', 'payment-failed', 'INVALID_SIGNATURE'))
+      expect(requiredOf(answer.result)).toBeUndefined()
+    }
+    const bought = await prove([await proofOf(buyer, id, txHash)])
+    expect(bought).toMatchObject(told('completed', 'payment-completed'))
+    expect(await agent.get(id)).toMatchObject(told('completed', 'payment-completed'))
     expect(await world.flows(buyer)).toEqual({ paid: [PRICE], refunded: [] })
   })
 })

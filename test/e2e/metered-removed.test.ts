@@ -4,7 +4,8 @@ import { encodeJson } from '../../src/protocol/base64.ts'
 import type { Route } from '../../src/protocol/catalog.ts'
 import type { PaymentRequired } from '../../src/protocol/payment.ts'
 import { approvePermit2 } from '../../src/testing/approve-permit2.ts'
-import type { DevAccount } from '../../src/testing/index.ts'
+import { type DevAccount, startFacilitator } from '../../src/testing/index.ts'
+import { payloadFor, rawAgent, requiredOf } from './a2a-agent.ts'
 import { type RoutesWorld, startRoutesWorld } from './routes-world.ts'
 import { eventually } from './world.ts'
 
@@ -79,3 +80,36 @@ test('the last metered route may go while a charge is open: it is settled, its b
     })
   }
 }, 60_000)
+
+test('the task of a metered offer that no rail can settle any more is over, and its request is sold at the price', async () => {
+  const { world } = shop
+  await world.restart({ routes: [METERED, FIXED] })
+  const agent = rawAgent(`${world.baseUrl}/a2a`)
+  const call = { routeId: 'chat', requestId: 'm-1', resource: { method: 'POST', path: '/chat' } }
+  const { result: task } = await agent.ask(call)
+  const fixed = { routeId: 'fixed', resource: { method: 'GET', path: '/fixed' } }
+  const { result: other } = await agent.ask(fixed)
+  const facilitator = await startFacilitator({ chain: world.chain })
+  const bySomebody = { gasWalletPrivateKey: undefined, facilitatorUrl: facilitator.url } as object
+  const atPrice: Route = { ...FIXED, routeId: 'chat', method: 'POST', path: '/chat' }
+  await world.restart({ routes: [atPrice, FIXED], ...bySomebody })
+
+  expect((await agent.get(task!.id)).result).toMatchObject({
+    status: { state: 'failed' },
+    metadata: { 'x402.payment.error': 'CHALLENGE_EXPIRED' },
+  })
+  // A message that contradicts itself is answered with the task as well.
+  const payload = await payloadFor(await world.chain.newBuyer(), requiredOf(other))
+  const { extra } = requiredOf(other)!.accepts[0]!
+  const accepted = { ...(payload.accepted as object), extra: { ...extra, challengeId: task!.id } }
+  const parts = [{ kind: 'data', data: { type: 'AccessRequest', ...call } }]
+  const message = agent.paying({ ...payload, accepted }, { parts })
+  const background = { ...message, configuration: { blocking: false } }
+  for (const params of [message, background]) {
+    expect((await agent.rpc('message/send', params)).result?.id).toBe(task!.id)
+  }
+  const again = requiredOf((await agent.ask(call)).result)!
+  expect(again.accepts.map(({ scheme }) => scheme)).toEqual(['exact'])
+  expect(again.challengeId).not.toBe(task!.id)
+  await facilitator.stop()
+})

@@ -9,6 +9,8 @@ import { paidIn } from '../name-networks.ts'
 export interface Sale {
   x402: X402
   baseUrl: string
+  /** Hashes of plain transfers are taken. */
+  transferProofs: boolean
   offerAgain: Engine['offerAgain']
 }
 

@@ -37,11 +37,13 @@ export function createA2a(
   return {
     mount(context) {
       const { report } = context
-      const sale = { x402: context.dialects.x402, baseUrl: config.baseUrl, offerAgain: engine.offerAgain }
+      const { transferProofs } = switches
+      const { x402 } = context.dialects
+      const sale = { x402, baseUrl: config.baseUrl, transferProofs, offerAgain: engine.offerAgain }
       purchases = createPurchases(engine, sale, report)
       const handler = createRequestHandler({
         ...switches,
-        x402: context.dialects.x402,
+        x402,
         engine,
         purchases,
         sale,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { testChallenge } from '../../../test/engine/test-rows.ts'
 import type { Dossier } from '../../engine/outcome.ts'
+import { challengeClosed } from '../../engine/refusals.ts'
 import { NETWORKS } from '../../protocol/networks.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
 import type { Sale } from './challenge-terms.ts'
@@ -52,4 +53,22 @@ describe('a task whose metered call failed', () => {
     expect(paymentOf([call], [attempt('the call', 'DEAD')])).toBe('payment-failed')
     expect(paymentOf([call, other], [])).toBe('payment-failed')
   })
+})
+
+test.each([
+  ['EXPIRED', 'failed'],
+  ['CANCELLED', 'canceled'],
+] as const)('a task that is %s promises of payments no more than the 410 of HTTP', (state, told) => {
+  const ended = { ...challenge, state, receipt: null, claimed: false }
+  const task = projectTask({ challenge: ended, attempts: [], receipts: [], audit: [] } as never, {} as Sale)
+  expect(task).toMatchObject({ state: told, text: challengeClosed(ended).message })
+  expect(task.text).toMatch(/no record of an earlier payment .* do not pay again/)
+})
+
+test('a task whose metered offer has no rail any more is over', () => {
+  const unpaid = { ...challenge, state: 'PENDING', liveAuth: null, receipt: null }
+  const sale = { offerAgain: () => ({ rails: [] }) } as unknown as Sale
+  const task = projectTask({ challenge: unpaid, attempts: [], receipts: [], audit: [] } as never, sale)
+  expect(task).toMatchObject({ state: 'failed', payment: 'payment-failed', error: 'CHALLENGE_EXPIRED' })
+  expect(task.text).toContain('is no longer metered')
 })

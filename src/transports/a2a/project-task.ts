@@ -1,10 +1,11 @@
 import type { Dossier } from '../../engine/outcome.ts'
-import { sentPaymentFailed } from '../../engine/refusals.ts'
+import { challengeClosed, noLongerMetered, sentPaymentFailed } from '../../engine/refusals.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeStatus } from '../../protocol/access.ts'
 import { ERROR_CODES } from '../../protocol/error-codes.ts'
 import type { SettleResponse } from '../../protocol/payment.ts'
 import { receiptExtension } from '../../protocol/receipts.ts'
+import { isMetered } from '../../protocol/schemes-sold.ts'
 import { networkOfRail } from '../../rules/rail-id.ts'
 import { howToPay, priceText, type Sale, x402Challenge } from './challenge-terms.ts'
 import { hasBody } from './has-body.ts'
@@ -39,13 +40,11 @@ export function projectTask(dossier: Dossier, sale: Sale, settling = false): Tas
       return { ...shared, state: 'completed', payment: 'payment-completed', text }
     }
     case 'CANCELLED': {
-      const text = 'Cancelled; nothing was charged. Ask again to buy.'
+      const text = challengeClosed(challenge).message
       return { ...shared, state: 'canceled', payment: 'payment-rejected', text }
     }
-    case 'EXPIRED': {
-      const text = `Expired at ${new Date(challenge.expiresAt).toISOString()}; nothing was charged. Ask again to buy.`
-      return { ...shared, ...failed(new GatewayError('CHALLENGE_EXPIRED', text)) }
-    }
+    case 'EXPIRED':
+      return { ...shared, ...failed(challengeClosed(challenge)) }
     case 'REFUND_PENDING':
     case 'REFUNDED':
     case 'REFUND_FAILED': {
@@ -140,23 +139,30 @@ function lastFailedCall({ challenge, attempts }: Dossier) {
   return last?.code === 'CALL_FAILED' && !isSent ? last : undefined
 }
 
+/** Of a transfer that is not proven yet nothing is stored. */
+const PROVE_AGAIN =
+  'If you have sent a transfer for it, do not pay again: send its PaymentProof, also if you have sent it before.'
+
 function unpaid(dossier: Dossier, sale: Sale) {
   const { challenge } = dossier
   const failedCall = lastFailedCall(dossier)
   if (failedCall) return afterFailedCall(failedCall.said, challenge)
   const offer = sale.offerAgain(challenge, 'Payment required')
+  if (offer.rails.length === 0) return failed(noLongerMetered(challenge))
   const required = sale.x402.paymentRequired(offer)
+  const mayHavePaid = sale.transferProofs && !offer.rails.some(isMetered)
+  const proven = mayHavePaid ? ` ${PROVE_AGAIN}` : ''
   const terms = { state: 'input-required' as const, required, data: x402Challenge(offer) }
   const last = failures(dossier).at(-1)
   if (!last) {
-    const text = `Not paid yet: ${priceText(offer)}. ${howToPay(offer)} A payment that was sent already was refused at once; sent again, blocking, it is told why.`
+    const text = `Not paid yet: ${priceText(offer)}. ${howToPay(offer)} A payment that was sent already was refused at once; sent again, blocking, it is told why.${proven}`
     return { ...terms, payment: 'payment-required' as const, text }
   }
   return {
     ...terms,
     payment: 'payment-failed' as const,
     error: last.code === 'PAYMENT_FAILED' ? settlementError(last.said) : ERROR_CODES[last.code].a2a.code,
-    text: `${last.said} ${howToPay(offer)}`,
+    text: `${last.said} ${howToPay(offer)}${proven}`,
   }
 }
 

@@ -94,6 +94,9 @@ export function renderPurchase(
 /** They say what is wrong with a message, and nothing of a payment: a task that is paid or being paid stays as it is. */
 const OF_THE_MESSAGE: ReadonlySet<ErrorCode> = new Set(['INVALID_REQUEST', 'RESOURCE_REQUIRED'])
 
+const MEND_PROOF =
+  'The transfer was not looked at: mend the message and send the same proof again; do not pay again.'
+
 function failure(
   { error, offer }: Extract<Outcome, { kind: 'failed' }>,
   intent: Intent,
@@ -106,31 +109,39 @@ function failure(
   const statusUrl = challengeId === undefined ? undefined : `${baseUrl}/x402/challenges/${challengeId}`
   const told = { text: error.message, data: error.toBody(statusUrl) }
   if (error.code === 'CALL_FAILED') return { ...told, ...afterFailedCall(error.message, dossier?.challenge) }
+  const task = dossier && projectTask(dossier, sale)
   // Working says: the same payload again. A word of failure would make the buyer sign, and pay, anew.
   if (state === 'working') {
     const code = error.code === 'SETTLEMENT_PENDING' ? undefined : error.code
+    const isPaying = intent.payment !== undefined || intent.proof !== undefined || task?.state === 'working'
+    if (!isPaying) return { ...told, text: sayingAgain(error.message), state, error: code }
     return { ...told, state, payment: 'payment-submitted' as const, error: code }
   }
-  const task = dossier && OF_THE_MESSAGE.has(error.code) ? projectTask(dossier, sale) : undefined
-  if (task?.state === 'working' || task?.state === 'completed') {
+  const isOfTheMessage = OF_THE_MESSAGE.has(error.code)
+  if (intent.proof && isOfTheMessage) told.text = `${error.message} ${MEND_PROOF}`
+  if (isOfTheMessage && (task?.state === 'working' || task?.state === 'completed')) {
     return { ...told, state: task.state, payment: task.payment, error: ERROR_CODES[error.code].a2a.code }
   }
-  // Whose transfer is good, but not its proof, would pay again by terms. It mends the proof.
-  const isProof = intent.proof !== undefined && error.code === 'INVALID_PROOF'
-  const isUnpaid = !isProof && dossier?.challenge.state === 'PENDING' && dossier.challenge.liveAuth === null
+  const isUnpaid = dossier?.challenge.state === 'PENDING' && dossier.challenge.liveAuth === null
   const again =
     offer ??
     (isUnpaid && state === 'input-required' ? sale.offerAgain(dossier.challenge, error.message) : undefined)
+  // Whose transfer may be good, but not its proof, would pay again by terms. A wrong amount alone is certain.
+  const mayPay = intent.proof === undefined || error.code === 'AMOUNT_MISMATCH'
   // Nothing that the buyer could send would mend a challenge that is over.
   const over = dossier !== undefined && dossier.challenge.state !== 'PENDING'
   return {
     ...told,
-    required: again && x402.paymentRequired(again),
+    required: mayPay && again && again.rails.length > 0 ? x402.paymentRequired(again) : undefined,
     state: over ? ('failed' as const) : state,
     payment: 'payment-failed' as const,
     error: x402Error(error, intent.payment),
   }
 }
+
+/** Who has paid nothing is told of no payment, but of what to do. */
+const sayingAgain = (said: string): string =>
+  said.includes('send the same request again') ? said : `${said} Send the same request again.`
 
 /** The same payment may have been refused before for another reason, which is all that is stored of it. */
 function isStored(outcome: Outcome, payment: Intent['payment'], dossier: Dossier | undefined): boolean {

@@ -19,7 +19,6 @@ import { completeIntent } from './complete-intent.ts'
 import { type Ask, decodeMessage, offeredIn } from './decode-message.ts'
 import { projectTask, submitted } from './project-task.ts'
 import type { Purchases } from './purchases.ts'
-import { renderPurchase } from './render-purchase.ts'
 import { streamPurchase, streamTask } from './stream-task.ts'
 import { type TaskView, toTask } from './task-view.ts'
 
@@ -55,7 +54,8 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
   async function look(taskId: string): Promise<TaskView> {
     const dossier = await engine.inspect(taskId)
     if (!dossier) throw notFound(taskId)
-    return projectTask(dossier, sale, purchases.settling(taskId))
+    const task = projectTask(dossier, sale, purchases.settling(taskId))
+    return (task.state === 'input-required' && purchases.proven(taskId)) || task
   }
 
   async function cancel(taskId: string, offered: OfferedTerms | undefined): Promise<TaskView> {
@@ -73,10 +73,7 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     const status = challengeId === undefined ? undefined : await engine.status(challengeId)
     if (taskId !== undefined && !status) throw notFound(taskId)
     const completed = await completeIntent(engine, intent)
-    if (completed instanceof GatewayError) {
-      const dossier = await engine.inspect(challengeId!)
-      return renderPurchase({ kind: 'failed', error: completed }, intent, dossier, sale)
-    }
+    if (completed instanceof GatewayError) return purchases.run(intent, completed)
     const pays = completed.payment !== undefined || completed.proof !== undefined
     const moving = status?.state === 'PENDING' || status?.state === 'PAID'
     return { intent: completed, open: pays && moving ? status : undefined }
@@ -103,7 +100,8 @@ export function createRequestHandler(parts: RequestHandlerParts): A2ARequestHand
     const intent: Intent = { ...prepared.intent, address: state.get(ADDRESS) as string | undefined }
     const { open } = prepared
     if (open && stream) return yield* streamPurchase({ ...parts, intent, contextId, open })
-    if (open && configuration?.returnImmediately && purchases.hasRoom()) {
+    // What a proof came to may be stored nowhere, so it is told at once: whoever follows the task may ask another instance.
+    if (open && configuration?.returnImmediately && !intent.proof && purchases.hasRoom()) {
       void purchases.run(intent)
       return yield task(submitted(open))
     }

@@ -35,7 +35,8 @@ export interface TaskView {
   id: string
   requestId?: string | undefined
   state: keyof typeof STATES
-  payment: PaymentStatus
+  /** Absent where there is no payment and none is asked for. */
+  payment?: PaymentStatus | undefined
   text: string
   /** Goes with the text, as a data part. */
   data?: object | undefined
@@ -128,7 +129,7 @@ function statusOf(view: TaskView, contextId: string | undefined): TaskStatus {
 
 function metadataOf({ payment, required, receipts = [], error }: TaskView): Record<string, unknown> {
   return {
-    [STATUS_KEY]: payment,
+    ...(payment !== undefined && { [STATUS_KEY]: payment }),
     ...(required && { [REQUIRED_KEY]: required }),
     ...(receipts.length > 0 && { [RECEIPTS_KEY]: receipts }),
     ...(error !== undefined && { [ERROR_KEY]: error }),
