@@ -33,6 +33,8 @@ export interface EngineConfig {
   /** Newest first: the first signs challenge ids, all verify them. */
   idKeys: readonly IdKey[]
   challengeTtlMs: number
+  /** Absent: offers were never made under anything else. */
+  formerOffers?: FormerOffers
   /** How long a paying request waits for an outcome before it answers SETTLEMENT_PENDING. */
   settleWaitMs: number
   /** The shortest time between two questions to the chain, and the pause after it did not answer. */
@@ -70,6 +72,15 @@ export interface EngineConfig {
   /** Age, counted from the payment, at which results are removed; absent: never. */
   retentionMs?: number
 }
+
+/** What offers were made under before the seller changed it. */
+export interface FormerOffers {
+  /** How long terms were valid. */
+  ttls: ReadonlyArray<Former<{ ttlMs: number }>>
+}
+
+/** `lastExpiry`: when (ms) the last offer that was made under it expires. One that expires later was made under something else. */
+export type Former<T> = T & { lastExpiry: number }
 
 export interface Ports {
   store: Store

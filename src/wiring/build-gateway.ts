@@ -8,6 +8,7 @@ import { createSeal } from '../delivery/seal.ts'
 import { createMpp } from '../dialects/mpp/create-mpp.ts'
 import { createX402 } from '../dialects/x402/create-x402.ts'
 import { rememberNetworks } from '../engine/books/remember-networks.ts'
+import { rememberOffers } from '../engine/challenge/remember-offers.ts'
 import { rememberCreditPlans } from '../engine/credits/former-plans.ts'
 import { createEngine } from '../engine/engine.ts'
 import type { Engine } from '../engine/outcome.ts'
@@ -73,6 +74,8 @@ export async function buildGateway(
   const seller = { networks: config.networks, label }
   const rails = await railsToOpen(store, built, seller, alerts)
   const formerCreditPlans = await rememberCreditPlans(store, config.plans)
+  const challengeTtlMs = config.challengeTtlSeconds * 1000
+  const formerOffers = await rememberOffers(store, { ttlMs: challengeTtlMs, now: clock.now() })
   const sold = config.networks.map(({ network }) => network)
   await rememberNetworks(store, sold)
   if (config.networks.length > 1 || isMetered) await store.admitSeveralNetworks?.()
@@ -111,7 +114,8 @@ export async function buildGateway(
       catalog,
       formerCreditPlans,
       idKeys: keys.ids,
-      challengeTtlMs: config.challengeTtlSeconds * 1000,
+      challengeTtlMs,
+      formerOffers,
       settleWaitMs: config.settleWaitSeconds * 1000,
       pollIntervalMs: config.pollIntervalMs,
       storePollMs: 250,

@@ -3,7 +3,7 @@ import { UintString } from '../../protocol/amount.ts'
 import { type CatalogItem, grantedBy } from '../../rules/catalog.ts'
 import { parseChallengeId, provesTerms, requestIdOfOffer } from '../../rules/challenge-id.ts'
 import { newChallenge, type Terms, termsOf } from '../../rules/terms.ts'
-import type { Core } from '../core.ts'
+import type { Core, EngineConfig } from '../core.ts'
 import { railTermsOf } from '../rails.ts'
 
 /** What a request wants to buy, found in the catalog. */
@@ -45,10 +45,16 @@ export function provenDraft(
     // An id that names no credits (of an earlier version, of A2A, or of when the plan had none) buys those of now at the price of now.
     const unnamed = credits > 0 && amount === item.amount
     if (!proves(terms) && !(unnamed && proves({ ...terms, credits: 0 }))) continue
-    const createdAt = parsed.expiresAt - config.challengeTtlMs
     const { transport, expiresAt } = parsed
+    const createdAt = expiresAt - longestTtl(config, expiresAt)
     const known = { key: challengeId, transport, createdAt, expiresAt, clientAgentId }
     return newChallenge(terms, railTermsOf(rails.preferredFor(item)), known)
   }
   return undefined
+}
+
+/** The longest time for which an offer that expires then can have been valid: the id does not say when it was made. */
+function longestTtl({ challengeTtlMs, formerOffers }: EngineConfig, expiresAt: number): number {
+  const former = formerOffers?.ttls.filter(({ lastExpiry }) => expiresAt <= lastExpiry) ?? []
+  return Math.max(challengeTtlMs, ...former.map(({ ttlMs }) => ttlMs))
 }
