@@ -17,6 +17,7 @@ import type {
   Webhooks,
 } from '../ports.ts'
 import type { SvcPayment } from '../protocol/access.ts'
+import type { Address } from '../protocol/hex.ts'
 import type { Catalog } from '../rules/catalog.ts'
 import type { IdKey } from '../rules/challenge-id.ts'
 import type { PayerRoom } from './budgets/payer-room.ts'
@@ -77,6 +78,8 @@ export interface EngineConfig {
 export interface FormerOffers {
   /** How long terms were valid. */
   ttls: ReadonlyArray<Former<{ ttlMs: number }>>
+  /** What was paid, by the CAIP-2 id of its network. */
+  wallets: ReadonlyArray<Former<{ network: string; payTo: Address }>>
 }
 
 /** `lastExpiry`: when (ms) the last offer that was made under it expires. One that expires later was made under something else. */

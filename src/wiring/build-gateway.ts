@@ -75,7 +75,7 @@ export async function buildGateway(
   const rails = await railsToOpen(store, built, seller, alerts)
   const formerCreditPlans = await rememberCreditPlans(store, config.plans)
   const challengeTtlMs = config.challengeTtlSeconds * 1000
-  const formerOffers = await rememberOffers(store, { ttlMs: challengeTtlMs, now: clock.now() })
+  const formerOffers = await rememberOffers(store, { ttlMs: challengeTtlMs, rails, now: clock.now() })
   const sold = config.networks.map(({ network }) => network)
   await rememberNetworks(store, sold)
   if (config.networks.length > 1 || isMetered) await store.admitSeveralNetworks?.()

@@ -190,9 +190,10 @@ test('a transfer whose offer is not stored any more is paid back to a buyer who 
   const txHash = await transfer(buyer)
   const { inspect } = world.gateway.backstage
   await eventually(async () => (await inspect(challengeId)) === undefined)
-  // The price has changed since: what counts is what the id proves.
+  // Price and wallet have changed since: what counts is what the id proves, and what was paid at that time.
   await world.restart({
     challengeTtlSeconds: 1,
+    walletAddress: world.chain.account(7).address,
     plans: [{ planId: 'basic', unitAmount: '$7' }],
   })
 

@@ -1,5 +1,7 @@
 import type { ChallengeRow, Subject, TransferTx } from '../../ports.ts'
 import { DEFAULT_RESOURCE_ID } from '../../protocol/access.ts'
+import type { Address } from '../../protocol/hex.ts'
+import { parseChallengeId } from '../../rules/challenge-id.ts'
 import { routeSubject } from '../../rules/terms.ts'
 import { microDollars } from '../../rules/token-amount.ts'
 import type { Core } from '../core.ts'
@@ -19,16 +21,18 @@ export const repeatsOffer = (intent: Intent): boolean =>
 export function rebuildPaidOffer(
   core: Core,
   intent: Intent,
-  { network, payTo }: OpenRail,
+  rail: OpenRail,
   transfers: TransferTx['transfers'],
 ): ChallengeRow | undefined {
   const { challengeId, requestId, routeId, clientAgentId } = intent
   const subject = subjectOf(intent)
-  if (challengeId === undefined || !subject) return undefined
+  const parsed = parseChallengeId(challengeId ?? '')
+  if (challengeId === undefined || !parsed || !subject) return undefined
   const isMetered = routeId !== undefined && core.config.catalog.routes.get(routeId)?.isMetered
-  const values = new Set(transfers.filter(({ to }) => to === payTo).map(({ value }) => value))
+  const wallets = [rail.payTo, ...formerWallets(core, rail, parsed)]
+  const values = new Set(transfers.filter(({ to }) => wallets.includes(to)).map(({ value }) => value))
   for (const value of values) {
-    const amount = microDollars(network.token, value)
+    const amount = microDollars(rail.network.token, value)
     if (amount === undefined) continue
     const item = { amount, ...(isMetered && { isMetered }), description: '', credits: 0 }
     const draft = provenDraft(core, { subject, item }, { challengeId, requestId, amount, clientAgentId })
@@ -38,6 +42,18 @@ export function rebuildPaidOffer(
     return row
   }
   return undefined
+}
+
+/** What offers that expire then may have named on this rail, before the seller replaced it. */
+export function formerWallets(
+  { config }: Core,
+  { network }: OpenRail,
+  { expiresAt }: Pick<ChallengeRow, 'expiresAt'>,
+): Address[] {
+  const former = config.formerOffers?.wallets ?? []
+  return former
+    .filter((wallet) => wallet.network === network.id && expiresAt <= wallet.lastExpiry)
+    .map(({ payTo }) => payTo)
 }
 
 function subjectOf({ planId, routeId, resourceId = DEFAULT_RESOURCE_ID, call }: Intent): Subject | undefined {

@@ -1,8 +1,10 @@
-import type { MarkRow, Store } from '../../ports.ts'
+import type { MarkRow, Rail, Store } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
 import { type FormerOffers, MAX_RACES } from '../core.ts'
 
 export interface OfferedNow {
   ttlMs: number
+  rails: ReadonlyArray<Pick<Rail, 'network' | 'payTo'>>
   /** The time, in ms. */
   now: number
 }
@@ -10,16 +12,32 @@ export interface OfferedNow {
 type MarkStore = Pick<Store, 'get' | 'list' | 'commit'>
 
 const TTLS = 'challenge-ttls'
+const WALLETS = 'paid-wallets'
 const IN_FORCE = Number.MAX_SAFE_INTEGER
 
 /**
  * Remembers what offers are made under, and answers what they were made under before: whoever paid one by a plain transfer
  * may prove it long after its record is gone and the settings are others.
  */
-export async function rememberOffers(store: MarkStore, { ttlMs, now }: OfferedNow): Promise<FormerOffers> {
+export async function rememberOffers(
+  store: MarkStore,
+  { ttlMs, rails, now }: OfferedNow,
+): Promise<FormerOffers> {
   const ttls = await remember(store, TTLS, [String(ttlMs)], (former) => now + Number(former))
-  return { ttls: [...ttls].map(([former, lastExpiry]) => ({ ttlMs: Number(former), lastExpiry })) }
+  const paid = [...new Set(rails.map(walletName))]
+  // Whoever has the key of a former wallet must not buy by paying it: what is offered from now on expires later than this.
+  const wallets = await remember(store, WALLETS, paid, () => now + ttlMs)
+  return {
+    ttls: [...ttls].map(([former, lastExpiry]) => ({ ttlMs: Number(former), lastExpiry })),
+    wallets: [...wallets].map(([former, lastExpiry]) => {
+      const [network = '', payTo] = former.split('/')
+      return { network, payTo: payTo as Address, lastExpiry }
+    }),
+  }
 }
+
+const walletName = ({ network, payTo }: Pick<Rail, 'network' | 'payTo'>): string =>
+  `${network.id}/${payTo.toLowerCase()}`
 
 /** What was in force before and is not now, with the last expiry of its offers. */
 async function remember(

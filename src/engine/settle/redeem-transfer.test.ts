@@ -4,6 +4,7 @@ import { MAINNET, SELLER, TESTNET, testRail } from '../../../test/engine/test-ra
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import type { Rail, TransferTx } from '../../ports.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
+import type { EngineConfig } from '../core.ts'
 import { createEngine } from '../engine.ts'
 
 const OTHER_SELLER = `0x${'77'.repeat(20)}` as const
@@ -17,7 +18,11 @@ const found: TransferTx = {
   transfers: [{ logIndex: 3, from: PAYER, to: OTHER_SELLER, value: '1000000' }],
 }
 
-async function open(transfers = found.transfers, signedBy: 'key' | 'code' = 'key') {
+async function open(
+  transfers = found.transfers,
+  signedBy: 'key' | 'code' = 'key',
+  more: Partial<EngineConfig> = {},
+) {
   const settlement = { unavailable: async () => undefined }
   const chain = { head: async () => ({ latest: block, finalized: block }) }
   const asked: string[] = []
@@ -46,7 +51,7 @@ async function open(transfers = found.transfers, signedBy: 'key' | 'code' = 'key
     open: async () => ({ accessToken: 't' }) as never,
     expiryOf: () => null,
   }
-  const engine = createEngine({ ...ports, delivery }, config)
+  const engine = createEngine({ ...ports, delivery }, { ...config, ...more })
   for (const key of ['a2a-1', 'a2a-2']) {
     const facts = { key, amount: '1000000', createdAt: 300_000, expiresAt: 900_000, payTo: SELLER }
     await ports.store.commit({ puts: [{ table: 'challenges', row: testChallenge(facts) }] })
@@ -108,6 +113,22 @@ test('only senders of exactly the amount are asked whether they signed', async (
   expect(asked).toEqual([PAYER])
   const [receipt] = await store.list('receipts', 'a2a-1')
   expect(receipt?.source, 'its place among all transfers to the seller').toMatchObject({ ordinal: 3 })
+})
+
+test('a transfer to a wallet that was replaced since the offer pays it on every network that was offered, and no later offer', async () => {
+  const payTo = `0x${'66'.repeat(20)}` as const
+  const dust = from('01', '1')
+  const after = async (lastExpiry: number, transfers = [{ ...found.transfers[0]!, to: payTo }]) => {
+    const wallets = [{ network: MAINNET.id, payTo, lastExpiry }]
+    const { prove, store } = await open(transfers, 'key', { formerOffers: { ttls: [], wallets } })
+    const outcome = await prove('a2a-1', MAINNET.id)
+    return { outcome, receipts: await store.list('receipts', 'a2a-1') }
+  }
+  const receipts = [{ rail: expect.stringContaining(MAINNET.id), source: { ordinal: 0, to: payTo } }]
+  const granted = { outcome: { kind: 'granted' }, receipts }
+  expect(await after(900_000)).toMatchObject(granted)
+  expect(await after(900_000, [dust, { ...from('aa', '1000000'), to: payTo }])).toMatchObject(granted)
+  expect(await after(899_000)).toMatchObject({ outcome: { error: { code: 'INVALID_PROOF' } }, receipts: [] })
 })
 
 test('so many proofs for one challenge are looked at in a minute', async () => {

@@ -1,10 +1,11 @@
 import { GatewayError } from '../../errors.ts'
 import type { ChallengeRow, TransferTx } from '../../ports.ts'
+import type { Address } from '../../protocol/hex.ts'
 import { isPaidBy } from '../../rules/ownership.ts'
 import { isMeteredRail } from '../../rules/rail-id.ts'
 import { plainTransferKey } from '../../rules/transfer-key.ts'
 import { expireChallenge, requestPointer } from '../challenge/open-challenge.ts'
-import { rebuildPaidOffer, repeatsOffer } from '../challenge/rebuild-offer.ts'
+import { formerWallets, rebuildPaidOffer, repeatsOffer } from '../challenge/rebuild-offer.ts'
 import { isSameCall } from '../challenge/request-names.ts'
 import { type Core, getOne, MAX_RACES } from '../core.ts'
 import { responderOf } from '../deliver/deliver-route.ts'
@@ -46,8 +47,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
     if (paid instanceof GatewayError) return failed(core, paid)
     const { challenge, rail, found } = paid
     if (await isSettler(core, rail, found.sender)) return failed(core, settledByUs(challenge, proof))
-    const { payTo, amount } = core.rails.termsOn(challenge, rail)
-    const own = await ownTransfers(rail, { ...challenge, payTo, amount }, proof, found)
+    const own = await ownTransfers(core, rail, challenge, proof, found)
     if (own instanceof GatewayError) return failed(core, own)
     const { transfers, byKey } = own
     const { chainId } = rail.network
@@ -80,7 +80,7 @@ export async function redeemTransfer(core: Core, intent: ProofIntent): Promise<O
       key: keys[unused]!,
       challengeId: challenge.key,
       fromHeight: found.block.number,
-      source: { kind: 'transfer' as const, ordinal: transfer.ordinal, to: payTo },
+      source: { kind: 'transfer' as const, ordinal: transfer.ordinal, to: transfer.to },
     }
     const claimed = { ...challenge, claimed: true }
     const inserts = isStored(challenge) ? [] : [requestPointer(challenge)]
@@ -114,7 +114,7 @@ async function findPaid(core: Core, intent: ProofIntent) {
   if (!found || at.number - found.block.number + 1 < rail.confirmations) return notMined(challengeId)
   if (stored) return { challenge: stored, rail, found }
   const rebuilt = rebuildPaidOffer(core, intent, rail, found.transfers)
-  if (!rebuilt) return notStored(challengeId)
+  if (!rebuilt) return notProven(challengeId)
   return misfitOf(intent, rebuilt) ?? { challenge: rebuilt, rail, found }
 }
 
@@ -152,27 +152,49 @@ function railOf(core: Core, opened: string, { proof, challengeId }: ProofIntent)
   )
 }
 
-/**
- * The transfers of this transaction that could pay the challenge and whose sender signed the proof; `byKey`: with its own
- * key.
- */
+interface OwnTransfers {
+  /** All to the same wallet. */
+  transfers: Transfer[]
+  /** The sender signed with its own key. */
+  byKey: boolean
+}
+
+/** The transfers of this transaction that could pay the challenge and whose sender signed the proof. */
 async function ownTransfers(
+  core: Core,
   rail: OpenRail,
-  /** With amount and recipient on this rail. */
-  challenge: Pick<ChallengeRow, 'key' | 'payTo' | 'amount' | 'createdAt'>,
+  challenge: ChallengeRow,
+  proof: TransferProof,
+  found: TransferTx,
+): Promise<OwnTransfers | GatewayError> {
+  const { payTo, amount } = core.rails.termsOn(challenge, rail)
+  // A record names the wallet of one rail; on the others its offer may have named one that was replaced since.
+  const wallets = new Set([payTo, ...formerWallets(core, rail, challenge)])
+  const paid = [...wallets].filter((wallet) => found.transfers.some(({ to }) => to === wallet))
+  const [first = payTo, ...others] = paid
+  let own = await ownTransfersTo(first, rail, { ...challenge, amount }, proof, found)
+  for (const wallet of others) {
+    if (!(own instanceof GatewayError)) break
+    own = await ownTransfersTo(wallet, rail, { ...challenge, amount }, proof, found)
+  }
+  return own
+}
+
+async function ownTransfersTo(
+  payTo: Address,
+  rail: OpenRail,
+  /** With its amount on this rail. */
+  challenge: Pick<ChallengeRow, 'key' | 'amount' | 'createdAt'>,
   { txHash, signature }: TransferProof,
   { block, transfers }: TransferTx,
-): Promise<{ transfers: Transfer[]; byKey: boolean } | GatewayError> {
+): Promise<OwnTransfers | GatewayError> {
   const refuse = (code: 'INVALID_PROOF' | 'AMOUNT_MISMATCH', message: string) =>
     new GatewayError(code, message, { challengeId: challenge.key })
   const ours = transfers
-    .filter(({ to }) => to === challenge.payTo)
+    .filter(({ to }) => to === payTo)
     .map((transfer, ordinal) => ({ ...transfer, ordinal }))
   if (ours.length === 0) {
-    return refuse(
-      'INVALID_PROOF',
-      `Transaction ${txHash} has no plain transfer of the token to ${challenge.payTo}.`,
-    )
+    return refuse('INVALID_PROOF', `Transaction ${txHash} has no plain transfer of the token to ${payTo}.`)
   }
   // A transfer from before the challenge was made for something else.
   if (block.timestamp < Math.floor(challenge.createdAt / 1000)) {
@@ -223,6 +245,19 @@ function notStored(challengeId: string): GatewayError {
       hint:
         'if you have paid it, do not pay again: send the proof with an AccessRequest that repeats the planId (or routeId and resource) ' +
         'and the requestId of its offer, and the transfer is paid back',
+    },
+  )
+}
+
+function notProven(challengeId: string): GatewayError {
+  const name = challengeId.slice(0, 80)
+  return new GatewayError(
+    'CHALLENGE_NOT_FOUND',
+    `No challenge ${name} is stored, and its id does not show that this transaction pays an offer of what the AccessRequest repeats.`,
+    {
+      hint:
+        'if you have paid it, do not pay again: repeat the planId (or routeId and resource) and the requestId exactly as they were ' +
+        'offered; where you did, the transfer is not of the price or not to the wallet of the offer: ask the seller for it back',
     },
   )
 }
