@@ -69,7 +69,9 @@ export interface ChallengeRow extends RowBase {
   credits?: number
   /** The rail that it is paid on. Until a payment is claimed: the preferred one at the time of the offer. */
   rail: string
-  /** CAIP-2 id of that rail's network. */
+  /** The rail on which it was opened, if a payment was claimed on another one since. */
+  offeredRail?: string
+  /** CAIP-2 id of the network of `rail`. */
   network: string
   asset: Address
   payTo: Address

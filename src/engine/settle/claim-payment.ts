@@ -54,7 +54,10 @@ export async function claimPayment(
   }
   const claimed: ChallengeRow = {
     ...challenge,
-    ...(challenge.rail !== rail.id && railTermsOf(rail)),
+    ...(challenge.rail !== rail.id && {
+      ...railTermsOf(rail),
+      offeredRail: challenge.offeredRail ?? challenge.rail,
+    }),
     claimed: true,
     liveAuth: attempt.key,
     dueAt: null,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testPorts } from '../../../test/engine/test-core.ts'
+import { testPayment } from '../../../test/engine/test-payment.ts'
 import { MAINNET, SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
 import type { Rail, TransferTx } from '../../ports.ts'
@@ -35,6 +36,10 @@ async function open(
     chain,
     hasSigned,
     transfers: async () => ({ at: block, found: undefined }),
+    scheme: {
+      verify: async (signed) => ({ signed, byKey: true }),
+      simulate: async () => ({ at: block, results: [{ kind: 'fails', reason: 'insufficient_funds' }] }),
+    },
   })
   const other = testRail({
     network: MAINNET,
@@ -62,7 +67,7 @@ async function open(
       challengeId,
       proof: { txHash, signature, ...(network && { network }) },
     })
-  return { store: ports.store, other, prove, asked }
+  return { store: ports.store, engine, preferred, other, prove, asked }
 }
 
 test('a transfer is taken on the network that its proof names, to the recipient there, and once', async () => {
@@ -71,7 +76,10 @@ test('a transfer is taken on the network that its proof names, to the recipient 
     await prove('a2a-1'),
     'without a network it is looked for where the challenge was opened',
   ).toMatchObject({
-    error: { code: 'SETTLEMENT_PENDING' },
+    error: {
+      code: 'SETTLEMENT_PENDING',
+      message: expect.stringMatching(`in no block of ${TESTNET.name} .${TESTNET.id}. yet.*add its network`),
+    },
   })
   expect(await prove('a2a-1', MAINNET.id)).toMatchObject({
     kind: 'granted',
@@ -90,6 +98,23 @@ test('a transfer is taken on the network that its proof names, to the recipient 
       message: expect.stringContaining('A new authorization is a new payment and is charged.'),
     },
   })
+})
+
+test('without a network it is looked for where the challenge was opened, also after a payment failed on another one', async () => {
+  const { store, engine, preferred, other, prove } = await open()
+  const times = { createdAt: 300_000, expiresAt: 900_000 }
+  const row = testChallenge({ key: 'a2a-3', amount: '1000000', ...times }, { rail: other })
+  const pointer = { key: 'a2a-3', version: 0, ref: null, dueAt: null, challengeId: 'a2a-3' }
+  await store.commit({
+    puts: [
+      { table: 'challenges', row },
+      { table: 'requests', row: pointer },
+    ],
+  })
+  const payment = testPayment({ echo: { challengeId: 'a2a-3' } }, preferred)
+  const signed = await engine.purchase({ transport: 'a2a', planId: 'basic', payment })
+  expect(signed).toMatchObject({ error: { code: 'PAYMENT_FAILED' } })
+  expect(await prove('a2a-3')).toMatchObject({ kind: 'granted', settled: { network: MAINNET.id } })
 })
 
 test('a network on which nothing is sold is refused, with those on which it is', async () => {

@@ -107,11 +107,12 @@ async function findPaid(core: Core, intent: ProofIntent) {
   if (!stored && !repeatsOffer(intent)) return notStored(challengeId)
   const misfit = stored && misfitOf(intent, stored)
   if (misfit) return misfit
-  const rail = railOf(core, stored?.rail ?? core.rails.preferredFor({}).id, intent)
+  const opened = stored?.offeredRail ?? stored?.rail ?? core.rails.preferredFor({}).id
+  const rail = railOf(core, opened, intent)
   if (rail instanceof GatewayError) return rail
   const { at, found } = await rail.transfers(proof.txHash)
   await refuseDoubtful(core, rail, at)
-  if (!found || at.number - found.block.number + 1 < rail.confirmations) return notMined(challengeId)
+  if (!found || at.number - found.block.number + 1 < rail.confirmations) return notMined(core, rail, intent)
   if (stored) return { challenge: stored, rail, found }
   const rebuilt = rebuildPaidOffer(core, intent, rail, found.transfers)
   if (!rebuilt) return notProven(challengeId)
@@ -262,10 +263,15 @@ function notProven(challengeId: string): GatewayError {
   )
 }
 
-function notMined(challengeId: string): GatewayError {
+function notMined({ rails }: Core, { network }: OpenRail, { challengeId, proof }: ProofIntent): GatewayError {
+  const isOneOfSeveral = rails.all.some((rail) => rail.network.id !== network.id)
+  const elsewhere =
+    proof.network === undefined && isOneOfSeveral
+      ? ' If it is on another network, add its network to the proof.'
+      : ''
   return new GatewayError(
     'SETTLEMENT_PENDING',
-    'The transaction is not in a block yet. Send the same proof again; do not pay again.',
+    `The transaction is in no block of ${network.name} (${network.id}) yet, or in too new a one. Send the same proof again; do not pay again.${elsewhere}`,
     { challengeId, retryAfterSeconds: 5 },
   )
 }
