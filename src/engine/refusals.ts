@@ -41,6 +41,15 @@ export function settlementPending(challenge?: Pick<ChallengeRow, 'key'>): Gatewa
   )
 }
 
+/** Its payment is confirmed, and it waits for room among the calls of its payer. */
+export function callLater({ key: challengeId }: Pick<ChallengeRow, 'key'>): GatewayError {
+  return new GatewayError(
+    'SETTLEMENT_PENDING',
+    'The payment is confirmed, and so many calls of its payer are in flight that this one is not made yet. Send the same again; do not pay again.',
+    { challengeId, retryAfterSeconds: 5 },
+  )
+}
+
 export function refunded(challenge: ChallengeRow): GatewayError {
   const txHash = challenge.refundTxHash ?? undefined
   return new GatewayError(

@@ -39,6 +39,8 @@ export interface PayerRoom {
    * counted instead, in the same way.
    */
   refuseProof(challengeId: string): GatewayError | undefined
+  /** Begins once all that was asked for this payer before is done, or has failed. */
+  inTurn<T>(payer: Address, act: () => Promise<T>): Promise<T>
 }
 
 /** A payer on one chain. */
@@ -53,6 +55,7 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
   const failures = createMinuteCount(clock)
   const looks = createMinuteCount(clock)
   const proofs = createMinuteCount(clock)
+  const turns = new Map<Address, Promise<void>>()
   const places = failuresPerMinute === 0 ? Number.POSITIVE_INFINITY : failuresPerMinute
 
   function findOrAdd(place: string): Payer {
@@ -102,6 +105,17 @@ export function createPayerRoom(clock: Clock, failuresPerMinute: number): PayerR
     refuseProof(challengeId) {
       const message = 'Too many proofs for this challenge. Send the same proof again later; do not pay again.'
       return refuseMore(proofs, challengeId, places, message)
+    },
+    async inTurn(payer, act) {
+      const acting = (turns.get(payer) ?? Promise.resolve()).then(act)
+      const done = acting.then(
+        () => undefined,
+        () => undefined,
+      )
+      turns.set(payer, done)
+      await done
+      if (turns.get(payer) === done) turns.delete(payer)
+      return acting
     },
     async enter(payer, chainId, most, deadline) {
       const place = placeName(payer, chainId)

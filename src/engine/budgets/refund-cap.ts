@@ -2,10 +2,19 @@ import { GatewayError } from '../../errors.ts'
 import type { AuthorizationRow, ChallengeRow, HoldRow, Put } from '../../ports.ts'
 import type { Address } from '../../protocol/hex.ts'
 import { SETTLEMENT_GAS } from '../../rules/gas-cost.ts'
-import { alertOnce, type Core, getOne } from '../core.ts'
+import { alertOnce, type Core, commit, getOne } from '../core.ts'
 import type { OpenRail } from '../rails.ts'
 import { gasCostOn } from './gas-price.ts'
-import { budgetOf, dayOf, newHold, putHold, secondsUntilTomorrow, spentHold, withinBudget } from './holds.ts'
+import {
+  budgetOf,
+  dayOf,
+  newHold,
+  putHold,
+  secondsUntilTomorrow,
+  settleHolds,
+  spentHold,
+  withinBudget,
+} from './holds.ts'
 import type { OverBudget } from './over-budget.ts'
 
 /** An undelivered call counts as one for every so many micro-dollars of gas that it costs us: 5 cents. */
@@ -64,21 +73,54 @@ function overCap(core: Core, attempt: AuthorizationRow, later: boolean, losses: 
     const message = `So many calls of ${payer} are in flight that no more are taken now. Nothing was charged.`
     return { later, error: new GatewayError('RATE_LIMITED', message, details) }
   }
-  const now = core.clock.now()
-  alertOnce(
-    core,
-    budgetName(payer, now),
-    'refund-farming',
-    `${losses} calls of ${payer} came to nothing today and are refunded; further calls of this payer are refused until tomorrow`,
-  )
-  const message =
-    `${losses === 1 ? 'A call that you paid today could not be delivered and is' : `${losses} calls that you paid today could not be delivered and are`} refunded to you. ` +
-    'No more are sold to this payer until tomorrow (UTC). Nothing was charged.'
-  const retryAfterSeconds = secondsUntilTomorrow(now)
+  const told = tellFarming(core, payer, losses)
+  const message = `${told} No more are sold to this payer until tomorrow (UTC). Nothing was charged.`
+  const retryAfterSeconds = secondsUntilTomorrow(core.clock.now())
   return {
     later,
     error: new GatewayError('RATE_LIMITED', message, { ...details, retryAfterSeconds }),
   }
+}
+
+/** Tells the operator, and returns what the payer is told. */
+function tellFarming(core: Core, payer: Address, losses: number): string {
+  alertOnce(
+    core,
+    budgetName(payer, core.clock.now()),
+    'refund-farming',
+    `${losses} calls of ${payer} came to nothing today and are refunded; further calls of this payer are refused until tomorrow`,
+  )
+  return `${losses === 1 ? 'A call that you paid today could not be delivered and is' : `${losses} calls that you paid today could not be delivered and are`} refunded to you.`
+}
+
+/** May a call be made that is paid already? `undelivered`: its hold, to be stored with its lease. */
+export type Admission =
+  | { kind: 'admitted'; undelivered?: string }
+  /** Other calls of its payer are in flight, and may make room. */
+  | { kind: 'later' }
+  | { kind: 'refused'; told: string }
+
+/** A plain transfer was never claimed, so its call gets its hold before it is made. */
+export async function admitUnclaimed(core: Core, challenge: ChallengeRow): Promise<Admission> {
+  const { payer, undelivered } = challenge
+  const cap = core.config.payerUndeliveredPerDay
+  if (cap === undefined || payer === null || undelivered !== undefined) return { kind: 'admitted' }
+  // Calls that hold at once would all be refused for the sake of each other.
+  return core.payers.inTurn(payer, async () => {
+    const hold = await holdFor(core, challenge, payer)
+    await commit(core, { puts: [putHold(hold)], durability: 'deferred' })
+    const { over, losses } = await withinBudget(core, budgetOf(hold.key), cap, new Set([hold.key]))
+    const verdict = over.get(hold.key)
+    if (!verdict) return { kind: 'admitted', undelivered: hold.key }
+    await settleHolds(core, [hold.key], 'returned')
+    return verdict.later ? { kind: 'later' } : { kind: 'refused', told: tellFarming(core, payer, losses) }
+  })
+}
+
+async function holdFor(core: Core, { key, rail: id }: ChallengeRow, payer: Address): Promise<HoldRow> {
+  const rail = core.rails.find(id)
+  const weight = rail ? await weightOn(rail) : 1
+  return newHold(core, budgetName(payer, core.clock.now()), key, weight)
 }
 
 /** Marks the hold of a paid but undelivered call as spent; the caller stores it in the same step as the failure. */
@@ -91,9 +133,7 @@ export async function countUndelivered(
   if (payer === null || core.config.payerUndeliveredPerDay === undefined) return nothing
   const held = undelivered === undefined ? undefined : await getOne(core, 'holds', undelivered)
   if (held?.spent) return nothing
-  // There is no hold for a plain transfer, which was never claimed, nor if a failover lost it.
-  const rail = core.rails.find(challenge.rail)
-  const weight = rail ? await weightOn(rail) : 1
-  const hold = held ?? newHold(core, budgetName(payer, core.clock.now()), challenge.key, weight)
+  // There is no hold for a plain transfer whose call was never made, nor if a failover lost it.
+  const hold = held ?? (await holdFor(core, challenge, payer))
   return { puts: [putHold(spentHold(core, hold))], change: { undelivered: hold.key } }
 }

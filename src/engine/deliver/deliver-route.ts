@@ -3,7 +3,7 @@ import type { ChallengeRow, RouteCall, SignedReceipt } from '../../ports.ts'
 import type { RefundNotice } from '../../protocol/access.ts'
 import { applyEvent, putChallenge } from '../apply-event.ts'
 import { settleHolds } from '../budgets/holds.ts'
-import { countUndelivered } from '../budgets/refund-cap.ts'
+import { admitUnclaimed, countUndelivered } from '../budgets/refund-cap.ts'
 import {
   afterCommit,
   type Core,
@@ -15,7 +15,7 @@ import {
   settledPayment,
 } from '../core.ts'
 import type { HandlerResult, Intent, Outcome } from '../outcome.ts'
-import { refunded, settlementPending } from '../refusals.ts'
+import { callLater, refunded, settlementPending } from '../refusals.ts'
 import { deliveredChange } from './delivered.ts'
 import { signReceipt } from './sign-receipt.ts'
 
@@ -37,9 +37,22 @@ export async function deliverRoute(
   challenge: ChallengeRow,
   responder: RouteResponder,
 ): Promise<Outcome | undefined> {
-  if (responder.kind === 'backend' && !core.backend) return nobodyAnswers(core, challenge)
-  const leased = await leaseRoute(core, challenge)
-  return leased && deliverLeasedRoute(core, leased, responder)
+  if (responder.kind === 'backend' && !core.backend) {
+    return goesBack(core, challenge, 'The payment is confirmed, and nobody answers this call any more.')
+  }
+  const now = core.clock.now()
+  if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
+  const admission = await admitUnclaimed(core, challenge)
+  if (admission.kind === 'later') return { kind: 'failed', error: callLater(challenge) }
+  if (admission.kind === 'refused') {
+    const message = `${admission.told} No more are made for this payer until tomorrow (UTC): this payment is confirmed, and its call is not made.`
+    return goesBack(core, challenge, message)
+  }
+  const { undelivered } = admission
+  const leased = await leaseRoute(core, { ...challenge, ...(undelivered !== undefined && { undelivered }) })
+  if (leased) return deliverLeasedRoute(core, leased, responder)
+  if (undelivered !== undefined) await settleHolds(core, [undelivered], 'returned')
+  return undefined
 }
 
 /** The same under a lease that is already stored and belongs to this request. */
@@ -73,10 +86,10 @@ export async function deliverLeasedRoute(
   return { kind: 'resource', response, ...(called.raw && { raw: called.raw }), settled, cached: false }
 }
 
-/** The seller's own handler answered this route, and it is no longer sold. */
-function nobodyAnswers(core: Core, challenge: ChallengeRow): Outcome {
+/** The call is not made: nobody answers it, or its payer has had too many for nothing. The jobs pay it back. */
+function goesBack(core: Core, challenge: ChallengeRow, why: string): Outcome {
   const { refund } = refundNotice(core, challenge)
-  const message = `The payment is confirmed, and nobody answers this call any more. The payment goes back after ${refund.when}, once its block is final.`
+  const message = `${why} The payment goes back after ${refund.when}, once its block is final.`
   const { key: challengeId, txHash } = challenge
   const error = new GatewayError('DELIVERY_FAILED', message, {
     challengeId,
@@ -87,11 +100,9 @@ function nobodyAnswers(core: Core, challenge: ChallengeRow): Outcome {
 }
 
 async function leaseRoute(core: Core, challenge: ChallengeRow): Promise<ChallengeRow | undefined> {
-  const now = core.clock.now()
-  if (challenge.leaseUntil !== null && challenge.leaseUntil > now) return undefined
   const leased = {
     ...challenge,
-    ...routeLease(core, challenge, now),
+    ...routeLease(core, challenge, core.clock.now()),
     deliveryTries: challenge.deliveryTries + 1,
   }
   // Deferred: a power cut ends the call under this lease as well.

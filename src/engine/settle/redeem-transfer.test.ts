@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { testPorts } from '../../../test/engine/test-core.ts'
 import { testPayment } from '../../../test/engine/test-payment.ts'
 import { MAINNET, SELLER, TESTNET, testRail } from '../../../test/engine/test-rail.ts'
 import { PAYER, testChallenge } from '../../../test/engine/test-rows.ts'
-import type { Rail, TransferTx } from '../../ports.ts'
+import type { Backend, Rail, TransferTx } from '../../ports.ts'
+import type { Hex } from '../../protocol/hex.ts'
+import { buildCatalog } from '../../rules/catalog.ts'
+import { routeSubject } from '../../rules/terms.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import type { EngineConfig } from '../core.ts'
 import { createEngine } from '../engine.ts'
@@ -185,3 +188,126 @@ test.each([
     expect(await store.list('refunds', 'a2a-1'), 'it goes back').toMatchObject([{ phase: 'WAITING' }])
   },
 )
+
+describe('calls that are paid by plain transfers', () => {
+  const weather = { routeId: 'weather', method: 'GET', path: '/weather/:city', unitAmount: '$1.00' } as const
+  const call = { method: 'GET', path: '/weather/oslo', headers: {}, body: null }
+
+  /** A payer may have two undelivered calls a day. */
+  function shop(answers: () => boolean) {
+    const transfers = async (hash: Hex) => {
+      const transfer = { from: PAYER, to: SELLER, value: '1000000', logIndex: 0 }
+      return { at: block, found: { txHash: hash, sender: PAYER, block, transfers: [transfer] } }
+    }
+    const rail = testRail({
+      settlement: { unavailable: async () => undefined },
+      chain: { head: async () => ({ latest: block, finalized: block }) },
+      hasSigned: async () => true,
+      transfers,
+    })
+    let calls = 0
+    let most = 0
+    let running = 0
+    const backend: Backend = {
+      async call() {
+        calls += 1
+        running += 1
+        most = Math.max(most, running)
+        for (let turn = 0; turn < 20; turn++) await null
+        running -= 1
+        const response = { status: 200 } as never
+        return answers()
+          ? { ok: true, sealed: 'sealed', response, raw: undefined as never }
+          : { ok: false, reason: 'status 404', response }
+      },
+      open: async () => ({ response: { status: 200 } }) as never,
+    }
+    const catalog = buildCatalog([], [weather])
+    const config = { catalog, payerUndeliveredPerDay: 2, deliveryLeaseMs: 60_000 }
+    const {
+      ports,
+      config: all,
+      alerts,
+    } = testPorts({ clock: createFakeClock(500_000), rails: [rail], backend, config })
+    const { store } = ports
+    const engine = createEngine(ports, all)
+    const idOf = (index: number) => `a2a-${index}`
+    async function pay(index: number) {
+      const facts = { key: idOf(index), amount: '1000000', createdAt: 300_000, expiresAt: 900_000 }
+      const row = testChallenge(
+        { ...facts, transport: 'a2a' },
+        { subject: routeSubject('weather', 'default', call) },
+      )
+      await store.commit({ puts: [{ table: 'challenges', row }] })
+    }
+    const prove = (index: number) =>
+      engine.purchase({
+        ...{ transport: 'a2a', challengeId: idOf(index), routeId: 'weather', call },
+        proof: { txHash: `0x${String(index).padStart(64, '0')}`, signature },
+      })
+    const ofAll = async <T>(read: (challengeId: string) => Promise<T[]>) =>
+      (await Promise.all(Array.from({ length: 10 }, (_, index) => read(idOf(index))))).flat()
+    const refunds = () => ofAll((id) => store.list('refunds', id))
+    /** The jobs, when every block is final. */
+    async function runJobs() {
+      for (const receipt of await ofAll((id) => store.list('receipts', id))) {
+        await store.commit({
+          puts: [{ table: 'receipts', row: { ...receipt, finalized: true, dueAt: null } }],
+        })
+      }
+      await engine.runJobs()
+    }
+    const seen = () => ({ calls, most })
+    return { pay, prove, runJobs, refunds, seen, alerts, store }
+  }
+
+  test('on purpose for nothing reach the backend as often as all others do; every transfer goes back', async () => {
+    const { pay, prove, runJobs, refunds, seen, alerts, store } = shop(() => false)
+    for (let index = 0; index < 10; index++) await pay(index)
+    for (const index of [0, 1]) expect(await prove(index)).toMatchObject({ kind: 'resource' })
+    for (let index = 2; index < 10; index++) {
+      expect(await prove(index)).toMatchObject({
+        kind: 'failed',
+        error: {
+          code: 'DELIVERY_FAILED',
+          message: expect.stringMatching(/^2 calls .* its call is not made\. The payment goes back after/),
+          details: { refund: { state: 'SCHEDULED' } },
+        },
+      })
+    }
+    expect(seen().calls).toBe(2)
+    expect(alerts).toMatchObject([{ kind: 'refund-farming' }])
+    expect(await store.get('challenges', ['a2a-9'])).toMatchObject([{ state: 'PAID', payer: PAYER }])
+    await runJobs()
+    expect(await refunds()).toMatchObject(
+      Array.from({ length: 10 }, () => ({ recipient: PAYER, value: '1000000', movesState: true })),
+    )
+    expect(seen().calls).toBe(2)
+  })
+
+  test('and so does any number of them at once', async () => {
+    const { pay, prove, seen } = shop(() => false)
+    for (let index = 0; index < 10; index++) await pay(index)
+    await Promise.all(Array.from({ length: 10 }, (_, index) => prove(index)))
+    expect(seen()).toEqual({ calls: 2, most: 2 })
+  })
+
+  test('of an honest payer are all made, two at a time, by the same proofs', async () => {
+    const { pay, prove, seen, alerts, store } = shop(() => true)
+    const waiting = new Set(Array.from({ length: 10 }, (_, index) => index))
+    for (const index of waiting) await pay(index)
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(
+        [...waiting].map(async (index) => {
+          const outcome = await prove(index)
+          if (outcome.kind === 'resource') waiting.delete(index)
+          else expect(outcome).toMatchObject({ error: { code: 'SETTLEMENT_PENDING' } })
+        }),
+      )
+    }
+    expect([...waiting]).toEqual([])
+    expect(seen()).toEqual({ calls: 10, most: 2 })
+    expect(alerts).toEqual([])
+    expect(await store.list('holds', `undelivered:${PAYER}:0`)).toEqual([])
+  })
+})
