@@ -2,7 +2,9 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { isCaching } from '../protocol/caching-headers.ts'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
 import { plainReplyOf } from '../transports/http/reply.ts'
+import { NO_ANSWER } from './give-up.ts'
 import { headerPairs } from './header-pairs.ts'
+import { watchPipe } from './watch-pipe.ts'
 
 /** As node:http and Fastify have them. */
 type StandingHeaders = Readonly<Record<string, string | number | string[] | undefined>>
@@ -139,9 +141,12 @@ export function captureAnswer(
     original.end.call(response)
   }
 
+  const fail = () => finish(NO_ANSWER)
   response.once('close', () => {
-    if (!ended && response.errored) finish({ status: 500, headers: {}, body: null })
+    if (response.errored) fail()
   })
+  // What is piped to a client who has left never comes whole.
+  watchPipe(response, fail)
   metered.response.then(send).catch(() => response.destroy())
 }
 

@@ -4,13 +4,16 @@ import type { ExpressHandler } from './express-types.ts'
 import { toRequest } from './to-request.ts'
 import { surviveDisconnect, writeResponse } from './write-response.ts'
 
-/** Makes a handler that sends the answer which it is given, and goes on to the next handler where there is none. */
+/**
+ * Makes a handler that sends the answer which it is given, and goes on to the next handler where there is none. 'over': it does neither.
+ */
 export function handlerOf(
-  answer: (req: ExpressRequest, res: ExpressResponse) => Promise<Response | undefined>,
+  answer: (req: ExpressRequest, res: ExpressResponse) => Promise<Response | 'over' | undefined>,
 ): ExpressHandler {
   const handler: RequestHandler = async (req, res, next) => {
     try {
       const response = await answer(req, res)
+      if (response === 'over') return
       if (response) return await sendResponse(req, res, response)
     } catch (error) {
       return next(error)
@@ -27,6 +30,8 @@ export async function sendResponse(
   res: ExpressResponse,
   response: Response,
 ): Promise<void> {
+  // Something in front has answered meanwhile, such as a time limit.
+  if (res.headersSent) return
   surviveDisconnect(req, res)
   await writeResponse(req, res, response)
 }

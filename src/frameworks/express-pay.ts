@@ -4,8 +4,10 @@ import { type EmbeddedGateway, finisher, refuseUnknownRoute } from './embedding.
 import { fetchRequestOf, handlerOf } from './express-handler.ts'
 import type { ExpressHandler } from './express-types.ts'
 import { faultResponse } from './fault-response.ts'
+import { giveUp } from './give-up.ts'
 import { holdAnswer } from './hold-answer.ts'
 import { isCharged, markCharged } from './is-charged.ts'
+import { refuseUpgrade } from './refuse-upgrade.ts'
 import { watchHead } from './watch-head.ts'
 import { withheld } from './withheld.ts'
 
@@ -27,6 +29,8 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
   refuseUnknownRoute(gateway, routeId)
   return handlerOf(async (req, res) => {
     if (isCharged(req, gateway, routeId)) return undefined
+    const refused = refuseUpgrade(req.headers)
+    if (refused) return refused
     const request = fetchRequestOf(req)
     if (!request) {
       const message = 'the request target or a header is malformed'
@@ -34,6 +38,10 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     }
     const charged = await gateway.chargeRoute(request, routeId, { address: req.ip })
     if (charged.kind === 'respond') return charged.response
+    if (res.headersSent) {
+      await giveUp(charged)
+      return 'over'
+    }
     markCharged(req, gateway, routeId)
     req.svcPayment = charged.payment
     if (charged.kind === 'metered') {
@@ -47,8 +55,7 @@ export function payPerRequest(gateway: EmbeddedGateway, routeId: string): Expres
     if (charged.payment.credits) {
       holdAnswer(res, { ...charged, finish, refusal: (error) => withheld(error, charged, req.headers) })
     } else {
-      addAtHead(res, charged.headersFor)
-      watchHead(res, finish)
+      watchHead(res, finish, addAtHead(res, charged.headersFor))
     }
     return undefined
   })

@@ -32,7 +32,7 @@ test('what was written comes in its order; the status is that of the head', asyn
   const url = await serving((response) => {
     holdAnswer(response, held())
     response.statusCode = 201
-    expect(response.write('one ')).toBe(false)
+    expect(response.write('one ')).toBe(true)
     response.statusCode = 500
     response.write(Buffer.from('two '))
     response.end('three')

@@ -2,8 +2,12 @@ import type { ServerResponse } from 'node:http'
 import type { Reply } from '../transports/http/reply.ts'
 import { putHeaders } from './put-headers.ts'
 import { wasGivenUp } from './watch-head.ts'
+import { watchPipe } from './watch-pipe.ts'
 
 type Write = (...args: unknown[]) => unknown
+
+/** Far more than any stream buffers: where this much was held, the response itself says when there is room again. */
+const MAX_HELD_BYTES = 262_144
 
 const WRITES = ['writeHead', 'flushHeaders', 'write', 'end'] as const
 
@@ -18,7 +22,8 @@ export interface Held {
 
 /**
  * Holds an answer from its head on until `finish` has agreed to its status: a debit is stored before the first byte goes out.
- * Whoever writes meanwhile sees a response whose head is out and whose buffer is full; what was written follows in its order.
+ * Whoever writes meanwhile sees a response whose head is out; what was written follows in its order. There seems to be room, for
+ * middleware in front such as `compression` keeps those who wait for more of it to itself.
  */
 export function holdAnswer(response: ServerResponse, { headersFor, finish, refusal }: Held): void {
   const own = response as unknown as Record<(typeof WRITES)[number], Write>
@@ -27,6 +32,7 @@ export function holdAnswer(response: ServerResponse, { headersFor, finish, refus
   // The methods stay replaced: other code may have replaced them once more, around ours.
   let state: 'open' | 'held' | 'passing' | 'closed' = 'open'
   let ended = false
+  let heldBytes = 0
 
   function hold(status: number): void {
     state = 'held'
@@ -79,19 +85,29 @@ export function holdAnswer(response: ServerResponse, { headersFor, finish, refus
     // Some middleware writes the head again when it does not see it.
     if (ended || (name === 'writeHead' && !isFirst)) return
     written.push({ name, args })
+    if (name === 'write') heldBytes += sizeOf(args[0])
     ended = name === 'end'
   }
 
-  response.once('close', () => {
-    if (state !== 'open' || !wasGivenUp(response)) return
+  function endUnwritten(status: number): void {
+    if (state !== 'open') return
     state = 'closed'
-    finish(500).catch(() => {})
+    finish(status).catch(() => {})
+  }
+
+  response.once('close', () => {
+    if (wasGivenUp(response)) endUnwritten(500)
   })
+  watchPipe(response, endUnwritten)
   for (const name of WRITES) {
     own[name] = (...args) => {
       if (state === 'passing') return original[name].apply(response, args)
       if (state !== 'closed') keep(name, args)
-      return name === 'write' ? false : response
+      return name === 'write' ? state === 'held' && heldBytes <= MAX_HELD_BYTES : response
     }
   }
+}
+
+function sizeOf(chunk: unknown): number {
+  return typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk.length : 0
 }

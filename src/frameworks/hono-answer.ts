@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { isCaching } from '../protocol/caching-headers.ts'
 import { beginBody } from './begin-body.ts'
+import { hasSentItself, isOut, readableHeaders } from './hono-out.ts'
 
 /** Headers that say something of a body, and would be wrong of another one. */
 const OF_THE_BODY = /^(content-(?!security-)|transfer-encoding$|etag$|last-modified$)/
@@ -10,6 +11,7 @@ const OF_THE_BODY = /^(content-(?!security-)|transfer-encoding$|etag$|last-modif
  * limit in front of us has answered meanwhile. Rejects if this answer cannot go out.
  */
 export async function readyStatus(c: Context): Promise<number | undefined> {
+  if (isOut(c) && !hasSentItself(c)) return undefined
   // Hono itself answers with an error what nobody has answered.
   if (!c.finalized) return 500
   const { res } = c
@@ -29,7 +31,7 @@ export async function readyStatus(c: Context): Promise<number | undefined> {
   if (c.error || !body || isHead(c) || headers.get('content-type')?.startsWith('text/event-stream'))
     return status
   const begun = await beginBody(body, c.req.raw.signal, () => c.res === res)
-  if (c.res !== res) {
+  if (c.res !== res || isOut(c)) {
     begun.cancel().catch(() => {})
     return undefined
   }
@@ -39,10 +41,9 @@ export async function readyStatus(c: Context): Promise<number | undefined> {
 
 /** Puts a failure in the place of an answer that cannot go out: the app's error handler adds our headers to its own answer. */
 export function replaceByFailure(c: Context, ours: Record<string, string>): void {
-  // What a handler has answered may have no headers at all, or such as no response can have.
-  const given: Headers | undefined = c.res.headers
-  const known = typeof given?.getSetCookie === 'function' ? [...given] : []
-  const headers = new Headers(known.filter(([name]) => !OF_THE_BODY.test(name) && !isCaching(name)))
+  const headers = new Headers(
+    readableHeaders(c).filter(([name]) => !OF_THE_BODY.test(name) && !isCaching(name)),
+  )
   for (const [name, value] of Object.entries(ours)) headers.set(name, value)
   replaceAnswer(c, new Response(null, { status: 500, headers }))
 }
@@ -55,6 +56,8 @@ export function replaceByFailure(c: Context, ours: Record<string, string>): void
 export function isNothing(c: Context): boolean {
   // Not by its class: a server may have put a Response of its own in place of the global one.
   if (!c.finalized || typeof c.res.arrayBuffer !== 'function') return true
+  // That of `Response.error()`, which nobody can send.
+  if (c.res.status === 0) return true
   return c.res.status === 200 && !c.res.body && !isHead(c)
 }
 

@@ -1,9 +1,9 @@
 import type { Context, Next } from 'hono'
 import { isCaching } from '../protocol/caching-headers.ts'
 import type { CapturedAnswer, MeteredCharge } from '../transports/http/charged.ts'
+import { NO_ANSWER } from './give-up.ts'
 import { isNothing, isTaken, replaceAnswer, replaceByFailure } from './hono-answer.ts'
-
-const NO_ANSWER: CapturedAnswer = { status: 500, headers: {}, body: null }
+import { isOut } from './hono-out.ts'
 
 /** Runs the handlers behind a metered call, and puts what goes out in the place of their answer. */
 export async function answerMetered(c: Context, next: Next, metered: MeteredCharge): Promise<void> {
@@ -13,7 +13,8 @@ export async function answerMetered(c: Context, next: Next, metered: MeteredChar
     let answer: CapturedAnswer
     try {
       await next()
-      answer = !isNothing(c) && !isTaken(c.res) ? await captured(c.res, standing, metered) : NO_ANSWER
+      const isLost = isOut(c) || isNothing(c) || isTaken(c.res)
+      answer = isLost ? NO_ANSWER : await captured(c.res, standing, metered)
     } catch (error) {
       // Errors are answered by the app before they get here; this is none, or a body that broke off.
       void metered.finish(NO_ANSWER)

@@ -6,11 +6,13 @@ import {
   type SvcCharge,
   type SvcPayment,
 } from './embedding.ts'
+import { giveUp } from './give-up.ts'
 import { readyStatus, replaceByFailure } from './hono-answer.ts'
 import { type PeerOptions, peerOf } from './hono-context.ts'
 import { putHeaders } from './hono-headers.ts'
 import { answerMetered } from './hono-metered.ts'
 import { isCharged, markCharged } from './is-charged.ts'
+import { refuseUpgrade } from './refuse-upgrade.ts'
 
 /**
  * Sells one call of a route: the handlers behind it run once the payment is settled, and their answer goes out as it is. On a
@@ -29,8 +31,12 @@ export function payPerRequest(
   refuseUnknownRoute(gateway, routeId)
   return async (c, next) => {
     if (isCharged(c, gateway, routeId)) return next()
+    const refused = refuseUpgrade(c.req.header())
+    if (refused) return refused
     const charged = await gateway.chargeRoute(c.req.raw, routeId, peerOf(c, options))
     if (charged.kind === 'respond') return charged.response
+    // Something in front has answered meanwhile, such as a time limit; Hono takes no second answer.
+    if (c.finalized) return giveUp(charged)
     markCharged(c, gateway, routeId)
     c.set('svcPayment', charged.payment)
     if (charged.kind === 'metered') {
@@ -47,8 +53,11 @@ export function payPerRequest(
       putHeaders(c, charged.headers)
     } catch (error) {
       // Errors of handlers are answered by the app before they get here: this is an answer that cannot go out, or no Error.
-      replaceByFailure(c, {})
-      await finish(500)
+      try {
+        replaceByFailure(c, {})
+      } finally {
+        await finish(500)
+      }
       replaceByFailure(c, charged.headersFor(500))
       throw error
     }
@@ -62,6 +71,7 @@ export function payPerRequest(
       res.body?.cancel().catch(() => {})
       throw error
     }
+    if (c.res !== res) return
     putHeaders(c, charged.headersFor(status))
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { isClosed, watchPipe } from './watch-pipe.ts'
 
 /** Far below the lease of a delivery: a download that takes longer must not be refunded while it runs. */
 const LOOK_MS = 250
@@ -17,30 +18,48 @@ export function wasGivenUp({ errored, headersSent }: ServerResponse): boolean {
  * Tells the status of a response once its head is decided, and again until that is heard. Node announces the end of a
  * response and its close, but not its head; so we look, rather than wrap the seller's response. Two cases need it: a
  * slow download, where `finish` comes late, and a client that left before the head, where it never comes but the
- * handler still ends the response.
+ * handler still ends the response. `sentStatus`: the status of the head that went out, where that is known; the response's own may
+ * have been changed since. Gives a function that ends the looking, for whoever hears otherwise that the end was told.
  */
-export function watchHead(response: ServerResponse, tell: (status: number) => Promise<void>): void {
+export function watchHead(
+  response: ServerResponse,
+  tell: (status: number) => Promise<void>,
+  sentStatus: () => number | undefined = () => undefined,
+): () => void {
   let idleLooks = 0
   let telling = false
+  let piped: number | undefined
+  // Remembered: a response of HTTP/2 does not say so later.
+  let closed = isClosed(response)
 
   const look = async () => {
     if (telling) return
     const isGivenUp = wasGivenUp(response)
-    if (response.headersSent || response.writableEnded || isGivenUp) {
+    const isDecided = response.headersSent || response.writableEnded || piped !== undefined
+    if (isDecided || isGivenUp) {
       telling = true
       try {
-        await tell(isGivenUp ? 500 : response.statusCode)
+        await tell(isGivenUp ? 500 : (sentStatus() ?? piped ?? response.statusCode))
         return stop()
       } catch {
         telling = false
       }
-    } else if (!response.closed) return
+    } else if (!closed) return
     if (++idleLooks > MAX_IDLE_LOOKS) stop()
+  }
+  const close = () => {
+    closed = true
+    void look()
   }
   const stop = () => {
     clearInterval(timer)
-    response.off('finish', look).off('close', look)
+    response.off('finish', look).off('close', close)
   }
   const timer = setInterval(look, LOOK_MS).unref()
-  response.on('finish', look).on('close', look)
+  response.on('finish', look).on('close', close)
+  watchPipe(response, (status) => {
+    if (!response.headersSent) piped = status
+    void look()
+  })
+  return stop
 }

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { ServerResponse } from 'node:http'
 import type { Reply } from '../transports/http/reply.ts'
 
 /** Up to here bytes leave as text, in one piece with the head. */
@@ -19,7 +19,8 @@ export function writeReply(outgoing: ServerResponse, reply: Reply, isLast: boole
   for (const name in headers) list.push(name, headers[name]!)
   if (body !== null || bytes) list.push('content-length', String(size))
   if (isLast) list.push('connection', 'close')
-  outgoing.writeHead(status, list)
+  if (outgoing.writeHead === ServerResponse.prototype.writeHead) outgoing.writeHead(status, list)
+  else writeHeadOnItsOwn(outgoing, status, list)
   if (body === null && !bytes) return
   // Corked, head and body go to the system at once; `end` with a body would queue an empty piece after them.
   outgoing.socket?.cork()
@@ -27,4 +28,10 @@ export function writeReply(outgoing: ServerResponse, reply: Reply, isLast: boole
   if (body === null) outgoing.write(bytes)
   else outgoing.write(body, size === body.length ? 'latin1' : 'utf8')
   outgoing.socket?.uncork()
+}
+
+/** Middleware has put its own `writeHead` in place of node's, and on-headers before 1.1 takes a list for one of pairs. */
+function writeHeadOnItsOwn(outgoing: ServerResponse, status: number, list: readonly string[]): void {
+  for (let at = 0; at < list.length; at += 2) outgoing.setHeader(list[at]!, list[at + 1]!)
+  outgoing.writeHead(status)
 }
