@@ -55,8 +55,7 @@ function callBars({ paid }: Results): Bar[] {
 }
 
 /**
- * Judges a run. A promise is what every machine that was measured while it did nothing else has kept; a goal is what we want
- * beyond it.
+ * Judges a run. A promise is set where runs on idle machines have kept it, and fails the run; a goal is what we want beyond it.
  */
 export function judge(results: Results): Bar[] {
   const { unpaid, overhead, stored, flood, prepaid } = results

@@ -5,7 +5,8 @@ import { toRequest } from './to-request.ts'
 import { surviveDisconnect, writeResponse } from './write-response.ts'
 
 /**
- * Makes a handler that sends the answer which it is given, and goes on to the next handler where there is none. 'over': it does neither.
+ * Makes a handler that sends the answer which it is given, and goes on to the next handler where there is none. 'over': somebody else has
+ * answered the request, so that it does neither.
  */
 export function handlerOf(
   answer: (req: ExpressRequest, res: ExpressResponse) => Promise<Response | 'over' | undefined>,

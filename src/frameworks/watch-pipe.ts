@@ -12,7 +12,7 @@ export function isClosed(response: ServerResponse): boolean {
 /**
  * Tells how a handler has answered that pipes a stream to a client who has left: node writes nothing any more and lets the stream
  * stand, so that the response never ends. That the stream gave something, or was closed without an error, is an answer with the status
- * that is set. Also told of an answer that went out before: the caller knows.
+ * that is set. Callers are also told when a piped answer went out whole, and leave that alone.
  */
 export function watchPipe(response: ServerResponse, tell: (status: number) => void): void {
   response.on('pipe', (source: Readable) => {
